@@ -1,0 +1,190 @@
+//! What surrounds an operator while it runs.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::error::{Cancelled, OpError};
+use crate::files::{Files, NoFiles};
+use crate::frame::Frame;
+use crate::rng::Seed;
+use crate::terrain::Terrain;
+
+/// A switch that stops work; clones of the reference may be thrown from any thread.
+#[derive(Debug, Default)]
+pub struct Cancel(AtomicBool);
+
+impl Cancel {
+    /// A switch not yet thrown.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Asks for the work to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Somebody who watches a step: sees its progress and may stop it.
+pub trait Watch: Sync {
+    /// A share of the step, 0 to 1, is done. Called from any thread.
+    fn progress(&self, share: f32);
+    /// Whether the step should stop.
+    fn is_cancelled(&self) -> bool;
+}
+
+/// Watches nothing and stops nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent;
+
+impl Watch for Silent {
+    fn progress(&self, _: f32) {}
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// What surrounds an operator while it runs: its luck, the world it lies in, who watches, what went oddly.
+///
+/// Threads are those of the rayon pool the call runs in.
+pub struct Ctx<'a> {
+    seed: Seed,
+    world: Option<Frame>,
+    second: Option<&'a Terrain>,
+    files: &'a dyn Files,
+    watch: &'a dyn Watch,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl<'a> Ctx<'a> {
+    /// A surrounding with a seed and nothing else: no files, nobody watching, the terrain is its own world.
+    #[must_use]
+    pub fn new(seed: Seed) -> Self {
+        Self { seed, world: None, second: None, files: &NoFiles, watch: &Silent, warnings: Mutex::default() }
+    }
+
+    /// For tests and small tools.
+    #[must_use]
+    pub fn silent() -> Self {
+        Self::new(Seed(0))
+    }
+
+    /// The recipe's own frame, of which the terrain at hand may be a window.
+    #[must_use]
+    pub fn in_world(mut self, world: Frame) -> Self {
+        self.world = Some(world);
+        self
+    }
+
+    /// A second terrain for operators that combine two.
+    #[must_use]
+    pub fn with_second(mut self, second: Option<&'a Terrain>) -> Self {
+        self.second = second;
+        self
+    }
+
+    /// Where files come from.
+    #[must_use]
+    pub fn with_files(mut self, files: &'a dyn Files) -> Self {
+        self.files = files;
+        self
+    }
+
+    /// Who watches.
+    #[must_use]
+    pub fn watched_by(mut self, watch: &'a dyn Watch) -> Self {
+        self.watch = watch;
+        self
+    }
+
+    /// The seed of this step.
+    #[must_use]
+    pub fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    /// The frame of the whole world that `terrain` is a window of.
+    #[must_use]
+    pub fn world(&self, terrain: &Terrain) -> Frame {
+        self.world.unwrap_or(*terrain.frame())
+    }
+
+    /// The second terrain, where the step names one.
+    #[must_use]
+    pub fn second(&self) -> Option<&'a Terrain> {
+        self.second
+    }
+
+    /// The files this step may read.
+    #[must_use]
+    pub fn files(&self) -> &'a dyn Files {
+        self.files
+    }
+
+    /// Reports `done` of `total` and stops here if somebody asked for it.
+    ///
+    /// # Errors
+    /// When the work was cancelled.
+    pub fn tick(&self, done: usize, total: usize) -> Result<(), Cancelled> {
+        if self.watch.is_cancelled() {
+            return Err(Cancelled);
+        }
+        self.watch.progress(done as f32 / total.max(1) as f32);
+        Ok(())
+    }
+
+    /// A counter for work of `total` parts that several threads share.
+    #[must_use]
+    pub fn counter(&self, total: usize) -> Counter<'_> {
+        Counter { watch: self.watch, done: AtomicU64::new(0), total }
+    }
+
+    /// Notes something odd that the user should read; the work goes on.
+    pub fn warn(&self, message: impl Into<String>) {
+        if let Ok(mut warnings) = self.warnings.lock() {
+            warnings.push(message.into());
+        }
+    }
+
+    /// What was noted so far, leaving nothing.
+    pub fn take_warnings(&self) -> Vec<String> {
+        self.warnings.lock().map(|mut w| std::mem::take(&mut *w)).unwrap_or_default()
+    }
+
+    /// The second terrain, or the sentence that says how to name one.
+    ///
+    /// # Errors
+    /// When the step names none.
+    pub fn need_second(&self, op: &'static str) -> Result<&'a Terrain, OpError> {
+        self.second.ok_or(OpError::NoSecond(op))
+    }
+}
+
+/// Counts parts done by several threads.
+pub struct Counter<'a> {
+    watch: &'a dyn Watch,
+    done: AtomicU64,
+    total: usize,
+}
+
+impl Counter<'_> {
+    /// One more part is done; stops here if somebody asked for it.
+    ///
+    /// # Errors
+    /// When the work was cancelled.
+    pub fn done(&self) -> Result<(), Cancelled> {
+        if self.watch.is_cancelled() {
+            return Err(Cancelled);
+        }
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.watch.progress(done as f32 / self.total.max(1) as f32);
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! What operators may ask of the outside world: decoded files, never paths to open themselves.
+
+use std::sync::Arc;
+
+use crate::error::OpError;
+use crate::raster::Raster;
+
+/// An elevation model as a file gave it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elevation {
+    /// Heights in metres; holes are NaN.
+    pub height: Raster<f32>,
+    /// Distance between samples, (x, y), in metres; `None` when the file does not say.
+    pub spacing_m: Option<[f64; 2]>,
+    /// World position of the first (north-west) sample in the file's own coordinates; `None` when it does not say.
+    pub north_west_m: Option<[f64; 2]>,
+}
+
+/// Gives operators the files their parameters name. The engine itself does no input.
+pub trait Files: Sync {
+    /// A hash of a file's content, so that cached results follow the file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    fn fingerprint(&self, path: &str) -> Result<[u8; 32], OpError>;
+
+    /// A file as an elevation model.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no elevation model.
+    fn elevation(&self, path: &str) -> Result<Arc<Elevation>, OpError>;
+}
+
+/// No files at all: for tests and for recipes from memory.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFiles;
+
+impl NoFiles {
+    fn refuse<T>(path: &str) -> Result<T, OpError> {
+        Err(OpError::File { path: path.to_owned(), reason: String::from("no files can be read here") })
+    }
+}
+
+impl Files for NoFiles {
+    fn fingerprint(&self, path: &str) -> Result<[u8; 32], OpError> {
+        Self::refuse(path)
+    }
+
+    fn elevation(&self, path: &str) -> Result<Arc<Elevation>, OpError> {
+        Self::refuse(path)
+    }
+}

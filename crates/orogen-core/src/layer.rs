@@ -1,0 +1,182 @@
+//! Layers: what a raster means, in which unit, and from which other layer it follows.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The name of a layer: lower-case words of letters, digits and underscores, joined by dots (`material.rock`).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[schemars(extend("x-kind" = "layer"))]
+pub struct LayerName(Cow<'static, str>);
+
+impl LayerName {
+    /// A name known when the program was written.
+    #[must_use]
+    pub const fn fixed(name: &'static str) -> Self {
+        Self(Cow::Borrowed(name))
+    }
+
+    /// A name from outside, `None` when it is no layer name (they also become file names, so the letters are few).
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let word = |w: &str| {
+            w.starts_with(|c: char| c.is_ascii_lowercase())
+                && w.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        };
+        (name.len() <= 64 && name.split('.').all(word)).then(|| Self(Cow::Owned(name.to_owned())))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for LayerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+impl fmt::Display for LayerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for LayerName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Self::parse(&text).ok_or_else(|| {
+            serde::de::Error::custom(format!(
+                "{text:?} is no layer name: words of a-z, 0-9 and _ joined by dots, as in \"mask.steep\""
+            ))
+        })
+    }
+}
+
+/// A well-known layer: its name together with the kind of number it holds.
+#[derive(Debug)]
+pub struct Layer<T> {
+    name: &'static str,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Layer<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Layer<T> {}
+
+impl<T> Layer<T> {
+    const fn new(name: &'static str) -> Self {
+        Self { name, kind: PhantomData }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> LayerName {
+        LayerName::fixed(self.name)
+    }
+}
+
+/// Elevation above sea level, in metres.
+pub const HEIGHT: Layer<f32> = Layer::new("height");
+/// Depth of standing or running water, in metres.
+pub const WATER: Layer<f32> = Layer::new("water");
+/// The loose part of the height, in metres.
+pub const SEDIMENT: Layer<f32> = Layer::new("sediment");
+/// Yearly mean temperature, in degrees Celsius.
+pub const TEMPERATURE: Layer<f32> = Layer::new("temperature");
+/// Moisture, from 0 (dry) to 1 (wet).
+pub const MOISTURE: Layer<f32> = Layer::new("moisture");
+/// Drained area, in square metres.
+pub const FLOW: Layer<f32> = Layer::new("flow");
+/// Steepness, in degrees.
+pub const SLOPE: Layer<f32> = Layer::new("slope");
+/// Light on the ground, from 0 to 1.
+pub const HILLSHADE: Layer<f32> = Layer::new("hillshade");
+/// Biome numbers (see `orogen_ops::biome`).
+pub const BIOME: Layer<u8> = Layer::new("biome");
+/// Where a step acts, from 0 (not) to 1 (fully).
+pub const MASK: Layer<f32> = Layer::new("mask");
+
+/// What is known about a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Name, or the first word of a family such as `material`.
+    pub name: &'static str,
+    /// Unit of its values; empty for plain numbers.
+    pub unit: &'static str,
+    /// The layers it is computed from: setting one of them drops it.
+    pub derived_from: &'static [&'static str],
+    /// What it says, in a few words.
+    pub about: &'static str,
+}
+
+/// Every well-known layer.
+pub const WELL_KNOWN: &[Info] = &[
+    Info { name: "height", unit: "m", derived_from: &[], about: "elevation above sea level" },
+    Info { name: "water", unit: "m", derived_from: &[], about: "depth of water" },
+    Info { name: "sediment", unit: "m", derived_from: &[], about: "loose part of the height" },
+    Info { name: "temperature", unit: "degC", derived_from: &[], about: "yearly mean temperature" },
+    Info { name: "moisture", unit: "", derived_from: &[], about: "moisture, 0 dry to 1 wet" },
+    Info { name: "flow", unit: "m2", derived_from: &["height"], about: "drained area" },
+    Info { name: "slope", unit: "deg", derived_from: &["height"], about: "steepness" },
+    Info { name: "hillshade", unit: "", derived_from: &["height"], about: "light on the ground, 0 to 1" },
+    Info { name: "biome", unit: "id", derived_from: &[], about: "biome number" },
+    Info { name: "mask", unit: "", derived_from: &[], about: "where a step acts, 0 to 1" },
+    Info { name: "material", unit: "", derived_from: &[], about: "share of a ground material" },
+    Info { name: "density", unit: "1/m2", derived_from: &[], about: "plants per square metre" },
+];
+
+/// What is known about a layer or its family; `None` for a name of the user's own.
+#[must_use]
+pub fn info(name: &LayerName) -> Option<&'static Info> {
+    let family = name.as_str().split('.').next();
+    WELL_KNOWN.iter().find(|info| Some(info.name) == family)
+}
+
+/// Unit of a layer; empty for plain numbers and names of the user's own.
+#[must_use]
+pub fn unit(name: &LayerName) -> &'static str {
+    info(name).map_or("", |info| info.unit)
+}
+
+/// Whether `name` follows, directly or through others, from the layer `from`.
+#[must_use]
+pub fn is_derived(name: &LayerName, from: &LayerName) -> bool {
+    info(name).is_some_and(|info| {
+        info.derived_from
+            .iter()
+            .any(|&parent| parent == from.as_str() || is_derived(&LayerName::fixed(parent), from))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words_joined_by_dots() {
+        for good in ["height", "mask.steep", "material.wet_rock2"] {
+            assert!(LayerName::parse(good).is_some(), "{good}");
+        }
+        for bad in ["", "Height", "a..b", ".a", "a/b", "../a", "a b", "9a"] {
+            assert!(LayerName::parse(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn slope_follows_from_height() {
+        assert!(is_derived(&SLOPE.name(), &HEIGHT.name()));
+        assert!(!is_derived(&HEIGHT.name(), &SLOPE.name()));
+        assert!(!is_derived(&MASK.name(), &HEIGHT.name()));
+    }
+}

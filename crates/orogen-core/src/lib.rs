@@ -1,0 +1,32 @@
+//! The ground Orogen stands on: where a grid lies ([`Frame`]), what it holds ([`Raster`], [`Terrain`]),
+//! and what an operator promises ([`Op`]).
+//!
+//! This crate never reads a file, prints, looks at a clock or starts a thread pool of its own.
+
+mod ctx;
+mod error;
+mod files;
+mod frame;
+pub mod layer;
+pub mod math;
+mod neighbors;
+mod op;
+pub mod param;
+mod raster;
+pub mod rng;
+mod terrain;
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;
+pub mod vector;
+
+pub use ctx::{Cancel, Ctx, Silent, Watch};
+pub use error::{Cancelled, OpError};
+pub use files::{Elevation, Files, NoFiles};
+pub use frame::{Frame, FrameError, Rect};
+pub use layer::{Layer, LayerName};
+pub use neighbors::{D8, Neighbor};
+pub use op::{AnyOp, Catalog, Layers, Op, Operator, Reach};
+pub use param::Coef;
+pub use raster::{Cell, Raster};
+pub use rng::Seed;
+pub use terrain::{LayerData, Terrain};

@@ -1,0 +1,291 @@
+//! A grid of values in one allocation, row 0 in the north.
+
+use std::ops::{Index, IndexMut};
+
+use rayon::prelude::*;
+
+use crate::neighbors::{Neighbor, neighbors8};
+
+/// A cell of a raster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// From the west.
+    pub col: usize,
+    /// From the north.
+    pub row: usize,
+}
+
+/// Values on a grid, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Raster<T> {
+    cols: usize,
+    rows: usize,
+    data: Vec<T>,
+}
+
+/// Rows a thread takes at a time: few enough to share work out, many enough to be worth the handing over.
+const ROWS_PER_BLOCK: usize = 8;
+
+impl<T> Raster<T> {
+    /// A raster over given values, `None` when their number is not `cols * rows` or the grid is empty.
+    #[must_use]
+    pub fn from_vec(cols: usize, rows: usize, data: Vec<T>) -> Option<Self> {
+        (cols > 0 && rows > 0 && cols.checked_mul(rows) == Some(data.len())).then_some(Self {
+            cols,
+            rows,
+            data,
+        })
+    }
+
+    /// Columns.
+    #[inline]
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Rows.
+    #[inline]
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// All values, row by row from the north.
+    #[inline]
+    #[must_use]
+    pub fn as_slice(&self) -> &[T] {
+        &self.data
+    }
+
+    /// All values for writing.
+    #[inline]
+    #[must_use]
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// The values, leaving the grid behind.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<T> {
+        self.data
+    }
+
+    /// One row.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, row: usize) -> &[T] {
+        &self.data[row * self.cols..][..self.cols]
+    }
+
+    /// The neighbours of a cell that lie inside, clockwise from north.
+    pub fn neighbors8(&self, cell: Cell) -> impl Iterator<Item = Neighbor> + use<T> {
+        neighbors8(cell, self.cols, self.rows)
+    }
+}
+
+impl<T: Copy + Send + Sync> Raster<T> {
+    /// A raster of one value.
+    #[must_use]
+    pub fn filled(cols: usize, rows: usize, value: T) -> Self {
+        let (cols, rows) = (cols.max(1), rows.max(1));
+        Self { cols, rows, data: vec![value; cols * rows] }
+    }
+
+    /// A raster whose value at (column, row) is `f(col, row)`; `f` runs in any order on any thread.
+    pub fn from_fn(cols: usize, rows: usize, f: impl Fn(usize, usize) -> T + Sync) -> Self
+    where
+        T: Default,
+    {
+        let mut raster = Self::filled(cols, rows, T::default());
+        raster.par_rows(|row, out| {
+            for (col, value) in out.iter_mut().enumerate() {
+                *value = f(col, row);
+            }
+        });
+        raster
+    }
+
+    /// Gives every row to `f(row number, values)`, in any order on any thread.
+    pub fn par_rows(&mut self, f: impl Fn(usize, &mut [T]) + Sync) {
+        let cols = self.cols;
+        self.data.par_chunks_mut(cols * ROWS_PER_BLOCK).enumerate().for_each(|(block, rows)| {
+            for (i, row) in rows.chunks_mut(cols).enumerate() {
+                f(block * ROWS_PER_BLOCK + i, row);
+            }
+        });
+    }
+
+    /// As [`Raster::par_rows`], until `f` fails; which failure is reported when several rows fail is not fixed.
+    ///
+    /// # Errors
+    /// The failure of a row.
+    pub fn try_par_rows<E: Send>(
+        &mut self,
+        f: impl Fn(usize, &mut [T]) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        let cols = self.cols;
+        self.data.par_chunks_mut(cols * ROWS_PER_BLOCK).enumerate().try_for_each(|(block, rows)| {
+            rows.chunks_mut(cols).enumerate().try_for_each(|(i, row)| f(block * ROWS_PER_BLOCK + i, row))
+        })
+    }
+
+    /// Sets every cell to `f(cell)`, in any order on any thread.
+    pub fn par_fill(&mut self, f: impl Fn(Cell) -> T + Sync) {
+        self.par_rows(|row, out| {
+            for (col, value) in out.iter_mut().enumerate() {
+                *value = f(Cell { col, row });
+            }
+        });
+    }
+
+    /// A raster of the same shape, each value mapped.
+    #[must_use]
+    pub fn map<U: Copy + Default + Send + Sync>(&self, f: impl Fn(T) -> U + Sync) -> Raster<U> {
+        let mut out = Raster::filled(self.cols, self.rows, U::default());
+        out.par_rows(|row, values| {
+            for (value, &source) in values.iter_mut().zip(self.row(row)) {
+                *value = f(source);
+            }
+        });
+        out
+    }
+
+    /// The part of `cols` by `rows` that starts at a column and row; the part must lie inside.
+    #[must_use]
+    pub fn crop(&self, col: usize, row: usize, cols: usize, rows: usize) -> Self {
+        let mut data = Vec::with_capacity(cols * rows);
+        for r in row..row + rows {
+            data.extend_from_slice(&self.row(r)[col..col + cols]);
+        }
+        Self { cols, rows, data }
+    }
+
+    /// The value at a cell, the cell clamped to the grid.
+    #[inline]
+    #[must_use]
+    pub fn clamped(&self, col: isize, row: isize) -> T {
+        let col = col.clamp(0, self.cols as isize - 1) as usize;
+        let row = row.clamp(0, self.rows as isize - 1) as usize;
+        self.data[row * self.cols + col]
+    }
+}
+
+impl Raster<f32> {
+    /// Smallest and largest value; holes (NaN) are passed over, and a raster of holes has no range.
+    #[must_use]
+    pub fn range(&self) -> Option<(f32, f32)> {
+        let (low, high) = self
+            .data
+            .par_chunks(1 << 16)
+            .map(|part| {
+                // `f32::min` passes over NaN, and min and max do not depend on the order.
+                part.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)))
+            })
+            .reduce(|| (f32::INFINITY, f32::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        (low <= high).then_some((low, high))
+    }
+
+    /// The sum in double precision: each row by itself, then the rows in order, whatever the thread count.
+    #[must_use]
+    pub fn sum_f64(&self) -> f64 {
+        let rows: Vec<f64> =
+            self.data.par_chunks(self.cols).map(|row| row.iter().map(|&v| f64::from(v)).sum()).collect();
+        rows.iter().sum()
+    }
+
+    /// The value between samples, bilinear; places outside are clamped to the edge.
+    #[inline]
+    #[must_use]
+    pub fn bilinear(&self, col: f64, row: f64) -> f32 {
+        let col = col.clamp(0.0, (self.cols - 1) as f64);
+        let row = row.clamp(0.0, (self.rows - 1) as f64);
+        let (c, r) = (col.floor(), row.floor());
+        let (fc, fr) = ((col - c) as f32, (row - r) as f32);
+        let (c0, r0) = (c as usize, r as usize);
+        let (c1, r1) = ((c0 + 1).min(self.cols - 1), (r0 + 1).min(self.rows - 1));
+        let (north, south) = (self.row(r0), self.row(r1));
+        let a = north[c0] + (north[c1] - north[c0]) * fc;
+        let b = south[c0] + (south[c1] - south[c0]) * fc;
+        a + (b - a) * fr
+    }
+
+    /// The value between samples by the Catmull-Rom cubic: smooth in slope, and exact at the samples.
+    #[must_use]
+    pub fn bicubic(&self, col: f64, row: f64) -> f32 {
+        let col = col.clamp(0.0, (self.cols - 1) as f64);
+        let row = row.clamp(0.0, (self.rows - 1) as f64);
+        let (c, r) = (col.floor(), row.floor());
+        let (wc, wr) = (catmull_rom((col - c) as f32), catmull_rom((row - r) as f32));
+        let mut sum = 0.0;
+        for (j, wr) in wr.iter().enumerate() {
+            let mut line = 0.0;
+            for (i, wc) in wc.iter().enumerate() {
+                line += wc * self.clamped(c as isize + i as isize - 1, r as isize + j as isize - 1);
+            }
+            sum += wr * line;
+        }
+        sum
+    }
+}
+
+/// Weights of the four samples round a place a share `t` past the second.
+fn catmull_rom(t: f32) -> [f32; 4] {
+    let (t2, t3) = (t * t, t * t * t);
+    [
+        0.5 * (2.0 * t2 - t - t3),
+        0.5 * (3.0 * t3 - 5.0 * t2 + 2.0),
+        0.5 * (4.0 * t2 - 3.0 * t3 + t),
+        0.5 * (t3 - t2),
+    ]
+}
+
+impl<T> Index<Cell> for Raster<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, cell: Cell) -> &T {
+        &self.data[cell.row * self.cols + cell.col]
+    }
+}
+
+impl<T> IndexMut<Cell> for Raster<T> {
+    #[inline]
+    fn index_mut(&mut self, cell: Cell) -> &mut T {
+        &mut self.data[cell.row * self.cols + cell.col]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plane_is_interpolated_exactly() {
+        let plane = Raster::from_fn(9, 7, |c, r| 2.0 * c as f32 - 3.0 * r as f32);
+        assert_eq!(plane.bilinear(2.5, 3.25), 5.0 - 9.75);
+        assert!((plane.bicubic(2.5, 3.25) - (5.0 - 9.75)).abs() < 1e-5);
+        assert_eq!(plane.bicubic(4.0, 2.0), 2.0);
+    }
+
+    #[test]
+    fn range_passes_over_holes() {
+        let mut raster = Raster::filled(3, 3, 5.0);
+        raster[Cell { col: 1, row: 1 }] = f32::NAN;
+        raster[Cell { col: 2, row: 1 }] = -1.0;
+        assert_eq!(raster.range(), Some((-1.0, 5.0)));
+        assert_eq!(Raster::filled(2, 2, f32::NAN).range(), None);
+    }
+
+    #[test]
+    fn crop_takes_the_named_part() {
+        let raster = Raster::from_fn(5, 4, |c, r| (10 * r + c) as f32);
+        assert_eq!(raster.crop(1, 2, 2, 2).as_slice(), &[21.0, 22.0, 31.0, 32.0]);
+    }
+
+    #[test]
+    fn wrong_lengths_make_no_raster() {
+        assert!(Raster::from_vec(2, 2, vec![0.0; 3]).is_none());
+        assert!(Raster::<f32>::from_vec(0, 2, vec![]).is_none());
+    }
+}

@@ -1,0 +1,284 @@
+//! A terrain: one frame with its layers and vectors, shared until written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::error::OpError;
+use crate::frame::Frame;
+use crate::layer::{self, Layer, LayerName};
+use crate::raster::Raster;
+use crate::vector::{self, VectorLayer};
+
+/// The values of a layer, shared between terrains until one of them writes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LayerData {
+    /// Measured values.
+    F32(Arc<Raster<f32>>),
+    /// Small ids and flags.
+    U8(Arc<Raster<u8>>),
+}
+
+impl LayerData {
+    /// Columns and rows.
+    #[must_use]
+    pub fn shape(&self) -> (usize, usize) {
+        match self {
+            Self::F32(r) => (r.cols(), r.rows()),
+            Self::U8(r) => (r.cols(), r.rows()),
+        }
+    }
+
+    /// What the layer holds, in words.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::F32(_) => f32::KIND,
+            Self::U8(_) => u8::KIND,
+        }
+    }
+
+    /// The values as bytes in the machine's order.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::F32(r) => bytemuck::cast_slice(r.as_slice()),
+            Self::U8(r) => r.as_slice(),
+        }
+    }
+
+    /// Whether both share one allocation: equal without looking.
+    #[must_use]
+    pub fn same_allocation(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::F32(a), Self::F32(b)) => Arc::ptr_eq(a, b),
+            (Self::U8(a), Self::U8(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// The part that starts at a column and row.
+    #[must_use]
+    pub fn crop(&self, col: usize, row: usize, cols: usize, rows: usize) -> Self {
+        if self.shape() == (cols, rows) {
+            return self.clone();
+        }
+        match self {
+            Self::F32(r) => Self::F32(Arc::new(r.crop(col, row, cols, rows))),
+            Self::U8(r) => Self::U8(Arc::new(r.crop(col, row, cols, rows))),
+        }
+    }
+}
+
+/// Kinds of number a layer may hold.
+pub trait Sample: Copy + Send + Sync + Default + 'static {
+    /// The kind in words, for messages.
+    const KIND: &'static str;
+    /// Wraps a raster.
+    fn wrap(raster: Arc<Raster<Self>>) -> LayerData;
+    /// The raster, if it holds this kind.
+    fn view(data: &LayerData) -> Option<&Arc<Raster<Self>>>;
+    /// The raster for writing, if it holds this kind.
+    fn view_mut(data: &mut LayerData) -> Option<&mut Arc<Raster<Self>>>;
+}
+
+macro_rules! sample {
+    ($type:ty, $variant:ident, $kind:literal) => {
+        impl Sample for $type {
+            const KIND: &'static str = $kind;
+            fn wrap(raster: Arc<Raster<Self>>) -> LayerData {
+                LayerData::$variant(raster)
+            }
+            fn view(data: &LayerData) -> Option<&Arc<Raster<Self>>> {
+                match data {
+                    LayerData::$variant(raster) => Some(raster),
+                    _ => None,
+                }
+            }
+            fn view_mut(data: &mut LayerData) -> Option<&mut Arc<Raster<Self>>> {
+                match data {
+                    LayerData::$variant(raster) => Some(raster),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+sample!(f32, F32, "32-bit floats");
+sample!(u8, U8, "bytes");
+
+/// One frame with its named layers and vectors. Cloning shares the layers; writing copies the written one only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terrain {
+    frame: Frame,
+    layers: BTreeMap<LayerName, LayerData>,
+    vectors: BTreeMap<String, Arc<VectorLayer>>,
+}
+
+impl Terrain {
+    /// A terrain without layers.
+    #[must_use]
+    pub fn new(frame: Frame) -> Self {
+        Self { frame, layers: BTreeMap::new(), vectors: BTreeMap::new() }
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// A well-known layer.
+    ///
+    /// # Errors
+    /// When there is no such layer here, or it holds another kind of number.
+    pub fn get<T: Sample>(&self, layer: Layer<T>) -> Result<&Raster<T>, OpError> {
+        self.get_named(&layer.name())
+    }
+
+    /// A layer by name.
+    ///
+    /// # Errors
+    /// As [`Terrain::get`].
+    pub fn get_named<T: Sample>(&self, name: &LayerName) -> Result<&Raster<T>, OpError> {
+        let data = self.layers.get(name).ok_or_else(|| self.missing(name))?;
+        T::view(data).map(AsRef::as_ref).ok_or_else(|| OpError::LayerKind {
+            name: name.clone(),
+            found: data.kind(),
+            wanted: T::KIND,
+        })
+    }
+
+    /// Sets a well-known layer and drops what was derived from it.
+    pub fn set<T: Sample>(&mut self, layer: Layer<T>, raster: Raster<T>) {
+        self.set_named(layer.name(), T::wrap(Arc::new(raster)));
+    }
+
+    /// Sets a layer by name and drops what was derived from it.
+    ///
+    /// # Panics
+    /// When the raster has not the shape of the frame: that is a fault of the operator, never of its input.
+    pub fn set_named(&mut self, name: LayerName, data: LayerData) {
+        assert_eq!(
+            data.shape(),
+            (self.frame.cols(), self.frame.rows()),
+            "layer {name} does not fit the frame"
+        );
+        self.drop_derived(&name);
+        self.layers.insert(name, data);
+    }
+
+    /// Changes a layer in place (copying it first if shared) and drops what was derived from it.
+    ///
+    /// # Errors
+    /// As [`Terrain::get`].
+    pub fn update<T: Sample>(
+        &mut self,
+        name: &LayerName,
+        f: impl FnOnce(&mut Raster<T>),
+    ) -> Result<(), OpError> {
+        self.get_named::<T>(name)?;
+        self.drop_derived(name);
+        if let Some(raster) = self.layers.get_mut(name).and_then(T::view_mut) {
+            f(Arc::make_mut(raster));
+        }
+        Ok(())
+    }
+
+    /// All layers, in the order of their names.
+    #[must_use]
+    pub fn layers(&self) -> &BTreeMap<LayerName, LayerData> {
+        &self.layers
+    }
+
+    /// All vectors, in the order of their names.
+    #[must_use]
+    pub fn vectors(&self) -> &BTreeMap<String, Arc<VectorLayer>> {
+        &self.vectors
+    }
+
+    /// A vector layer, if there is one of that name.
+    #[must_use]
+    pub fn vector(&self, name: &str) -> Option<&VectorLayer> {
+        self.vectors.get(name).map(AsRef::as_ref)
+    }
+
+    /// Sets a vector layer.
+    pub fn set_vector(&mut self, name: &str, vectors: impl Into<Arc<VectorLayer>>) {
+        self.vectors.insert(name.to_owned(), vectors.into());
+    }
+
+    /// Removes a layer.
+    pub fn remove(&mut self, name: &LayerName) -> Option<LayerData> {
+        self.layers.remove(name)
+    }
+
+    /// The part on a window of the frame; vectors stay whole. `None` when the window is not part of this frame.
+    #[must_use]
+    pub fn crop(&self, window: &Frame) -> Option<Self> {
+        let (col, row) = self.frame.offset_of(window)?;
+        let (cols, rows) = (window.cols(), window.rows());
+        let layers =
+            self.layers.iter().map(|(name, data)| (name.clone(), data.crop(col, row, cols, rows))).collect();
+        Some(Self { frame: *window, layers, vectors: self.vectors.clone() })
+    }
+
+    fn missing(&self, name: &LayerName) -> OpError {
+        OpError::MissingLayer { name: name.clone(), available: self.layers.keys().cloned().collect() }
+    }
+
+    fn drop_derived(&mut self, from: &LayerName) {
+        self.layers.retain(|name, _| !layer::is_derived(name, from));
+        self.vectors.retain(|name, _| {
+            !vector::WELL_KNOWN.iter().any(|info| {
+                info.name == name
+                    && info.derived_from.iter().any(|&parent| {
+                        parent == from.as_str() || layer::is_derived(&LayerName::fixed(parent), from)
+                    })
+            })
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::{HEIGHT, MASK, SLOPE};
+    use crate::vector::Shape;
+
+    fn flat() -> Terrain {
+        let mut terrain = Terrain::new(Frame::square(100.0, 3).unwrap());
+        terrain.set(HEIGHT, Raster::filled(3, 3, 1.0));
+        terrain
+    }
+
+    #[test]
+    fn setting_height_drops_what_follows_from_it() {
+        let mut terrain = flat();
+        terrain.set(SLOPE, Raster::filled(3, 3, 0.0));
+        terrain.set(MASK, Raster::filled(3, 3, 1.0));
+        terrain.set_vector("rivers", VectorLayer::new(Shape::Lines));
+        terrain.set_vector("polygons", VectorLayer::new(Shape::Polygons));
+        terrain.set(HEIGHT, Raster::filled(3, 3, 2.0));
+        let names: Vec<&str> = terrain.layers().keys().map(LayerName::as_str).collect();
+        assert_eq!(names, ["height", "mask"]);
+        assert!(terrain.vector("rivers").is_none());
+        assert!(terrain.vector("polygons").is_some());
+    }
+
+    #[test]
+    fn writing_a_clone_leaves_the_original() {
+        let original = flat();
+        let mut copy = original.clone();
+        assert!(copy.layers()[&HEIGHT.name()].same_allocation(&original.layers()[&HEIGHT.name()]));
+        copy.update::<f32>(&HEIGHT.name(), |h| h.as_mut_slice()[0] = 9.0).unwrap();
+        assert_eq!(original.get(HEIGHT).unwrap().as_slice()[0], 1.0);
+        assert_eq!(copy.get(HEIGHT).unwrap().as_slice()[0], 9.0);
+    }
+
+    #[test]
+    fn a_missing_layer_is_named_together_with_what_there_is() {
+        let message = flat().get(SLOPE).unwrap_err().to_string();
+        assert_eq!(message, "there is no layer \"slope\" here; there are height");
+    }
+}

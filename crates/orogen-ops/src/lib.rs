@@ -1,0 +1,10 @@
+//! The operators of Orogen: one file each, in the order that land is made.
+//!
+//! Nothing here reads a file, prints or looks at a clock; see [`orogen_core::Op`] for what every operator promises.
+
+pub mod biome;
+pub mod combine;
+pub mod mask;
+pub mod noise;
+pub mod source;
+pub mod survey;

@@ -1,0 +1,1 @@
+//! Operators that say where other steps act.

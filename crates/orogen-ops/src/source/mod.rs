@@ -1,0 +1,3 @@
+//! Operators that make land.
+
+pub mod island;

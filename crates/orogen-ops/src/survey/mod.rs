@@ -1,0 +1,1 @@
+//! Operators that measure land without changing it.
