@@ -1,1 +1,5 @@
 //! (being written)
+
+mod catalog;
+
+pub use catalog::catalog;
