@@ -427,18 +427,7 @@ fn resolutions(operator: &Operator) -> Result<(), String> {
     if !(0.0..=MOST).contains(&allowed) {
         return Err(format!("PREVIEW_RMSE is {allowed}, allowed is 0 to {MOST}"));
     }
-    let op = operator.default_op();
-    let layers = op.layers();
-    let run = |samples: usize| {
-        let world = Frame::square(4096.0, samples).map_err(text)?;
-        Standard::bare(world, &layers).run(op.as_ref(), &AnyFile::default(), &Silent).map_err(text)
-    };
-    let (coarse, fine) = (run(513)?, run(1025)?);
-    for name in &layers.writes {
-        let Some((coarse, fine)) = coarse.layers().get(name).zip(fine.layers().get(name)) else {
-            return Err(format!("layer {name} is not there"));
-        };
-        let differ = difference(coarse, fine);
+    for (name, differ) in preview_differences(operator)? {
         if !(0.0..=allowed).contains(&differ) {
             return Err(format!(
                 "layer {name} at 513 and 1025 samples differs by {differ:.4} of its range, allowed is {allowed}"
@@ -446,6 +435,25 @@ fn resolutions(operator: &Operator) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// How far each written layer differs between 513 and 1025 samples of the standard world, as a share of its range.
+///
+/// # Errors
+/// When the operator fails or does not write what it declares.
+pub fn preview_differences(operator: &Operator) -> Result<Vec<(LayerName, f64)>, String> {
+    let op = operator.default_op();
+    let layers = op.layers();
+    let run = |samples: usize| {
+        let world = Frame::square(4096.0, samples).map_err(text)?;
+        Standard::bare(world, &layers).run(op.as_ref(), &AnyFile::default(), &Silent).map_err(text)
+    };
+    let (coarse, fine) = (run(513)?, run(1025)?);
+    let one = |name: &LayerName| match coarse.layers().get(name).zip(fine.layers().get(name)) {
+        Some((coarse, fine)) => Ok((name.clone(), difference(coarse, fine))),
+        None => Err(format!("layer {name} is not there")),
+    };
+    layers.writes.iter().map(one).collect()
 }
 
 /// How far every second sample of `fine` is from `coarse`: RMSE as a share of the range; for ids, the share that
