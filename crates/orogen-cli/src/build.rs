@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use orogen::core::Cancel;
-use orogen::recipe::{Cache, Limits, Meter, Overrides};
+use orogen::recipe::{Cache, Limits, Meter, Overrides, Set};
 use orogen::{BuildError, BuildOptions, Window};
 
 use crate::args::{Build, Changes};
@@ -54,12 +54,7 @@ pub fn run(args: &Build) -> Result<()> {
 pub fn overrides(changes: &Changes) -> Result<Overrides, BuildError> {
     let mut overrides =
         Overrides { seed: changes.seed.clone(), samples: changes.samples, ..Overrides::default() };
-    for set in &changes.set {
-        let (key, value) = set
-            .split_once('=')
-            .ok_or_else(|| BuildError::Call(format!("--set {set}: expected STEP.PARAM=VALUE, found no \"=\"")))?;
-        overrides.push(key, value)?;
-    }
+    overrides.set = changes.set.iter().map(|text| Set::parse(text)).collect::<Result<_, _>>().map_err(BuildError::Call)?;
     Ok(overrides)
 }
 
@@ -73,7 +68,7 @@ fn default_out(recipe: &Path) -> PathBuf {
 }
 
 fn open_cache(bars: &Bars) -> Option<Cache> {
-    match Cache::open_default() {
+    match orogen::open_cache() {
         Ok(cache) => Some(cache),
         Err(reason) => {
             bars.warn(&format!("no cache: {reason}"));

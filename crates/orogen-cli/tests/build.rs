@@ -22,7 +22,7 @@ fn one_command_writes_every_file() {
         std::fs::read_dir(bench.path("out/r")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     for name in
-        ["biome.tif", "height.json", "height.png", "height.tif", "manifest.json", "moisture.tif", "polygons.geojson", "relief.png", "rivers.geojson", "temperature.tif"]
+        ["biome.tif", "height.png", "height.png.json", "height.tif", "manifest.json", "moisture.tif", "polygons.geojson", "relief.png", "rivers.geojson", "temperature.tif"]
     {
         assert!(names.iter().any(|n| n == name), "{name} is missing: {names:?}");
     }

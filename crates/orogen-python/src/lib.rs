@@ -6,7 +6,7 @@ mod work;
 
 use std::path::{Path, PathBuf};
 
-use orogen::recipe::{Cache, Limits, Overrides};
+use orogen::recipe::{Limits, Overrides, Set};
 use orogen::{BuildError, BuildOptions};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -36,17 +36,15 @@ fn build(
     samples: Option<usize>,
     seed: Option<String>,
     threads: Option<usize>,
-    set: Vec<(String, String)>,
+    set: Vec<String>,
     cache: bool,
     memory: Option<u64>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Terrain> {
     let recipe = orogen::read_recipe(&path).map_err(error)?;
-    let mut overrides = Overrides { seed, samples, ..Overrides::default() };
-    for (key, value) in &set {
-        overrides.push(key, value).map_err(error)?;
-    }
-    let cache = if cache { Cache::open_default().ok() } else { None };
+    let set = set.iter().map(|text| Set::parse(text)).collect::<Result<_, _>>().map_err(error)?;
+    let overrides = Overrides { seed, samples, set };
+    let cache = if cache { orogen::open_cache().ok() } else { None };
     let built = work::run(py, progress.as_ref(), |progress| {
         let mut options = BuildOptions {
             overrides,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use orogen::ExportKind;
+use orogen::{ExportKind, ExportOptions};
 use orogen::core::{AnyOp, Ctx, Frame, LayerData, LayerName, Raster, Seed};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -80,7 +80,7 @@ impl Terrain {
             .transpose()?;
         let seed = Seed::from_text(&self.seed).child(id.unwrap_or(op));
         let (before, second) = (self.inner.clone(), second.map(|s| s.inner.clone()));
-        let files = orogen::io::FolderFiles::new(PathBuf::new());
+        let files = orogen::io::FolderFiles::new(PathBuf::new(), orogen::io::Limits::default());
         let (result, warnings) = work::run(py, progress.as_ref(), |progress| {
             let ctx = Ctx::new(seed).with_second(second.as_ref()).with_files(&files).watched_by(progress);
             let result = parsed.apply(before.clone(), &ctx).and_then(|after| match &mask {
@@ -161,9 +161,10 @@ impl Terrain {
         };
         let (terrain, seed) = (&self.inner, &self.seed);
         let written = work::run(py, None, |progress| {
-            orogen::export(terrain, &kinds, &folder, seed, None, progress.cancel())
+            let options = ExportOptions { kinds: &kinds, seed, cancel: progress.cancel(), progress: &|_| () };
+            orogen::save(terrain, &options, &folder)
         })?;
-        Ok(written.map_err(error)?.files.into_iter().map(|file| folder.join(file.name)).collect())
+        written.map_err(error)
     }
 }
 

@@ -4,13 +4,18 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use etcetera::BaseStrategy as _;
 use orogen_core::{Cancel, Frame, Rect, Terrain};
 use orogen_io::FolderFiles;
-use orogen_recipe::{Cache, Checked, Limits, Meter, Observer, Overrides, Plan, Recipe, RunOptions, StepReport, run};
+use orogen_io::OutputFolder;
+use orogen_recipe::{
+    Cache, Checked, DEFAULT_MAX_BYTES, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, Recipe, RunOptions, StepReport, run,
+};
 
 use crate::catalog;
 use crate::error::BuildError;
-use crate::export::ExportKind;
+use crate::export::{ExportKind, ExportOptions, export};
+use crate::manifest::Manifest;
 
 /// A part of the recipe's frame, at a spacing of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +73,7 @@ pub fn read_recipe(path: &Path) -> Result<Recipe, BuildError> {
     let file = std::fs::File::open(path).map_err(|e| failed(format!("cannot open the recipe: {e}")))?;
     let mut bytes = Vec::new();
     // One byte over the bound is enough for `parse` to refuse it, however long the file is.
-    file.take(Recipe::MAX_BYTES as u64 + 1)
+    file.take(MAX_BYTES as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|e| failed(format!("cannot read the recipe: {e}")))?;
     Ok(Recipe::parse(&path.to_string_lossy(), &bytes)?)
@@ -79,10 +84,19 @@ pub fn read_recipe(path: &Path) -> Result<Recipe, BuildError> {
 /// # Errors
 /// The faults.
 pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Vec<ExportKind>), BuildError> {
-    let recipe = recipe.with_overrides(&options.overrides)?;
-    let checked = recipe.check(&catalog(), &options.limits)?;
-    let exports = ExportKind::of_recipe(&recipe)?;
-    Ok((checked, exports))
+    let catalog = catalog();
+    let mut recipe = recipe.clone();
+    recipe.apply(&options.overrides, &catalog)?;
+    match (recipe.check(&catalog, &options.limits), ExportKind::of_recipe(&recipe)) {
+        (Ok(checked), Ok(exports)) => Ok((checked, exports)),
+        (Err(mut faults), exports) => {
+            if let Err(more) = exports {
+                faults.extend(more);
+            }
+            Err(faults.into())
+        }
+        (Ok(_), Err(faults)) => Err(faults.into()),
+    }
 }
 
 /// Evaluates a recipe.
@@ -94,7 +108,7 @@ pub fn build(recipe: &Recipe, options: &BuildOptions<'_>, observer: &dyn Observe
     let (checked, exports) = check(recipe, options)?;
     let plan = Plan::new(&checked, window(checked.frame(), options.window)?)?;
     let never = Cancel::new();
-    let files = FolderFiles::new(options.base.clone().unwrap_or_default());
+    let files = FolderFiles::new(options.base.clone().unwrap_or_default(), orogen_io::Limits::default());
     let run_options = RunOptions {
         cache: options.cache,
         files: &files,
@@ -108,9 +122,76 @@ pub fn build(recipe: &Recipe, options: &BuildOptions<'_>, observer: &dyn Observe
         steps: done.steps,
         exports,
         recipe: checked.name().to_owned(),
-        seed: checked.seed_text().to_owned(),
+        seed: checked.seed().to_owned(),
         seconds: start.elapsed().as_secs_f64(),
     })
+}
+
+/// Evaluates a recipe and writes its files and `manifest.json`: all of them, or none.
+///
+/// # Errors
+/// As [`build`], and when a file cannot be written.
+pub fn build_to_folder(
+    recipe: &Recipe,
+    options: &BuildOptions<'_>,
+    observer: &dyn Observer,
+    folder: &Path,
+) -> Result<(Built, Manifest), BuildError> {
+    let start = Instant::now();
+    check(recipe, options)?;
+    // Before the work, so that a folder that cannot be written to costs no wait.
+    let output = OutputFolder::new(folder)?;
+    let built = build(recipe, options, observer)?;
+    let mut manifest = Manifest::of(&built);
+    let never = Cancel::new();
+    let cancel = options.cancel.unwrap_or(&never);
+    observer.step_started(0, 1, "files", "export");
+    let export_start = Instant::now();
+    if let Some(meter) = options.meter {
+        meter.reset();
+    }
+    let export_options =
+        ExportOptions { kinds: &built.exports, seed: &built.seed, cancel, progress: &|share| observer.progress(share) };
+    let exported = with_threads(options.threads, || export(&built.terrain, &export_options, &output))??;
+    exported.warnings.iter().for_each(|warning| observer.warning(warning));
+    let export_peak = options.meter.map(Meter::peak_bytes);
+    observer.step_finished(&StepReport {
+        id: String::from("files"),
+        op: "export",
+        frame: *built.terrain.frame(),
+        seconds: export_start.elapsed().as_secs_f64(),
+        peak_bytes: export_peak,
+        cached: false,
+        warnings: exported.warnings.clone(),
+    });
+    manifest.files = exported.files;
+    manifest.warnings.extend(exported.warnings);
+    manifest.seconds = start.elapsed().as_secs_f64();
+    manifest.peak_memory_bytes = manifest.steps.iter().map(|s| s.peak_memory_bytes).chain([export_peak]).max().flatten();
+    let text = serde_json::to_vec_pretty(&manifest).map_err(|e| BuildError::Write(e.to_string()))?;
+    output.write("manifest.json", &text)?;
+    if cancel.is_cancelled() {
+        return Err(BuildError::Cancelled);
+    }
+    output.commit()?;
+    Ok((built, manifest))
+}
+
+/// Writes a terrain without a recipe behind it.
+///
+/// # Errors
+/// When a file cannot be written, or when cancelled.
+pub fn save(
+    terrain: &Terrain,
+    options: &ExportOptions<'_>,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, BuildError> {
+    let output = OutputFolder::new(folder)?;
+    export(terrain, options, &output)?;
+    if options.cancel.is_cancelled() {
+        return Err(BuildError::Cancelled);
+    }
+    Ok(output.commit()?)
 }
 
 /// Runs `f` on so many threads.
@@ -133,4 +214,16 @@ fn window(frame: &Frame, window: Option<Window>) -> Result<Frame, BuildError> {
         frame.resampled(&frame.extent(), spacing)?.clipped(&rect)
     };
     window.ok_or_else(|| BuildError::Call(String::from("the window holds no sample of the recipe's frame")))
+}
+
+/// The cache of this user: in `OROGEN_CACHE_DIR`, else where the system keeps caches.
+///
+/// # Errors
+/// When there is no such folder or it cannot be made.
+pub fn open_cache() -> Result<Cache, String> {
+    let dir = match std::env::var_os("OROGEN_CACHE_DIR") {
+        Some(dir) => PathBuf::from(dir),
+        None => etcetera::choose_base_strategy().map_err(|e| e.to_string())?.cache_dir().join("orogen"),
+    };
+    Cache::open(&dir, DEFAULT_MAX_BYTES).map_err(|e| format!("{}: {e}", dir.display()))
 }

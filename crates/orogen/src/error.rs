@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use orogen_core::{FrameError, OpError};
-use orogen_recipe::{Faults, RunError};
+use orogen_io::FolderError;
+use orogen_recipe::{Faults, PlanError, RunError};
 use thiserror::Error;
 
 /// Why a build gave nothing, as one or more sentences.
@@ -26,6 +27,9 @@ pub enum BuildError {
     /// The asked window makes no frame.
     #[error("the window: {0}")]
     Window(#[from] FrameError),
+    /// The asked window cannot be built.
+    #[error("{0}")]
+    Plan(#[from] PlanError),
     /// A step failed.
     #[error("{0}")]
     Run(RunError),
@@ -34,6 +38,9 @@ pub enum BuildError {
     Cancelled,
     /// An output could not be written.
     #[error("{0}")]
+    Folder(#[from] FolderError),
+    /// An output could not be made.
+    #[error("{0}")]
     Write(String),
 }
 
@@ -41,7 +48,7 @@ impl BuildError {
     /// Whether the call or the recipe is wrong, rather than the work having failed.
     #[must_use]
     pub fn is_callers_fault(&self) -> bool {
-        matches!(self, Self::Recipe(_) | Self::Read { .. } | Self::Call(_) | Self::Window(_))
+        matches!(self, Self::Recipe(_) | Self::Read { .. } | Self::Call(_) | Self::Window(_) | Self::Plan(_))
     }
 }
 

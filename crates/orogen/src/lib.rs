@@ -13,7 +13,7 @@
 //!     op = "source.island"
 //!     params = { polygons = 500 }
 //! "#)?;
-//! let built = orogen::build(&recipe, &BuildOptions::default(), &Quiet)?;
+//! let built = orogen::build(&recipe, &BuildOptions::default(), &Unobserved)?;
 //! let (low, high) = built.terrain.get(layer::HEIGHT)?.range().ok_or("no land")?;
 //! assert!(low < 0.0 && high > 100.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -21,16 +21,18 @@
 
 mod build;
 mod catalog;
+mod describe;
 mod error;
 mod export;
 mod manifest;
 pub mod presets;
 
-pub use build::{BuildOptions, Built, Window, build, check, read_recipe};
+pub use build::{BuildOptions, Built, Window, build, build_to_folder, check, open_cache, read_recipe, save};
 pub use catalog::catalog;
+pub use describe::{Parameter, catalog_json, operator_json, operator_text, parameters, reach_text, recipe_schema, summary};
 pub use error::BuildError;
-pub use export::{ExportKind, export};
-pub use manifest::{FileReport, Manifest};
+pub use export::{ExportKind, ExportOptions, Exported, export};
+pub use manifest::{FileReport, FrameReport, Manifest, StepEntry};
 pub use orogen_core as core;
 pub use orogen_io as io;
 pub use orogen_ops as ops;
@@ -43,5 +45,5 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub mod prelude {
     pub use crate::{BuildOptions, Built, build, catalog};
     pub use orogen_core::{Cancel, Catalog, Coef, Ctx, Frame, Op, Raster, Rect, Seed, Terrain, layer, vector};
-    pub use orogen_recipe::{Observer, Quiet, Recipe};
+    pub use orogen_recipe::{Observer, Recipe, Unobserved};
 }

@@ -1,7 +1,5 @@
 //! What a build made, file by file and step by step, as `manifest.json`.
 
-use std::path::PathBuf;
-
 use orogen_core::{Frame, Rect};
 use orogen_recipe::StepReport;
 use serde::Serialize;
@@ -12,7 +10,7 @@ use crate::build::Built;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FileReport {
     /// Name inside the output folder.
-    pub name: PathBuf,
+    pub name: String,
     /// Export kind that made it.
     pub kind: &'static str,
     /// SHA-256 of its bytes, in hexadecimal.
@@ -79,7 +77,7 @@ pub struct StepEntry {
     /// The step's id.
     pub id: String,
     /// Its operator.
-    pub op: String,
+    pub op: &'static str,
     /// Wall time.
     pub seconds: f64,
     /// Highest memory use while it ran, where the program measures it.
@@ -94,7 +92,7 @@ impl From<&StepReport> for StepEntry {
     fn from(step: &StepReport) -> Self {
         Self {
             id: step.id.clone(),
-            op: step.op.clone(),
+            op: step.op,
             seconds: step.seconds,
             peak_memory_bytes: step.peak_bytes,
             cached: step.cached,

@@ -44,7 +44,7 @@ def build(
             samples=samples,
             seed=None if seed is None else str(seed),
             threads=threads,
-            set=[(key, _toml(value)) for key, value in (set or {}).items()],
+            set=[f"{key}={_toml(value)}" for key, value in (set or {}).items()],
             cache=cache,
             memory=memory_bytes,
             progress=tell,

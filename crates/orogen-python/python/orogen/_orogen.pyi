@@ -17,7 +17,7 @@ def build(
     samples: int | None,
     seed: str | None,
     threads: int | None,
-    set: list[tuple[str, str]],
+    set: list[str],
     cache: bool,
     memory: int | None,
     progress: Callable[[str, float], None] | None,
