@@ -1,3 +1,6 @@
 //! Operators that make land.
 
+pub mod dem;
 pub mod island;
+
+pub use dem::Dem;
