@@ -162,6 +162,10 @@ pub fn check(schema: &Json, table: &toml::Table) -> Vec<Fault> {
 /// The closest of some names, if any is close enough to have been meant.
 #[must_use]
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // The comparison takes time and memory by the product of both lengths, and no name is that long.
+    if wrong.len() > 200 {
+        return None;
+    }
     names
         .into_iter()
         .map(|name| (strsim::normalized_damerau_levenshtein(wrong, name), name))

@@ -122,6 +122,24 @@ impl Terrain {
         Self { frame, layers: BTreeMap::new(), vectors: BTreeMap::new() }
     }
 
+    /// A terrain of given parts, `None` when a layer has not the shape of the frame. Unlike setting the layers one
+    /// by one, this drops nothing: the parts belong together already.
+    #[must_use]
+    pub fn from_parts(
+        frame: Frame,
+        layers: BTreeMap<LayerName, LayerData>,
+        vectors: BTreeMap<String, Arc<VectorLayer>>,
+    ) -> Option<Self> {
+        let fits = layers.values().all(|data| data.shape() == (frame.cols(), frame.rows()));
+        fits.then_some(Self { frame, layers, vectors })
+    }
+
+    /// Its layers and vectors, leaving the frame behind.
+    #[must_use]
+    pub fn into_parts(self) -> (BTreeMap<LayerName, LayerData>, BTreeMap<String, Arc<VectorLayer>>) {
+        (self.layers, self.vectors)
+    }
+
     /// Where it lies.
     #[must_use]
     pub fn frame(&self) -> &Frame {
@@ -229,14 +247,7 @@ impl Terrain {
 
     fn drop_derived(&mut self, from: &LayerName) {
         self.layers.retain(|name, _| !layer::is_derived(name, from));
-        self.vectors.retain(|name, _| {
-            !vector::WELL_KNOWN.iter().any(|info| {
-                info.name == name
-                    && info.derived_from.iter().any(|&parent| {
-                        parent == from.as_str() || layer::is_derived(&LayerName::fixed(parent), from)
-                    })
-            })
-        });
+        self.vectors.retain(|name, _| !vector::is_derived(name, from));
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::layer::{self, LayerName};
+
 /// A place in the world, (x, y, z) in metres.
 pub type Point = [f64; 3];
 
@@ -186,6 +188,16 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "lakes", derived_from: &["height"] },
     Info { name: "contours", derived_from: &["height"] },
 ];
+
+/// Whether the vector layer `name` follows, directly or through others, from the raster layer `from`.
+#[must_use]
+pub fn is_derived(name: &str, from: &LayerName) -> bool {
+    WELL_KNOWN
+        .iter()
+        .filter(|info| info.name == name)
+        .flat_map(|info| info.derived_from)
+        .any(|&parent| parent == from.as_str() || layer::is_derived(&LayerName::fixed(parent), from))
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,1 +1,26 @@
-//! (being written)
+//! Recipes: read from TOML, checked before anything runs, planned for any window, run with a cache.
+//!
+//! ```text
+//! bytes ──▶ Recipe::parse ──▶ Recipe::apply ──▶ Recipe::check ──▶ Plan::new ──▶ run ──▶ Terrain
+//!            syntax faults     --set, --seed     all other faults   any window    cached, cancellable
+//! ```
+//!
+//! This crate reads and writes nothing but the cache folder it is given, and prints nothing.
+
+mod cache;
+mod check;
+mod fault;
+mod node;
+mod overrides;
+mod plan;
+mod recipe;
+mod run;
+mod vectors;
+
+pub use cache::{Cache, DEFAULT_MAX_BYTES};
+pub use check::{Checked, Limits, Step};
+pub use fault::{Fault, Faults, Place};
+pub use overrides::{Overrides, Set};
+pub use plan::{Plan, PlanError, Task, Use, Work, dirty};
+pub use recipe::{Export, MAX_BYTES, MAX_STEPS, Recipe, too_large};
+pub use run::{Meter, Observer, Run, RunError, RunOptions, StepReport, Unobserved, run};

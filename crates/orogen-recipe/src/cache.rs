@@ -1,0 +1,448 @@
+//! Results of steps on disk, found by what they were made from.
+//!
+//! ```text
+//! steps/<key>    which layers a result has: a checksum line, then JSON
+//! blobs/<hash>   the bytes of a layer, named by their own hash, so that layers a step left alone are stored once
+//! tmp/           files being written; they move into place when whole
+//! ```
+//!
+//! Numbers are little-endian. Everything read is verified; what does not verify is removed and made anew. Several
+//! programs may use one cache at once: names say the content, files appear whole, and a file that another program
+//! has removed counts as never stored.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, SystemTime};
+
+use blake3::Hash;
+use orogen_core::{Cancel, Frame, LayerData, LayerName, Raster, Terrain};
+use serde::{Deserialize, Serialize};
+
+use crate::vectors;
+
+/// Raised when the files change their form.
+const FORMAT: u32 = 1;
+/// Size of the cache unless somebody says otherwise.
+pub const DEFAULT_MAX_BYTES: u64 = 4 << 30;
+/// A file being written for longer than this was left behind by a program that died.
+const STALE: Duration = Duration::from_secs(24 * 3600);
+
+/// A folder of results, bounded in size: the longest unused go first.
+#[derive(Debug)]
+pub struct Cache {
+    dir: PathBuf,
+    max_bytes: u64,
+    /// Hashes of what is in memory now. A weak reference keeps its content from being changed in place, and lets
+    /// it go.
+    known: Mutex<Vec<(Weak<dyn Any + Send + Sync>, Hash)>>,
+}
+
+/// What a step was made from.
+pub(crate) type Key = Hash;
+
+/// What was found under a key.
+#[derive(Debug)]
+pub(crate) enum Found<T> {
+    Hit(T),
+    Miss,
+    /// Removed; the sentence says what was wrong.
+    Damaged(String),
+}
+
+/// A stored result without its bytes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    cols: usize,
+    rows: usize,
+    layers: BTreeMap<String, Blob>,
+    vectors: BTreeMap<String, Blob>,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Blob {
+    kind: Kind,
+    bytes: u64,
+    hash: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    F32,
+    U8,
+    Vectors,
+}
+
+/// Why a blob gave nothing.
+enum Unread {
+    Missing,
+    Damaged(String),
+}
+
+impl Cache {
+    /// Opens a folder as cache, making it if need be.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or this machine stores numbers the other way round.
+    pub fn open(dir: impl Into<PathBuf>, max_bytes: u64) -> io::Result<Self> {
+        if cfg!(target_endian = "big") {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "the cache needs a little-endian machine",
+            ));
+        }
+        let cache = Self { dir: dir.into(), max_bytes, known: Mutex::default() };
+        for part in ["steps", "blobs", "tmp"] {
+            fs::create_dir_all(cache.dir.join(part))?;
+        }
+        for (modified, _, path) in cache.files("tmp") {
+            if modified.elapsed().is_ok_and(|age| age > STALE) {
+                let _ = fs::remove_file(path);
+            }
+        }
+        cache.evict();
+        Ok(cache)
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Bytes it takes now.
+    #[must_use]
+    pub fn used_bytes(&self) -> u64 {
+        ["steps", "blobs"].iter().flat_map(|part| self.files(part)).map(|(_, size, _)| size).sum()
+    }
+
+    /// Removes everything it holds.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub fn clear(&self) -> io::Result<()> {
+        for (_, _, path) in ["steps", "blobs"].iter().flat_map(|part| self.files(part)) {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry of a key, if all its parts seem to be there. Marks them as used.
+    pub(crate) fn peek(&self, key: &Key) -> Found<Entry> {
+        let path = self.step_path(key);
+        let Ok(bytes) = read_bounded(&path) else { return Found::Miss };
+        let Some(entry) = parse_entry(&bytes) else {
+            return self.damaged(key, None, "its list of layers does not verify");
+        };
+        touch(&path);
+        for blob in entry.layers.values().chain(entry.vectors.values()) {
+            let Ok(hash) = Hash::from_hex(&blob.hash) else {
+                return self.damaged(key, None, "its list of layers does not verify");
+            };
+            let path = self.blob_path(&hash);
+            match fs::metadata(&path) {
+                Ok(meta) if meta.len() == blob.bytes => touch(&path),
+                Ok(meta) => {
+                    let reason = format!("a layer has {} bytes instead of {}", meta.len(), blob.bytes);
+                    return self.damaged(key, Some(&path), &reason);
+                }
+                Err(_) => return Found::Miss,
+            }
+        }
+        Found::Hit(entry)
+    }
+
+    /// The terrain of an entry, verified.
+    pub(crate) fn load(&self, key: &Key, entry: &Entry, frame: &Frame) -> Found<Terrain> {
+        match self.read(entry, frame) {
+            Ok(terrain) => Found::Hit(terrain),
+            Err((_, Unread::Missing)) => Found::Miss,
+            Err((path, Unread::Damaged(reason))) => self.damaged(key, path.as_deref(), &reason),
+        }
+    }
+
+    fn read(&self, entry: &Entry, frame: &Frame) -> Result<Terrain, (Option<PathBuf>, Unread)> {
+        let wrong = |reason: &str| (None, Unread::Damaged(reason.to_owned()));
+        let (cols, rows) = (frame.cols(), frame.rows());
+        if (entry.cols, entry.rows) != (cols, rows) {
+            return Err(wrong("its layers have another shape"));
+        }
+        let mut layers = BTreeMap::new();
+        for (name, blob) in &entry.layers {
+            let name = LayerName::parse(name).ok_or_else(|| wrong("it has a layer without a proper name"))?;
+            let data = match blob.kind {
+                Kind::F32 => {
+                    let mut values = vec![0f32; frame.len()];
+                    self.read_blob(blob, bytemuck::cast_slice_mut(&mut values))?;
+                    Raster::from_vec(cols, rows, values).map(|r| LayerData::F32(Arc::new(r)))
+                }
+                Kind::U8 => {
+                    let mut values = vec![0u8; frame.len()];
+                    self.read_blob(blob, &mut values)?;
+                    Raster::from_vec(cols, rows, values).map(|r| LayerData::U8(Arc::new(r)))
+                }
+                Kind::Vectors => None,
+            };
+            let data = data.ok_or_else(|| wrong("a layer has another shape"))?;
+            self.remember(&data, blob);
+            layers.insert(name, data);
+        }
+        let mut all_vectors = BTreeMap::new();
+        for (name, blob) in &entry.vectors {
+            let size = usize::try_from(blob.bytes).map_err(|_| wrong("a layer is too large"))?;
+            let mut bytes = vec![0; size];
+            self.read_blob(blob, &mut bytes)?;
+            let layer = vectors::decode(&bytes).ok_or_else(|| wrong("its vectors cannot be read"))?;
+            all_vectors.insert(name.clone(), Arc::new(layer));
+        }
+        Terrain::from_parts(*frame, layers, all_vectors).ok_or_else(|| wrong("a layer has another shape"))
+    }
+
+    fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), (Option<PathBuf>, Unread)> {
+        let damaged = |path: &Path, reason: &str| (Some(path.to_owned()), Unread::Damaged(reason.to_owned()));
+        let Ok(hash) = Hash::from_hex(&blob.hash) else { return Err((None, Unread::Missing)) };
+        let path = self.blob_path(&hash);
+        let Ok(mut file) = File::open(&path) else { return Err((None, Unread::Missing)) };
+        if file.metadata().map_or(0, |meta| meta.len()) != into.len() as u64 || file.read_exact(into).is_err()
+        {
+            return Err(damaged(&path, "a layer has another size"));
+        }
+        if hash_of(into) != hash {
+            return Err(damaged(&path, "a layer does not have its own hash"));
+        }
+        Ok(())
+    }
+
+    fn damaged<T>(&self, key: &Key, blob: Option<&Path>, reason: &str) -> Found<T> {
+        let _ = fs::remove_file(self.step_path(key));
+        if let Some(path) = blob {
+            let _ = fs::remove_file(path);
+        }
+        let name = &key.to_hex()[..12];
+        Found::Damaged(format!("cache entry {name} is damaged ({reason}); recomputed"))
+    }
+
+    /// Stores a result, unless it is larger than a quarter of the cache.
+    ///
+    /// # Errors
+    /// When a file cannot be written; the cache is as before then, or holds parts that nothing refers to.
+    pub(crate) fn store(
+        &self,
+        key: &Key,
+        terrain: &Terrain,
+        warnings: &[String],
+        cancel: &Cancel,
+    ) -> io::Result<()> {
+        let encoded: Vec<(&String, Vec<u8>)> =
+            terrain.vectors().iter().map(|(name, layer)| (name, vectors::encode(layer))).collect();
+        let size: usize = terrain.layers().values().map(|data| data.bytes().len()).sum::<usize>()
+            + encoded.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+        if size as u64 > self.max_bytes / 4 {
+            return Ok(());
+        }
+        let mut entry = Entry {
+            cols: terrain.frame().cols(),
+            rows: terrain.frame().rows(),
+            layers: BTreeMap::new(),
+            vectors: BTreeMap::new(),
+            warnings: warnings.to_vec(),
+        };
+        for (name, data) in terrain.layers() {
+            let kind = match data {
+                LayerData::F32(_) => Kind::F32,
+                LayerData::U8(_) => Kind::U8,
+            };
+            let hash = self.known(data).unwrap_or_else(|| hash_of(data.bytes()));
+            let blob = self.store_blob(kind, data.bytes(), hash, cancel)?;
+            self.remember(data, &blob);
+            entry.layers.insert(name.as_str().to_owned(), blob);
+        }
+        for (name, bytes) in encoded {
+            let blob = self.store_blob(Kind::Vectors, &bytes, hash_of(&bytes), cancel)?;
+            entry.vectors.insert(name.clone(), blob);
+        }
+        let json = serde_json::to_vec(&entry).map_err(io::Error::other)?;
+        let mut bytes = blake3::hash(&json).to_hex().to_string().into_bytes();
+        bytes.push(b'\n');
+        bytes.extend(json);
+        self.write_aside(&self.step_path(key), &bytes, cancel)?;
+        self.evict();
+        Ok(())
+    }
+
+    fn store_blob(&self, kind: Kind, bytes: &[u8], hash: Hash, cancel: &Cancel) -> io::Result<Blob> {
+        let path = self.blob_path(&hash);
+        if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
+            touch(&path);
+        } else {
+            self.write_aside(&path, bytes, cancel)?;
+        }
+        Ok(Blob { kind, bytes: bytes.len() as u64, hash: hash.to_hex().to_string() })
+    }
+
+    /// Writes a file under another name and moves it into place when it is whole.
+    fn write_aside(&self, path: &Path, bytes: &[u8], cancel: &Cancel) -> io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(self.dir.join("tmp"))?;
+        for part in bytes.chunks(8 << 20) {
+            if cancel.is_cancelled() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            file.write_all(part)?;
+        }
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// Removes what was not used for longest until a tenth of the cache is free, once it is over full.
+    fn evict(&self) {
+        let mut files: Vec<_> = ["steps", "blobs"].iter().flat_map(|part| self.files(part)).collect();
+        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+        if total <= self.max_bytes {
+            return;
+        }
+        files.sort();
+        for (_, size, path) in files {
+            if total <= self.max_bytes / 10 * 9 {
+                return;
+            }
+            // Another program may have removed it: the space is free either way.
+            if fs::remove_file(&path).is_ok() || !path.exists() {
+                total -= size;
+            }
+        }
+    }
+
+    /// Files of a part with the time of their last use and their size.
+    fn files(&self, part: &str) -> Vec<(SystemTime, u64, PathBuf)> {
+        let Ok(entries) = fs::read_dir(self.dir.join(part)) else { return Vec::new() };
+        entries
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let meta = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+                Some((meta.modified().ok()?, meta.len(), entry.path()))
+            })
+            .collect()
+    }
+
+    fn step_path(&self, key: &Key) -> PathBuf {
+        self.dir.join("steps").join(key.to_hex().as_str())
+    }
+
+    fn blob_path(&self, hash: &Hash) -> PathBuf {
+        self.dir.join("blobs").join(hash.to_hex().as_str())
+    }
+
+    fn known(&self, data: &LayerData) -> Option<Hash> {
+        let known = self.known.lock().ok()?;
+        let address = address(data);
+        known.iter().find(|(weak, _)| weak.strong_count() > 0 && weak.as_ptr().cast() == address).map(|k| k.1)
+    }
+
+    fn remember(&self, data: &LayerData, blob: &Blob) {
+        let (Ok(mut known), Ok(hash)) = (self.known.lock(), Hash::from_hex(&blob.hash)) else { return };
+        let address = address(data);
+        known.retain(|(weak, _)| weak.strong_count() > 0 && weak.as_ptr().cast() != address);
+        let weak: Weak<dyn Any + Send + Sync> = match data {
+            LayerData::F32(r) => Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)),
+            LayerData::U8(r) => Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)),
+        };
+        known.push((weak, hash));
+    }
+}
+
+fn address(data: &LayerData) -> *const () {
+    match data {
+        LayerData::F32(r) => Arc::as_ptr(r).cast(),
+        LayerData::U8(r) => Arc::as_ptr(r).cast(),
+    }
+}
+
+fn hash_of(bytes: &[u8]) -> Hash {
+    blake3::Hasher::new().update_rayon(bytes).finalize()
+}
+
+/// A small file: entries list names, so a large one is none of ours.
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(16 << 20).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn parse_entry(bytes: &[u8]) -> Option<Entry> {
+    let (check, json) = bytes.split_at_checked(65)?;
+    let check = Hash::from_hex(check.strip_suffix(b"\n")?).ok()?;
+    (blake3::hash(json) == check).then(|| serde_json::from_slice(json).ok())?
+}
+
+/// Marks a file as used just now; a cache that cannot be written still serves.
+fn touch(path: &Path) {
+    let _ = File::options().write(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// Gathers what a result is made from. Every part is preceded by its length, so no two lists give the same bytes.
+pub(crate) struct KeyMaker(blake3::Hasher);
+
+impl KeyMaker {
+    pub fn new(kind: &str) -> Self {
+        let mut maker = Self(blake3::Hasher::new());
+        maker.number(u64::from(FORMAT));
+        maker.text(kind);
+        maker
+    }
+
+    pub fn number(&mut self, n: u64) {
+        self.0.update(&n.to_le_bytes());
+    }
+
+    pub fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.0.update(text.as_bytes());
+    }
+
+    pub fn hash(&mut self, hash: &[u8; 32]) {
+        self.0.update(hash);
+    }
+
+    pub fn frame(&mut self, frame: &Frame) {
+        // JSON shows every number so that it reads back to the bit, and the fields in their order.
+        self.text(&serde_json::to_string(frame).unwrap_or_default());
+    }
+
+    pub fn table(&mut self, table: &toml::Table) {
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.as_str());
+        self.number(entries.len() as u64);
+        for (key, value) in entries {
+            self.text(key);
+            self.value(value);
+        }
+    }
+
+    fn value(&mut self, value: &toml::Value) {
+        self.text(value.type_str());
+        match value {
+            toml::Value::String(text) => self.text(text),
+            toml::Value::Integer(i) => self.number(*i as u64),
+            toml::Value::Float(x) => self.number(x.to_bits()),
+            toml::Value::Boolean(b) => self.number(u64::from(*b)),
+            toml::Value::Datetime(d) => self.text(&d.to_string()),
+            toml::Value::Array(items) => {
+                self.number(items.len() as u64);
+                items.iter().for_each(|item| self.value(item));
+            }
+            toml::Value::Table(table) => self.table(table),
+        }
+    }
+
+    pub fn finish(self) -> Key {
+        self.0.finalize()
+    }
+}

@@ -1,0 +1,472 @@
+//! Everything that can be known to be wrong before anything runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use orogen_core::param::{self, path_text};
+use orogen_core::{AnyOp, Catalog, Frame, FrameError, LayerName, Layers, Seed, layer, vector};
+
+use crate::fault::{Fault, Faults, Place, hint, listed, quoted};
+use crate::node::{At, locate, to_toml};
+use crate::recipe::{Export, Recipe, StepSpec};
+
+/// What a build may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory in bytes; more is refused before anything is allocated.
+    pub memory_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory_bytes: 8 << 30 }
+    }
+}
+
+impl Limits {
+    /// The sentence for work on `samples` samples with `layers` layers that would need more than is allowed.
+    pub(crate) fn refuse(&self, samples: f64, layers: usize) -> Option<String> {
+        // Operators keep some rasters besides the layers of the terrain; the rest is the program and its graph.
+        const WORK: f64 = 32.0;
+        const LEAST: f64 = 64.0;
+        const PROGRAM: f64 = 100e6;
+        let needed = PROGRAM + samples * (WORK + 4.0 * layers as f64).max(LEAST);
+        (needed > self.memory_bytes as f64).then(|| {
+            format!(
+                "would need about {} of memory, allowed is {}; take fewer samples or raise the limit with --memory",
+                memory_text(needed),
+                memory_text(self.memory_bytes as f64)
+            )
+        })
+    }
+}
+
+fn memory_text(bytes: f64) -> String {
+    let (unit, scale) =
+        [("TB", 1e12), ("GB", 1e9)].into_iter().find(|(_, s)| bytes >= *s).unwrap_or(("MB", 1e6));
+    format!("{} {unit}", (bytes / scale * 10.0).round() / 10.0)
+}
+
+/// A recipe without faults: what to run, in order, with disabled steps left out.
+#[derive(Debug)]
+pub struct Checked {
+    name: String,
+    seed: String,
+    frame: Frame,
+    steps: Vec<Step>,
+    exports: Vec<Export>,
+    limits: Limits,
+    layer_count: usize,
+    warnings: Vec<String>,
+}
+
+/// A step ready to run.
+#[derive(Debug)]
+pub struct Step {
+    /// Its id.
+    pub id: String,
+    /// Its operator with parameters.
+    pub op: Box<dyn AnyOp>,
+    /// What the operator touches with these parameters.
+    pub layers: Layers,
+    /// Its own seed: of the world seed and its id, so that other steps do not change it.
+    pub seed: Seed,
+    /// The step whose result it takes; `None` for an empty terrain.
+    pub input: Option<usize>,
+    /// The step whose result it combines with.
+    pub second: Option<usize>,
+    /// The layer of its input that limits it.
+    pub mask: Option<LayerName>,
+}
+
+impl Checked {
+    /// The recipe's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The world seed.
+    #[must_use]
+    pub fn seed(&self) -> &str {
+        &self.seed
+    }
+
+    /// The recipe's own frame.
+    #[must_use]
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// The enabled steps in order; the last gives the result.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// What to write.
+    #[must_use]
+    pub fn exports(&self) -> &[Export] {
+        &self.exports
+    }
+
+    /// What is odd but allowed.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Layers of the result, in the order of their names.
+    #[must_use]
+    pub fn layers(&self) -> Vec<LayerName> {
+        self.written(|step| step.layers.writes.clone(), layer::is_derived)
+    }
+
+    /// Vector layers of the result, in the order of their names.
+    #[must_use]
+    pub fn vectors(&self) -> Vec<&'static str> {
+        self.written(|step| step.layers.writes_vectors.clone(), |name, from| vector::is_derived(name, from))
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn layer_count(&self) -> usize {
+        self.layer_count
+    }
+
+    /// The names that steps on the way to the result wrote and no later one dropped.
+    fn written<T: Ord>(
+        &self,
+        writes: impl Fn(&Step) -> Vec<T>,
+        derived: impl Fn(&T, &LayerName) -> bool,
+    ) -> Vec<T> {
+        let mut names = BTreeSet::new();
+        let mut dropped_by = BTreeSet::new();
+        let mut next = self.steps.len().checked_sub(1);
+        while let Some(i) = next {
+            let step = &self.steps[i];
+            let alive = |name: &T| !dropped_by.iter().any(|from| derived(name, from));
+            names.extend(writes(step).into_iter().filter(alive));
+            dropped_by.extend(step.layers.writes.iter().cloned());
+            next = step.input;
+        }
+        names.into_iter().collect()
+    }
+}
+
+/// What a step takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// A terrain without layers.
+    Empty,
+    /// The result of an enabled step.
+    Step(usize),
+    /// Something with a fault of its own: nothing is said about what it holds.
+    Faulty,
+}
+
+/// The steps read so far.
+#[derive(Default)]
+struct Draft {
+    steps: Vec<Option<Step>>,
+    inputs: Vec<Source>,
+}
+
+impl Draft {
+    /// Whether a layer is there; a faulty source has every layer.
+    fn has(&self, mut source: Source, name: &LayerName) -> bool {
+        loop {
+            let Source::Step(i) = source else { return source == Source::Faulty };
+            let Some(step) = &self.steps[i] else { return true };
+            if step.layers.writes.contains(name) {
+                return true;
+            }
+            if step.layers.writes.iter().any(|from| layer::is_derived(name, from)) {
+                return false;
+            }
+            source = self.inputs[i];
+        }
+    }
+
+    fn all(&self, mut source: Source) -> Vec<LayerName> {
+        let (start, mut names) = (source, BTreeSet::new());
+        while let Source::Step(i) = source {
+            names.extend(self.steps[i].iter().flat_map(|step| step.layers.writes.iter().cloned()));
+            source = self.inputs[i];
+        }
+        names.into_iter().filter(|name| self.has(start, name)).collect()
+    }
+}
+
+impl Recipe {
+    /// Checks everything that can be checked before running.
+    ///
+    /// # Errors
+    /// All faults, by place.
+    pub fn check(&self, catalog: &Catalog, limits: &Limits) -> Result<Checked, Faults> {
+        let mut faults = self.faults.clone();
+        let draft = self.check_steps(catalog, &mut faults);
+        let layer_names: BTreeSet<&LayerName> =
+            draft.steps.iter().flatten().flat_map(|step| &step.layers.writes).collect();
+        let layer_count = layer_names.len();
+        let frame = self.check_frame(limits, layer_count, &mut faults);
+        if !self.steps.is_empty() && self.steps.iter().all(|step| !step.enabled) {
+            let message = String::from("every step is disabled; there is nothing to build");
+            faults.push(Fault { place: Place::Whole, step: None, message });
+        }
+        faults.into_result()?;
+        let Some(frame) = frame else { return Err(Faults::new(self.name())) };
+        let steps: Vec<Step> = draft.steps.into_iter().flatten().collect();
+        let warnings = unused(&steps);
+        Ok(Checked {
+            name: self.name().to_owned(),
+            seed: self.seed.clone(),
+            frame,
+            steps,
+            exports: self.exports.clone(),
+            limits: *limits,
+            layer_count,
+            warnings,
+        })
+    }
+
+    fn check_frame(&self, limits: &Limits, layers: usize, faults: &mut Faults) -> Option<Frame> {
+        let spec = &self.frame;
+        let (mut samples, mut samples_at) = (spec.samples, spec.samples_at);
+        if let Some(longer) = self.samples_override {
+            samples_at = At::Samples;
+            samples = scaled(samples, longer);
+        }
+        let fault = |at: At, message: String| Fault { place: self.place(at), step: None, message };
+        let [cols, rows] = samples;
+        if let Some(refusal) = limits.refuse(cols as f64 * rows as f64, layers) {
+            faults.push(fault(samples_at, format!("{cols} x {rows} samples {refusal}")));
+            return None;
+        }
+        match Frame::new(spec.origin_m, spec.size_m, samples) {
+            Ok(frame) => Some(frame),
+            Err(error) => {
+                let at = match error {
+                    FrameError::TooFewSamples(_) => samples_at,
+                    FrameError::BadLength { .. } => spec.size_at,
+                    FrameError::BadOrigin(_) => spec.origin_at,
+                };
+                faults.push(fault(at, format!("frame: {error}")));
+                None
+            }
+        }
+    }
+
+    fn check_steps(&self, catalog: &Catalog, faults: &mut Faults) -> Draft {
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for (i, spec) in self.steps.iter().enumerate().filter(|(_, spec)| !spec.id.is_empty()) {
+            match places.get(spec.id.as_str()) {
+                Some(_) if faults.is_full() => faults.more += 1,
+                Some(&first) => {
+                    let Place::Text { line, .. } = self.place(self.steps[first].at) else { continue };
+                    let message = format!("the id is already that of the step at line {line}");
+                    self.report(faults, spec, spec.id_at, message);
+                }
+                None => {
+                    places.insert(&spec.id, i);
+                }
+            }
+        }
+        let world = Seed::from_text(&self.seed);
+        let mut draft = Draft::default();
+        let mut outputs: Vec<Source> = Vec::with_capacity(self.steps.len());
+        for (i, spec) in self.steps.iter().enumerate() {
+            let above = outputs.last().copied().unwrap_or(Source::Empty);
+            let mut named = |key: &str, name: &Option<(String, At)>| {
+                let (name, at) = name.as_ref()?;
+                Some(match self.resolve(i, key, name, &places) {
+                    Ok(j) => outputs[j],
+                    Err(message) => {
+                        self.report(faults, spec, *at, message);
+                        Source::Faulty
+                    }
+                })
+            };
+            let input = named("from", &spec.from).unwrap_or(above);
+            let second = named("with", &spec.with);
+            let op = self.check_op(spec, catalog, faults);
+            if !spec.enabled {
+                outputs.push(input);
+                continue;
+            }
+            let step = op.map(|op| Step {
+                id: spec.id.clone(),
+                layers: op.layers(),
+                op,
+                seed: world.child(&spec.id),
+                input: if let Source::Step(i) = input { Some(i) } else { None },
+                second: if let Some(Source::Step(i)) = second { Some(i) } else { None },
+                mask: spec.mask.as_ref().map(|(name, _)| name.clone()),
+            });
+            if let Some(step) = &step {
+                self.check_layers(spec, step, input, second, &draft, faults);
+            }
+            outputs.push(if step.is_some() { Source::Step(draft.steps.len()) } else { Source::Faulty });
+            draft.steps.push(step);
+            draft.inputs.push(input);
+        }
+        draft
+    }
+
+    /// The earlier step that `from` or `with` names.
+    fn resolve(
+        &self,
+        i: usize,
+        key: &str,
+        name: &str,
+        places: &BTreeMap<&str, usize>,
+    ) -> Result<usize, String> {
+        let above = "a step may name only steps above it";
+        match places.get(name) {
+            Some(&j) if j < i => Ok(j),
+            Some(&j) if j == i => Err(format!("{key}: the step names itself; {above}")),
+            Some(&j) => {
+                let line = match self.place(self.steps[j].at) {
+                    Place::Text { line, .. } => line,
+                    _ => 0,
+                };
+                Err(format!("{key}: step {} comes later, at line {line}; {above}", quoted(name)))
+            }
+            None => {
+                let names = self.steps[..i].iter().map(|step| step.id.as_str()).filter(|id| !id.is_empty());
+                Err(format!("{key}: there is no step {} above; {}", quoted(name), hint(name, names)))
+            }
+        }
+    }
+
+    fn check_op(&self, spec: &StepSpec, catalog: &Catalog, faults: &mut Faults) -> Option<Box<dyn AnyOp>> {
+        let (id, at) = spec.op.as_ref()?;
+        let Some(operator) = catalog.get(id) else {
+            let hint = match catalog.nearest(id) {
+                Some(name) => format!("did you mean {name:?}?"),
+                None => String::from("`orogen ops` lists them all"),
+            };
+            self.report(faults, spec, *at, format!("there is no operator {}; {hint}", quoted(id)));
+            return None;
+        };
+        match operator.parse(&to_toml(&spec.params)) {
+            Ok(op) => Some(op),
+            Err(found) => {
+                for fault in found {
+                    let at = locate(&spec.params, &fault.path).unwrap_or(*at);
+                    self.report_param(faults, spec, at, &fault);
+                }
+                None
+            }
+        }
+    }
+
+    fn check_layers(
+        &self,
+        spec: &StepSpec,
+        step: &Step,
+        input: Source,
+        second: Option<Source>,
+        draft: &Draft,
+        faults: &mut Faults,
+    ) {
+        let op_at = spec.op.as_ref().map_or(spec.at, |(_, at)| *at);
+        let op = step.op.id();
+        let there_is = |source: Source| {
+            let names = draft.all(source);
+            if names.is_empty() {
+                String::from("there is none yet: a source step must come first")
+            } else {
+                listed(names.iter().map(LayerName::as_str))
+            }
+        };
+        let mut missing: Vec<&LayerName> =
+            step.layers.reads.iter().filter(|name| !draft.has(input, name)).collect();
+        missing.dedup();
+        for name in missing {
+            let message =
+                format!("{op} needs the layer {name:?}, which no step before made; {}", there_is(input));
+            self.report(faults, spec, op_at, message);
+        }
+        if let Some((name, at)) = &spec.mask
+            && !draft.has(input, name)
+        {
+            let message =
+                format!("mask: there is no layer {name:?} in the step's input; {}", there_is(input));
+            self.report(faults, spec, *at, message);
+        }
+        let combines = !step.layers.reads_second.is_empty();
+        match (second, &spec.with) {
+            (None, _) if combines => {
+                let message =
+                    format!("{op} combines two terrains; name the step of the second one with `with`");
+                self.report(faults, spec, op_at, message);
+            }
+            (Some(_), Some((_, at))) if !combines => {
+                let message = format!("with: {op} takes no second terrain; remove `with`");
+                self.report(faults, spec, *at, message);
+            }
+            (Some(source), Some((with, at))) => {
+                for name in step.layers.reads_second.iter().filter(|name| !draft.has(source, name)) {
+                    let message = format!(
+                        "with: {op} needs the layer {name:?} of step {}; {}",
+                        quoted(with),
+                        there_is(source)
+                    );
+                    self.report(faults, spec, *at, message);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn report(&self, faults: &mut Faults, spec: &StepSpec, at: At, message: String) {
+        if faults.is_full() {
+            faults.more += 1; // finding the line of a fault takes a walk through the text
+            return;
+        }
+        let step = Some(spec.id.clone()).filter(|id| !id.is_empty());
+        faults.push(Fault { place: self.place(at), step, message });
+    }
+
+    fn report_param(&self, faults: &mut Faults, spec: &StepSpec, at: At, fault: &param::Fault) {
+        // `--set rain.talus_deg` names the parameter already.
+        let named = matches!(at, At::Set(i)
+            if self.options.get(i).is_some_and(|o| *o == format!("{}.{}", spec.id, path_text(&fault.path))));
+        self.report(faults, spec, at, if named { fault.message.clone() } else { fault.to_string() });
+    }
+}
+
+/// Samples of both sides when the longer one gets `longer`.
+fn scaled(samples: [usize; 2], longer: usize) -> [usize; 2] {
+    let most = samples[0].max(samples[1]);
+    if longer < 2 || most < 2 {
+        return [longer; 2];
+    }
+    let share = (longer - 1) as f64 / (most - 1) as f64;
+    samples.map(|n| {
+        if n == most { longer } else { (((n.max(1) - 1) as f64 * share).round() as usize + 1).max(2) }
+    })
+}
+
+/// A warning for each step whose result nobody uses.
+fn unused(steps: &[Step]) -> Vec<String> {
+    let mut used = vec![false; steps.len()];
+    if let Some(last) = used.last_mut() {
+        *last = true;
+    }
+    for i in (0..steps.len()).rev() {
+        if used[i] {
+            for j in [steps[i].input, steps[i].second].into_iter().flatten() {
+                used[j] = true;
+            }
+        }
+    }
+    steps
+        .iter()
+        .zip(&used)
+        .filter(|(_, used)| !**used)
+        .map(|(step, _)| format!("step {:?} does nothing: no later step uses its result", step.id))
+        .collect()
+}

@@ -1,0 +1,164 @@
+//! What is wrong with a recipe, and where.
+
+use std::fmt;
+
+/// Where a fault lies, in the order in which faults are listed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// The recipe as a whole.
+    Whole,
+    /// In its text; both count from 1, columns in letters.
+    Text {
+        /// Line.
+        line: usize,
+        /// Column.
+        column: usize,
+    },
+    /// An option of the command line, as the user wrote it (`--set rain.talus_deg`).
+    Option(String),
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    /// Where.
+    pub place: Place,
+    /// In which step, if in one.
+    pub step: Option<String>,
+    /// What was found and what is allowed.
+    pub message: String,
+}
+
+impl Fault {
+    /// The line users read: `island.toml:12:9: step "rain": talus_deg: found 90, allowed is 1 to 80 deg`.
+    #[must_use]
+    pub fn text(&self, recipe: &str) -> String {
+        let step = self.step.as_ref().map_or(String::new(), |id| format!("step {}: ", quoted(id)));
+        match &self.place {
+            Place::Whole => format!("{recipe}: {step}{}", self.message),
+            Place::Text { line, column } => format!("{recipe}:{line}:{column}: {step}{}", self.message),
+            Place::Option(option) => format!("{option}: {}", self.message),
+        }
+    }
+}
+
+/// Everything that is wrong with a recipe, by place. Never empty when returned as an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// The recipe's name.
+    pub recipe: String,
+    /// The first faults, sorted by place.
+    pub list: Vec<Fault>,
+    /// How many more there are beyond the list.
+    pub more: usize,
+}
+
+/// Faults listed before the rest is only counted: nobody reads the sentences of a million.
+const MOST: usize = 100;
+/// Letters of one message.
+const LONGEST: usize = 600;
+
+impl Faults {
+    /// No faults yet.
+    #[must_use]
+    pub fn new(recipe: &str) -> Self {
+        Self { recipe: recipe.to_owned(), list: Vec::new(), more: 0 }
+    }
+
+    /// A single fault.
+    #[must_use]
+    pub fn one(recipe: &str, fault: Fault) -> Self {
+        let mut faults = Self::new(recipe);
+        faults.push(fault);
+        faults
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, mut fault: Fault) {
+        if self.list.len() >= MOST {
+            self.more += 1;
+            return;
+        }
+        if fault.message.len() > LONGEST {
+            fault.message = fault.message.chars().take(LONGEST - 3).chain("...".chars()).collect();
+        }
+        self.list.push(fault);
+    }
+
+    /// Adds all of another list.
+    pub fn extend(&mut self, other: Self) {
+        self.more += other.more;
+        other.list.into_iter().for_each(|fault| self.push(fault));
+    }
+
+    /// Whether further faults would be counted only, so that their sentences need not be made.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= MOST
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// `Ok` when there are none, else the faults in order.
+    ///
+    /// # Errors
+    /// The faults themselves.
+    pub fn into_result(mut self) -> Result<(), Self> {
+        if self.list.is_empty() {
+            return Ok(());
+        }
+        self.list.sort();
+        self.list.dedup();
+        Err(self)
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, fault) in self.list.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            f.write_str(&fault.text(&self.recipe))?;
+        }
+        if self.more > 0 {
+            write!(f, "\n{}: and {} more", self.recipe, self.more)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Faults {}
+
+/// A name from outside in quotes, cut when it is long.
+pub(crate) fn quoted(name: &str) -> String {
+    if name.chars().count() > 60 {
+        format!("{:?}...", name.chars().take(57).collect::<String>())
+    } else {
+        format!("{name:?}")
+    }
+}
+
+/// What to say about a name that does not exist, given those that do.
+pub(crate) fn hint<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    match orogen_core::param::nearest(wrong, names.clone()) {
+        Some(name) => format!("did you mean {name:?}?"),
+        None => listed(names),
+    }
+}
+
+/// `there are a, b, c`, cut when there are many.
+pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 20;
+    let mut names = names.peekable();
+    if names.peek().is_none() {
+        return String::from("there are none");
+    }
+    let shown: Vec<&str> = names.by_ref().take(SHOWN).collect();
+    let rest = if names.peek().is_some() { ", ..." } else { "" };
+    format!("there are {}{rest}", shown.join(", "))
+}

@@ -1,0 +1,204 @@
+//! Changes to a recipe from the command line or a caller, applied before it is checked.
+
+use orogen_core::Catalog;
+use orogen_core::param::{Segment, path_text};
+use toml::de::DeValue;
+
+use crate::fault::{Fault, Faults, hint, quoted};
+use crate::node::{At, Data, Node, Reader, Table};
+use crate::recipe::Recipe;
+
+/// What to change in a recipe.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Another world seed.
+    pub seed: Option<String>,
+    /// Samples of the longer side; the other side keeps its proportion and the size in metres stays.
+    pub samples: Option<usize>,
+    /// Parameters of steps.
+    pub set: Vec<Set>,
+}
+
+/// One parameter of one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// Id of the step.
+    pub step: String,
+    /// Path of the parameter: `talus_deg`, `shape.x_m` or `edits[0].radius_m`.
+    pub path: String,
+    /// The value as TOML; what is no TOML is taken as text.
+    pub value: String,
+}
+
+impl Set {
+    /// From `STEP.PARAM=VALUE`.
+    ///
+    /// # Errors
+    /// A sentence, when the text has another form.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || format!("--set {}: expected STEP.PARAM=VALUE, as in rain.talus_deg=35", quoted(text));
+        let (target, value) = text.split_once('=').ok_or_else(wrong)?;
+        let (step, path) = target.trim().split_once('.').ok_or_else(wrong)?;
+        if step.is_empty() || path.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Self { step: step.to_owned(), path: path.to_owned(), value: value.trim().to_owned() })
+    }
+}
+
+impl Recipe {
+    /// Applies changes. `STEP.enabled` switches the step, unless its operator has a parameter of that name.
+    ///
+    /// # Errors
+    /// When a step or a place inside its parameters does not exist. Values are checked with the recipe.
+    pub fn apply(&mut self, overrides: &Overrides, catalog: &Catalog) -> Result<(), Faults> {
+        if let Some(seed) = &overrides.seed {
+            self.seed.clone_from(seed);
+        }
+        if let Some(samples) = overrides.samples {
+            self.samples_override = Some(samples);
+        }
+        let mut faults = Faults::new(self.name());
+        for set in &overrides.set {
+            self.options.push(format!("{}.{}", set.step, set.path));
+            let at = At::Set(self.options.len() - 1);
+            if let Err(message) = self.apply_one(set, at, catalog) {
+                faults.push(Fault { place: self.place(at), step: None, message });
+            }
+        }
+        faults.into_result()
+    }
+
+    fn apply_one(&mut self, set: &Set, at: At, catalog: &Catalog) -> Result<(), String> {
+        let path = parse_path(&set.path).ok_or_else(|| {
+            format!("{} is no path of a parameter, as in a, a.b or a[0].b", quoted(&set.path))
+        })?;
+        let value = parse_value(&set.value, at)?;
+        let Some(step) = self.steps.iter().position(|step| step.id == set.step) else {
+            let hint = hint(&set.step, self.steps.iter().map(|step| step.id.as_str()));
+            return Err(format!("the recipe has no step {}; {hint}", quoted(&set.step)));
+        };
+        let step = &mut self.steps[step];
+        let defaults = step
+            .op
+            .as_ref()
+            .and_then(|(op, _)| catalog.get(op))
+            .map_or_else(toml::Table::new, |op| op.default_op().params());
+        if set.path == "enabled" && !defaults.contains_key("enabled") {
+            let Data::Flag(enabled) = value.data else {
+                return Err(format!("expected true or false, found {}", value.found()));
+            };
+            step.enabled = enabled;
+            return Ok(());
+        }
+        // A path into a parameter that the recipe leaves at its default starts from that default.
+        if let (Some(Segment::Key(first)), true) = (path.first(), path.len() > 1)
+            && !step.params.contains_key(first)
+            && let Some(default) = defaults.get(first)
+        {
+            step.params.insert(first.clone(), Node::from_toml(default.clone(), at));
+        }
+        put(&mut step.params, &path, value)
+    }
+}
+
+/// Sets the value at a path, making tables on the way where there is nothing.
+fn put(table: &mut Table, path: &[Segment], value: Node) -> Result<(), String> {
+    let at = value.at;
+    let Some((Segment::Key(first), rest)) = path.split_first() else {
+        return Err(String::from("a path starts with the name of a parameter"));
+    };
+    let empty = || Node { at, data: Data::Table(Table::new()) };
+    let mut node = table.entry(first.clone()).or_insert_with(empty);
+    for (i, segment) in rest.iter().enumerate() {
+        let so_far = || path_text(&path[..=i]);
+        let found = node.found();
+        node = match (&mut node.data, segment) {
+            (Data::Table(table), Segment::Key(key)) => table.entry(key.clone()).or_insert_with(empty),
+            (Data::List(items), Segment::Index(index)) => {
+                let count = items.len();
+                if *index > count {
+                    return Err(format!("{} has {count} entries, found index {index}", so_far()));
+                }
+                if *index == count {
+                    items.push(empty());
+                }
+                &mut items[*index]
+            }
+            (_, Segment::Key(key)) => return Err(format!("{} is {found} and has no {key:?}", so_far())),
+            (_, Segment::Index(_)) => return Err(format!("{} is {found}, not a list", so_far())),
+        };
+    }
+    *node = value;
+    Ok(())
+}
+
+/// A path as users write it.
+fn parse_path(text: &str) -> Option<Vec<Segment>> {
+    const LONGEST: usize = 16;
+    let mut path = Vec::new();
+    for word in text.split('.') {
+        let (key, indices) = word.split_at(word.find('[').unwrap_or(word.len()));
+        if key.is_empty() || key.len() > 128 {
+            return None;
+        }
+        path.push(Segment::Key(key.to_owned()));
+        let mut rest = indices;
+        while !rest.is_empty() {
+            let (index, after) = rest.strip_prefix('[')?.split_once(']')?;
+            path.push(Segment::Index(index.parse().ok()?));
+            rest = after;
+        }
+    }
+    (path.len() <= LONGEST).then_some(path)
+}
+
+/// A value as TOML, or as it stands when it is none.
+fn parse_value(text: &str, at: At) -> Result<Node, String> {
+    let Ok(value) = DeValue::parse(text) else {
+        return Ok(Node { at, data: Data::Text(text.to_owned()) });
+    };
+    let mut faults = Faults::new("");
+    let node = Reader { text, faults: &mut faults }.node(value.into_inner(), 0, 0);
+    match (node, faults.list.into_iter().next()) {
+        (Some(node), None) => Ok(Node::from_toml(node.to_toml(), at)),
+        (_, fault) => Err(fault.map_or_else(String::new, |fault| fault.message)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_as_written() {
+        let path = parse_path("edits[0][12].x_m").unwrap();
+        assert_eq!(path_text(&path), "edits[0][12].x_m");
+        for bad in ["", ".a", "a.", "a[", "a[x]", "[0]", "a[0]b", "a..b"] {
+            assert!(parse_path(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn values_are_toml_or_text() {
+        let read = |text: &str| parse_value(text, At::Samples).unwrap().to_toml();
+        assert_eq!(read("3"), toml::Value::Integer(3));
+        assert_eq!(read("1e3"), toml::Value::Float(1000.0));
+        assert_eq!(read("true"), toml::Value::Boolean(true));
+        assert_eq!(read("\"3\""), toml::Value::String(String::from("3")));
+        assert_eq!(read("mask.steep"), toml::Value::String(String::from("mask.steep")));
+        assert_eq!(read("[1, 2"), toml::Value::String(String::from("[1, 2")));
+        assert_eq!(read(""), toml::Value::String(String::new()));
+        assert_eq!(read("{ x = [1] }").to_string(), "{ x = [1] }");
+    }
+
+    #[test]
+    fn the_option_has_one_form() {
+        let set = Set::parse("rain.shape.x = 1=2").unwrap();
+        assert_eq!((set.step.as_str(), set.path.as_str(), set.value.as_str()), ("rain", "shape.x", "1=2"));
+        assert_eq!(
+            Set::parse("rain=3").unwrap_err(),
+            "--set \"rain=3\": expected STEP.PARAM=VALUE, as in rain.talus_deg=35"
+        );
+    }
+}

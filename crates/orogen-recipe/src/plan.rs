@@ -1,0 +1,333 @@
+//! Which step is worked out where, so that any window of a recipe comes out as if cut from the whole.
+//!
+//! The planner knows nothing of an operator but its [`Reach`]:
+//!
+//! - `Point`: worked out on the window.
+//! - `Within(m)`: its input is worked out on the window and `m` metres around it (not beyond the recipe's frame),
+//!   its result is cut back to the window.
+//! - `World`: solved once on the recipe's own frame. A window on the same lattice is cut from that. A window of
+//!   another spacing adds what the step changed, interpolated, to its own finer input.
+//!
+//! Steps are visited from the last to the first to learn where each is needed; where several want one step on one
+//! lattice it is worked out once, on the smallest frame that holds them all.
+
+use std::fmt;
+
+use orogen_core::{Frame, Reach};
+use thiserror::Error;
+
+use crate::check::{Checked, Step};
+
+/// Why a window cannot be planned.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum PlanError {
+    /// The window reaches beyond the recipe's frame.
+    #[error("the window lies outside the frame of the recipe")]
+    Outside,
+    /// The window has too many samples.
+    #[error("{cols} x {rows} samples {refusal}")]
+    Memory {
+        /// Columns of the largest grid.
+        cols: usize,
+        /// Rows of the largest grid.
+        rows: usize,
+        /// What it would need, what is allowed, what to do.
+        refusal: String,
+    },
+}
+
+/// The work for one window, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    tasks: Vec<Task>,
+    window: Frame,
+    /// Where the result comes from; `None` for a recipe without steps.
+    output: Option<Use>,
+}
+
+/// One step on one frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// Index in [`Checked::steps`].
+    pub step: usize,
+    /// Where its result lies.
+    pub frame: Frame,
+    /// What is done.
+    pub work: Work,
+}
+
+/// What a task does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// Runs the operator on a frame at least as large as the task's, and cuts its result.
+    Apply {
+        /// Where the operator runs.
+        on: Frame,
+        /// The terrain it changes; `None` for an empty one.
+        input: Option<Use>,
+        /// The terrain it combines with.
+        second: Option<Use>,
+        /// Whether the step's mask is applied here.
+        masked: bool,
+    },
+    /// Brings what a `World` step found on the recipe's frame to another lattice, or applies its mask.
+    Place {
+        /// The step's input on the task's frame.
+        input: Option<Use>,
+        /// The step's input on the recipe's frame; not needed where only the mask is applied.
+        base_input: Option<Use>,
+        /// The step's result on the recipe's frame, without its mask.
+        solved: Use,
+        /// Whether the step's mask is applied here.
+        masked: bool,
+    },
+}
+
+/// The part of an earlier task's result that a task takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Use {
+    /// Index of the task.
+    pub task: usize,
+    /// Which part.
+    pub frame: Frame,
+}
+
+impl Task {
+    /// The results it takes, the one it may change in place last.
+    pub fn uses(&self) -> impl Iterator<Item = Use> {
+        match self.work {
+            Work::Apply { input, second, .. } => [second, None, input],
+            Work::Place { input, base_input, solved, .. } => [Some(solved), base_input, input],
+        }
+        .into_iter()
+        .flatten()
+    }
+}
+
+impl Plan {
+    /// Plans the whole recipe.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn whole(checked: &Checked) -> Result<Self, PlanError> {
+        Self::new(checked, *checked.frame())
+    }
+
+    /// Plans a window of the recipe's frame, of any spacing.
+    ///
+    /// # Errors
+    /// When the window lies outside the frame or needs more memory than allowed.
+    pub fn new(checked: &Checked, window: Frame) -> Result<Self, PlanError> {
+        Self::up_to(checked, checked.steps().len().wrapping_sub(1), window)
+    }
+
+    /// Plans the result of a step other than the last.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn up_to(checked: &Checked, step: usize, window: Frame) -> Result<Self, PlanError> {
+        let base = *checked.frame();
+        if window.clipped(&base.extent()) != Some(window) {
+            return Err(PlanError::Outside);
+        }
+        refuse_large(checked, &window)?;
+        let needs = needs(checked, step, window);
+        let mut planner = Planner { base, tasks: Vec::new(), results: vec![Vec::new(); needs.len()] };
+        for (i, frames) in needs.iter().enumerate().filter(|(_, frames)| !frames.is_empty()) {
+            planner.plan_step(i, &checked.steps()[i], frames);
+        }
+        for task in &planner.tasks {
+            refuse_large(checked, &task.frame)?;
+        }
+        let output = planner.result(Some(step), window);
+        Ok(Self { tasks: planner.tasks, window, output })
+    }
+
+    /// The tasks in order: each takes results of earlier ones only.
+    #[must_use]
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// Where the result lies.
+    #[must_use]
+    pub fn window(&self) -> &Frame {
+        &self.window
+    }
+
+    /// Where the result comes from; `None` when it is an empty terrain.
+    #[must_use]
+    pub fn output(&self) -> Option<Use> {
+        self.output
+    }
+
+    /// One line per task: which step is worked out on how many samples, with which halo.
+    #[must_use]
+    pub fn describe(&self, checked: &Checked) -> String {
+        self.tasks.iter().map(|task| format!("{}\n", Line { task, checked })).collect()
+    }
+}
+
+struct Line<'a> {
+    task: &'a Task,
+    checked: &'a Checked,
+}
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let frame = &self.task.frame;
+        let id = self.checked.steps().get(self.task.step).map_or("?", |step| step.id.as_str());
+        write!(f, "{id}: {} x {} samples", frame.cols(), frame.rows())?;
+        match &self.task.work {
+            Work::Apply { on, .. } if on != frame => {
+                let (west, north) = on.offset_of(frame).unwrap_or_default();
+                let east = on.cols() - frame.cols() - west;
+                let south = on.rows() - frame.rows() - north;
+                write!(f, " with a halo of {west} west, {east} east, {north} north, {south} south")
+            }
+            Work::Apply { .. } => Ok(()),
+            Work::Place { .. } => f.write_str(" from the recipe's frame"),
+        }
+    }
+}
+
+/// The part of the result that changes when a step's own result changes on `edited`; `None` when the result does
+/// not depend on the step. Both on the lattice of `edited`.
+#[must_use]
+pub fn dirty(checked: &Checked, step: usize, edited: Frame) -> Option<Frame> {
+    let extent = checked.frame().extent();
+    let steps = checked.steps();
+    let cover = cover(&edited, checked.frame());
+    let mut dirty: Vec<Option<Frame>> = vec![None; steps.len()];
+    *dirty.get_mut(step)? = edited.clipped(&extent);
+    for i in step + 1..steps.len() {
+        let reached = [steps[i].input, steps[i].second].into_iter().flatten().filter_map(|j| dirty[j]);
+        dirty[i] = reached
+            .filter_map(|frame| match steps[i].op.reach(&cover) {
+                Reach::Point => Some(frame),
+                Reach::Within(m) => frame.expanded(m).clipped(&extent),
+                Reach::World => Some(cover),
+            })
+            .reduce(|a, b| a.union(&b).unwrap_or(cover));
+    }
+    dirty.pop()?
+}
+
+/// All samples of a frame's lattice that lie in the recipe's frame. Reach is asked for on it, so that every window
+/// of a lattice gets the same answer.
+fn cover(frame: &Frame, base: &Frame) -> Frame {
+    if frame.same_lattice(base) {
+        return *base;
+    }
+    let [width, height] = base.size_m();
+    frame.expanded(width.max(height)).clipped(&base.extent()).unwrap_or(*frame)
+}
+
+/// The frames on which each step is needed, one per lattice.
+fn needs(checked: &Checked, output: usize, window: Frame) -> Vec<Vec<Frame>> {
+    let base = *checked.frame();
+    let steps = checked.steps();
+    let mut needs: Vec<Vec<Frame>> = vec![Vec::new(); steps.len()];
+    if let Some(frames) = needs.get_mut(output) {
+        frames.push(window);
+    }
+    for (i, step) in steps.iter().enumerate().rev() {
+        for frame in std::mem::take(&mut needs[i]) {
+            // A step whose answer is the whole world anyway is wanted whole: cutting is left to those who use it.
+            let world = step.op.reach(&cover(&frame, &base)) == Reach::World;
+            let wanted = if world && frame.same_lattice(&base) { base } else { frame };
+            add(&mut needs[i], wanted);
+            for input in [step.input, step.second].into_iter().flatten() {
+                if world {
+                    add(&mut needs[input], base);
+                }
+                if !world {
+                    add(&mut needs[input], halo(step, &wanted, &base));
+                }
+            }
+            // What a world step changed is added to the input on the window's own lattice.
+            if let (true, Some(input)) = (world, step.input) {
+                add(&mut needs[input], wanted);
+            }
+        }
+    }
+    needs
+}
+
+/// Adds a frame to those of one step, joined with one on the same lattice.
+fn add(frames: &mut Vec<Frame>, frame: Frame) {
+    match frames.iter_mut().find_map(|old| old.union(&frame).map(|both| (old, both))) {
+        Some((old, both)) => *old = both,
+        None => frames.push(frame),
+    }
+}
+
+/// Where a local step needs its input to give a result on a frame.
+fn halo(step: &Step, frame: &Frame, base: &Frame) -> Frame {
+    match step.op.reach(&cover(frame, base)) {
+        Reach::Within(m) => frame.expanded(m).clipped(&base.extent()).unwrap_or(*frame),
+        Reach::Point | Reach::World => *frame,
+    }
+}
+
+fn refuse_large(checked: &Checked, frame: &Frame) -> Result<(), PlanError> {
+    let (cols, rows) = (frame.cols(), frame.rows());
+    match checked.limits().refuse(cols as f64 * rows as f64, checked.layer_count()) {
+        Some(refusal) => Err(PlanError::Memory { cols, rows, refusal }),
+        None => Ok(()),
+    }
+}
+
+struct Planner {
+    base: Frame,
+    tasks: Vec<Task>,
+    /// The tasks that give each step's result.
+    results: Vec<Vec<usize>>,
+}
+
+impl Planner {
+    fn plan_step(&mut self, i: usize, step: &Step, frames: &[Frame]) {
+        let base = self.base;
+        let masked = step.mask.is_some();
+        let (world, local): (Vec<&Frame>, Vec<&Frame>) =
+            frames.iter().partition(|frame| step.op.reach(&cover(frame, &base)) == Reach::World);
+        for frame in local {
+            let on = halo(step, frame, &base);
+            let (input, second) = (self.result(step.input, on), self.result(step.second, on));
+            self.push(i, *frame, Work::Apply { on, input, second, masked }, true);
+        }
+        if world.is_empty() {
+            return;
+        }
+        // The mask of another lattice is applied there, so the result on the base is kept without it.
+        let elsewhere = world.iter().any(|frame| **frame != base);
+        let here = world.iter().any(|frame| **frame == base);
+        let (input, second) = (self.result(step.input, base), self.result(step.second, base));
+        let work = Work::Apply { on: base, input, second, masked: masked && !elsewhere };
+        let solved = Use { task: self.tasks.len(), frame: base };
+        self.push(i, base, work, here && !(masked && elsewhere));
+        for frame in world {
+            if *frame != base {
+                let input_here = self.result(step.input, *frame);
+                let work = Work::Place { input: input_here, base_input: input, solved, masked };
+                self.push(i, *frame, work, true);
+            } else if masked && elsewhere {
+                self.push(i, base, Work::Place { input, base_input: None, solved, masked }, true);
+            }
+        }
+    }
+
+    fn push(&mut self, step: usize, frame: Frame, work: Work, is_result: bool) {
+        if is_result {
+            self.results[step].push(self.tasks.len());
+        }
+        self.tasks.push(Task { step, frame, work });
+    }
+
+    /// The task that gives a step's result on a frame.
+    fn result(&self, step: Option<usize>, frame: Frame) -> Option<Use> {
+        let tasks = self.results.get(step?)?;
+        let task = tasks.iter().copied().find(|&t| self.tasks[t].frame.offset_of(&frame).is_some())?;
+        Some(Use { task, frame })
+    }
+}
