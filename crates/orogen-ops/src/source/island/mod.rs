@@ -1,7 +1,7 @@
 //! An island grown on a polygon map.
 
 mod edit;
-mod graph;
+pub mod graph;
 mod land;
 mod map;
 mod rivers;
