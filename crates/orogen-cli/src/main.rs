@@ -37,9 +37,16 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
-            let callers_fault = error.downcast_ref::<BuildError>().is_some_and(BuildError::is_callers_fault);
-            ExitCode::from(if callers_fault { 2 } else { 1 })
+            match error.downcast_ref::<BuildError>() {
+                Some(error) => {
+                    eprintln!("error: {error}");
+                    ExitCode::from(if error.is_callers_fault() { 2 } else { 1 })
+                }
+                None => {
+                    eprintln!("error: {error:#}");
+                    ExitCode::from(1)
+                }
+            }
         }
     }
 }

@@ -373,7 +373,7 @@ impl<'a> Checker<'a> {
             && bound("exclusiveMaximum").is_none_or(|m| x < m);
         if !fits && x.is_finite() {
             let allowed = range_text(schema).unwrap_or_default();
-            self.fault(format!("found {value}, allowed is {allowed}"));
+            self.fault(format!("found {}, allowed is {allowed}", found(value)));
         }
     }
 
@@ -456,6 +456,8 @@ fn found(value: &Value) -> String {
         Value::Array(items) => return format!("a list of {}", items.len()),
         Value::Datetime(d) => return format!("the date {d}"),
         Value::String(text) => format!("the text {text:?}"),
+        // As people write it: 1e30 rather than thirty zeros.
+        Value::Float(x) => format!("{x:?}"),
         other => other.to_string(),
     };
     if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text }

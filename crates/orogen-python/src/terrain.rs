@@ -84,7 +84,7 @@ impl Terrain {
         let (result, warnings) = work::run(py, progress.as_ref(), |progress| {
             let ctx = Ctx::new(seed).with_second(second.as_ref()).with_files(&files).watched_by(progress);
             let result = parsed.apply(before.clone(), &ctx).and_then(|after| match &mask {
-                Some(mask) => orogen::recipe::masked(&before, after, mask),
+                Some(mask) => orogen::recipe::limit_to_mask(&before, after, mask, &parsed.layers().writes),
                 None => Ok(after),
             });
             (result, ctx.take_warnings())

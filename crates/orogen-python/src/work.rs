@@ -82,8 +82,8 @@ pub fn run<T: Send>(
         });
         let mut raised = None;
         loop {
-            let waited = py.detach(|| receiver.lock().map(|r| r.recv_timeout(PULSE)));
-            if !matches!(waited, Ok(Err(RecvTimeoutError::Timeout))) {
+            let waited = py.detach(|| receiver.lock().ok().map(|r| r.recv_timeout(PULSE)));
+            if waited != Some(Err(RecvTimeoutError::Timeout)) {
                 break;
             }
             if raised.is_none()

@@ -23,4 +23,4 @@ pub use fault::{Fault, Faults, Place};
 pub use overrides::{Overrides, Set};
 pub use plan::{Plan, PlanError, Task, Use, Work, dirty};
 pub use recipe::{Export, MAX_BYTES, MAX_STEPS, Recipe, too_large};
-pub use run::{Meter, Observer, Run, RunError, RunOptions, StepReport, Unobserved, run};
+pub use run::{Meter, Observer, Run, RunError, RunOptions, StepReport, Unobserved, limit_to_mask, run};

@@ -307,7 +307,7 @@ impl Runner<'_> {
                     refine(step, input, base_input.as_ref(), &solved)
                 };
                 let result = match (&before, &step.mask) {
-                    (Some(before), Some(mask)) => blend(before, placed, mask, step).map_err(fail)?,
+                    (Some(before), Some(mask)) => limit_to_mask(before, placed, mask, &step.layers.writes).map_err(fail)?,
                     _ => placed,
                 };
                 (result, Vec::new())
@@ -453,7 +453,7 @@ fn apply(step: &Step, input: Terrain, masked: bool, ctx: &Ctx<'_>) -> Result<Ter
         }
     }
     match (&before, mask) {
-        (Some(before), Some(mask)) => blend(before, result, mask, step),
+        (Some(before), Some(mask)) => limit_to_mask(before, result, mask, &step.layers.writes),
         _ => Ok(result),
     }
 }
@@ -479,11 +479,19 @@ fn cut(terrain: Terrain, frame: &Frame) -> Result<Terrain, OpError> {
 ///
 /// Measured values are mixed in proportion, ids switch at one half; a layer that was not there before counts as 0.
 /// Holes of the mask count as 0. Vectors are the step's own: they have no samples to mix.
-fn blend(before: &Terrain, after: Terrain, mask: &LayerName, step: &Step) -> Result<Terrain, OpError> {
+///
+/// # Errors
+/// When the terrain before the step has no such mask.
+pub fn limit_to_mask(
+    before: &Terrain,
+    after: Terrain,
+    mask: &LayerName,
+    writes: &[LayerName],
+) -> Result<Terrain, OpError> {
     let mask: &Raster<f32> = before.get_named(mask)?;
     let frame = *after.frame();
     let (mut layers, vectors) = after.into_parts();
-    for name in &step.layers.writes {
+    for name in writes {
         let Some(data) = layers.get_mut(name) else { continue };
         match (data, before.layers().get(name)) {
             (LayerData::F32(after), before) => {
