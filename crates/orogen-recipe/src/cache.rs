@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime};
 
 use blake3::Hash;
 use orogen_core::{Cancel, Frame, LayerData, LayerName, Raster, Terrain};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::vectors;
 
@@ -67,7 +67,22 @@ pub(crate) struct Entry {
 struct Blob {
     kind: Kind,
     bytes: u64,
-    hash: String,
+    #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
+    hash: Hash,
+}
+
+impl Entry {
+    fn blobs(&self) -> impl Iterator<Item = &Blob> {
+        self.layers.values().chain(self.vectors.values())
+    }
+}
+
+fn as_hex<S: Serializer>(hash: &Hash, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(hash.to_hex().as_str())
+}
+
+fn from_hex<'de, D: Deserializer<'de>>(from: D) -> Result<Hash, D::Error> {
+    Hash::from_hex(String::deserialize(from)?).map_err(serde::de::Error::custom)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +96,7 @@ enum Kind {
 /// Why a blob gave nothing.
 enum Unread {
     Missing,
-    Damaged(String),
+    Damaged(&'static str),
 }
 
 impl Cache {
@@ -143,16 +158,13 @@ impl Cache {
             return self.damaged(key, None, "its list of layers does not verify");
         };
         touch(&path);
-        for blob in entry.layers.values().chain(entry.vectors.values()) {
-            let Ok(hash) = Hash::from_hex(&blob.hash) else {
-                return self.damaged(key, None, "its list of layers does not verify");
-            };
-            let path = self.blob_path(&hash);
+        for blob in entry.blobs() {
+            let path = self.blob_path(blob);
             match fs::metadata(&path) {
                 Ok(meta) if meta.len() == blob.bytes => touch(&path),
                 Ok(meta) => {
                     let reason = format!("a layer has {} bytes instead of {}", meta.len(), blob.bytes);
-                    return self.damaged(key, Some(&path), &reason);
+                    return self.damaged(key, Some(&entry), &reason);
                 }
                 Err(_) => return Found::Miss,
             }
@@ -160,17 +172,27 @@ impl Cache {
         Found::Hit(entry)
     }
 
+    /// The entry of a key that is not needed itself, as what follows from it is cached: marked as used all the
+    /// same, since a change of the recipe may need it next.
+    pub(crate) fn glance(&self, key: &Key) -> Option<Entry> {
+        let path = self.step_path(key);
+        let entry = parse_entry(&read_bounded(&path).ok()?)?;
+        touch(&path);
+        entry.blobs().for_each(|blob| touch(&self.blob_path(blob)));
+        Some(entry)
+    }
+
     /// The terrain of an entry, verified.
     pub(crate) fn load(&self, key: &Key, entry: &Entry, frame: &Frame) -> Found<Terrain> {
         match self.read(entry, frame) {
             Ok(terrain) => Found::Hit(terrain),
-            Err((_, Unread::Missing)) => Found::Miss,
-            Err((path, Unread::Damaged(reason))) => self.damaged(key, path.as_deref(), &reason),
+            Err(Unread::Missing) => Found::Miss,
+            Err(Unread::Damaged(reason)) => self.damaged(key, Some(entry), reason),
         }
     }
 
-    fn read(&self, entry: &Entry, frame: &Frame) -> Result<Terrain, (Option<PathBuf>, Unread)> {
-        let wrong = |reason: &str| (None, Unread::Damaged(reason.to_owned()));
+    fn read(&self, entry: &Entry, frame: &Frame) -> Result<Terrain, Unread> {
+        let wrong = Unread::Damaged;
         let (cols, rows) = (frame.cols(), frame.rows());
         if (entry.cols, entry.rows) != (cols, rows) {
             return Err(wrong("its layers have another shape"));
@@ -206,25 +228,23 @@ impl Cache {
         Terrain::from_parts(*frame, layers, all_vectors).ok_or_else(|| wrong("a layer has another shape"))
     }
 
-    fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), (Option<PathBuf>, Unread)> {
-        let damaged = |path: &Path, reason: &str| (Some(path.to_owned()), Unread::Damaged(reason.to_owned()));
-        let Ok(hash) = Hash::from_hex(&blob.hash) else { return Err((None, Unread::Missing)) };
-        let path = self.blob_path(&hash);
-        let Ok(mut file) = File::open(&path) else { return Err((None, Unread::Missing)) };
+    fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), Unread> {
+        let Ok(mut file) = File::open(self.blob_path(blob)) else { return Err(Unread::Missing) };
         if file.metadata().map_or(0, |meta| meta.len()) != into.len() as u64 || file.read_exact(into).is_err()
         {
-            return Err(damaged(&path, "a layer has another size"));
+            return Err(Unread::Damaged("a layer has another size"));
         }
-        if hash_of(into) != hash {
-            return Err(damaged(&path, "a layer does not have its own hash"));
+        if hash_of(into) != blob.hash {
+            return Err(Unread::Damaged("a layer does not have its own hash"));
         }
         Ok(())
     }
 
-    fn damaged<T>(&self, key: &Key, blob: Option<&Path>, reason: &str) -> Found<T> {
+    /// Removes an entry and its blobs: which of them are sound is not worth finding out.
+    fn damaged<T>(&self, key: &Key, entry: Option<&Entry>, reason: &str) -> Found<T> {
         let _ = fs::remove_file(self.step_path(key));
-        if let Some(path) = blob {
-            let _ = fs::remove_file(path);
+        for blob in entry.into_iter().flat_map(Entry::blobs) {
+            let _ = fs::remove_file(self.blob_path(blob));
         }
         let name = &key.to_hex()[..12];
         Found::Damaged(format!("cache entry {name} is damaged ({reason}); recomputed"))
@@ -279,13 +299,14 @@ impl Cache {
     }
 
     fn store_blob(&self, kind: Kind, bytes: &[u8], hash: Hash, cancel: &Cancel) -> io::Result<Blob> {
-        let path = self.blob_path(&hash);
-        if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
+        let blob = Blob { kind, bytes: bytes.len() as u64, hash };
+        let path = self.blob_path(&blob);
+        if fs::metadata(&path).is_ok_and(|meta| meta.len() == blob.bytes) {
             touch(&path);
         } else {
             self.write_aside(&path, bytes, cancel)?;
         }
-        Ok(Blob { kind, bytes: bytes.len() as u64, hash: hash.to_hex().to_string() })
+        Ok(blob)
     }
 
     /// Writes a file under another name and moves it into place when it is whole.
@@ -336,8 +357,8 @@ impl Cache {
         self.dir.join("steps").join(key.to_hex().as_str())
     }
 
-    fn blob_path(&self, hash: &Hash) -> PathBuf {
-        self.dir.join("blobs").join(hash.to_hex().as_str())
+    fn blob_path(&self, blob: &Blob) -> PathBuf {
+        self.dir.join("blobs").join(blob.hash.to_hex().as_str())
     }
 
     fn known(&self, data: &LayerData) -> Option<Hash> {
@@ -347,14 +368,14 @@ impl Cache {
     }
 
     fn remember(&self, data: &LayerData, blob: &Blob) {
-        let (Ok(mut known), Ok(hash)) = (self.known.lock(), Hash::from_hex(&blob.hash)) else { return };
+        let Ok(mut known) = self.known.lock() else { return };
         let address = address(data);
         known.retain(|(weak, _)| weak.strong_count() > 0 && weak.as_ptr().cast() != address);
         let weak: Weak<dyn Any + Send + Sync> = match data {
             LayerData::F32(r) => Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)),
             LayerData::U8(r) => Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)),
         };
-        known.push((weak, hash));
+        known.push((weak, blob.hash));
     }
 }
 
@@ -394,6 +415,8 @@ impl KeyMaker {
     pub fn new(kind: &str) -> Self {
         let mut maker = Self(blake3::Hasher::new());
         maker.number(u64::from(FORMAT));
+        // What operators share (noise, say) has no version of its own.
+        maker.text(env!("CARGO_PKG_VERSION"));
         maker.text(kind);
         maker
     }

@@ -41,6 +41,9 @@ impl Limits {
 }
 
 fn memory_text(bytes: f64) -> String {
+    if bytes >= 1e15 {
+        return String::from("1000 TB or more");
+    }
     let (unit, scale) =
         [("TB", 1e12), ("GB", 1e9)].into_iter().find(|(_, s)| bytes >= *s).unwrap_or(("MB", 1e6));
     format!("{} {unit}", (bytes / scale * 10.0).round() / 10.0)
