@@ -469,3 +469,90 @@ impl KeyMaker {
         self.0.finalize()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orogen_core::layer::{HEIGHT, SLOPE};
+
+    fn terrain() -> Terrain {
+        let mut terrain = Terrain::new(Frame::square(100.0, 9).unwrap());
+        terrain.set(HEIGHT, Raster::from_fn(9, 9, |col, row| (col * row) as f32));
+        terrain.set(SLOPE, Raster::filled(9, 9, -0.0));
+        terrain
+    }
+
+    #[test]
+    fn what_is_stored_comes_back_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), 1 << 20).unwrap();
+        let (key, terrain) = (KeyMaker::new("test").finish(), terrain());
+        cache.store(&key, &terrain, &[], &Cancel::new()).unwrap();
+        let Found::Hit(entry) = cache.peek(&key) else { panic!("it was just stored") };
+        // The slope follows from the height: setting layers one by one would have dropped it.
+        let Found::Hit(back) = cache.load(&key, &entry, terrain.frame()) else {
+            panic!("it was just stored")
+        };
+        assert_eq!(back, terrain);
+        // Another shape under the same key is no hit.
+        let other = Frame::square(100.0, 10).unwrap();
+        assert!(matches!(cache.load(&key, &entry, &other), Found::Damaged(_)));
+    }
+
+    #[test]
+    fn a_cancelled_store_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), 1 << 20).unwrap();
+        let (key, cancel) = (KeyMaker::new("test").finish(), Cancel::new());
+        cancel.cancel();
+        assert!(cache.store(&key, &terrain(), &[], &cancel).is_err());
+        assert_eq!(cache.used_bytes(), 0);
+        assert!(cache.files("tmp").is_empty());
+    }
+
+    #[test]
+    fn a_remembered_hash_never_outlives_its_content() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), 1 << 20).unwrap();
+        let mut terrain = terrain();
+        let hash = |terrain: &Terrain| cache.known(&terrain.layers()[&HEIGHT.name()]);
+        cache.store(&KeyMaker::new("one").finish(), &terrain, &[], &Cancel::new()).unwrap();
+        assert_eq!(hash(&terrain), Some(hash_of(terrain.layers()[&HEIGHT.name()].bytes())));
+        terrain.update::<f32>(&HEIGHT.name(), |height| height.as_mut_slice()[3] = 7.0).unwrap();
+        assert_eq!(hash(&terrain), None);
+    }
+
+    #[test]
+    fn files_left_by_a_program_that_died_go_after_a_day() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), 1 << 20).unwrap();
+        let (old, new) = (dir.path().join("tmp/old"), dir.path().join("tmp/new"));
+        fs::write(&old, "x").unwrap();
+        fs::write(&new, "x").unwrap();
+        let file = File::options().write(true).open(&old).unwrap();
+        file.set_modified(SystemTime::now() - 2 * STALE).unwrap();
+        drop(cache);
+        Cache::open(dir.path(), 1 << 20).unwrap();
+        assert!(!old.exists() && new.exists());
+    }
+
+    #[test]
+    fn keys_tell_similar_lists_apart() {
+        let key = |a: &str, b: &str| {
+            let mut maker = KeyMaker::new("test");
+            maker.text(a);
+            maker.text(b);
+            maker.finish()
+        };
+        assert_ne!(key("ab", "c"), key("a", "bc"));
+        let of = |text: &str| {
+            let mut maker = KeyMaker::new("test");
+            maker.table(&text.parse::<toml::Table>().unwrap());
+            maker.finish()
+        };
+        assert_eq!(of("a = 1\nb = 2"), of("b = 2\na = 1"));
+        assert_ne!(of("a = 1"), of("a = 1.0"));
+        assert_ne!(of("a = [[1], [2]]"), of("a = [[1, 2], []]"));
+        assert_ne!(of("a = 0.0"), of("a = -0.0"));
+    }
+}

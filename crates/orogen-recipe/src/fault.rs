@@ -151,14 +151,16 @@ pub(crate) fn hint<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone
     }
 }
 
+/// Names that a sentence lists.
+pub(crate) const LISTED: usize = 20;
+
 /// `there are a, b, c`, cut when there are many.
 pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 20;
     let mut names = names.peekable();
     if names.peek().is_none() {
         return String::from("there are none");
     }
-    let shown: Vec<&str> = names.by_ref().take(SHOWN).collect();
+    let shown: Vec<&str> = names.by_ref().take(LISTED).collect();
     let rest = if names.peek().is_some() { ", ..." } else { "" };
     format!("there are {}{rest}", shown.join(", "))
 }

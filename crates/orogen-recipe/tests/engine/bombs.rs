@@ -61,6 +61,21 @@ fn very_many_steps() {
 }
 
 #[test]
+fn very_many_steps_that_name_the_wrong_ones() {
+    let steps = |rest: &dyn Fn(usize) -> String| {
+        let step = |i: usize| format!("[[step]]\nid = \"step-{i}\"\nop = \"cover.ids\"\n{}\n", rest(i));
+        format!("frame.samples = 9\n{}", (0..9000).map(step).collect::<String>())
+    };
+    for text in [
+        steps(&|i| format!("from = \"stop-{i}\"")),
+        steps(&|i| format!("from = \"step-{}\"", i + 1)),
+        steps(&|_| String::from("mask = \"slope\"")),
+    ] {
+        assert!(faults_of(text).len() >= 100);
+    }
+}
+
+#[test]
 fn very_many_keys_and_very_long_ones() {
     let keys: String = (0..200_000).map(|i| format!("k{i} = 1\n")).collect();
     assert_eq!(faults_of(keys), ["test.toml:1:1: found a table of 200000 keys, allowed are 4096"]);
