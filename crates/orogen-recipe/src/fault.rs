@@ -85,10 +85,11 @@ impl Faults {
         self.list.push(fault);
     }
 
-    /// Adds all of another list.
+    /// Adds all of another list, each at its place.
     pub fn extend(&mut self, other: Self) {
         self.more += other.more;
         other.list.into_iter().for_each(|fault| self.push(fault));
+        self.list.sort();
     }
 
     /// Whether further faults would be counted only, so that their sentences need not be made.

@@ -79,7 +79,8 @@ impl Recipe {
     /// all faults come at once.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, Faults> {
         if bytes.len() > MAX_BYTES {
-            let message = too_large(bytes.len() as u64);
+            // Whoever read the file may have stopped just past the bound, so its size is not told.
+            let message = format!("larger than the {} MiB a recipe may have", MAX_BYTES >> 20);
             return Err(Faults::one(name, Fault { place: Place::Whole, step: None, message }));
         }
         let text = match std::str::from_utf8(bytes) {
@@ -397,12 +398,6 @@ impl Recipe {
             None => self.fault(at, None, "export: the kind is missing, for example kind = \"geotiff\""),
         }
     }
-}
-
-/// The sentence for a recipe of too many bytes, for those who look at the size of a file before reading it.
-#[must_use]
-pub fn too_large(bytes: u64) -> String {
-    format!("a recipe may have {} MiB, found {} MiB", MAX_BYTES >> 20, bytes.div_ceil(1 << 20))
 }
 
 /// The document, and what in it cannot be held.
