@@ -1,2 +1,32 @@
-//! (being written)
-fn main() {}
+//! Chores of the repository. What CI runs is what you run: `cargo xtask test`.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its user")]
+
+mod python;
+mod shell;
+mod test;
+mod walls;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+cargo xtask test              everything CI checks; installs what it needs
+cargo xtask test --only PART  one part of it: fmt, clippy, walls, rust, docs, book, python
+cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
+cargo xtask book              builds the manual into docs/book
+cargo xtask bench [--peers]   benchmarks as multiples of the reference kernel
+cargo xtask goldens           renews the golden pictures after a change that was meant";
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    std::env::set_current_dir(shell::root())?;
+    match args.as_slice() {
+        ["test"] => test::all(),
+        ["test", "--only", part] => test::only(part),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(())
+        }
+        _ => bail!("no such chore: {}\n\n{HELP}", args.join(" ")),
+    }
+}

@@ -1,4 +1,8 @@
-//! Small terrains and assertions for tests.
+//! Small terrains and assertions for tests, and the promises that every operator is held to.
+
+pub mod promises;
+mod schema;
+pub mod standard;
 
 use crate::raster::Raster;
 

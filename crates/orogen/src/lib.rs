@@ -1,1 +1,49 @@
-//! (being written)
+//! Orogen makes whole natural environments: land shaped, eroded and drained, its climate and its cover.
+//!
+//! This is the library that programs depend on: it joins the engine (`orogen-core`, `orogen-ops`), recipes
+//! (`orogen-recipe`) and file formats (`orogen-io`) behind a few calls.
+//!
+//! ```
+//! use orogen::prelude::*;
+//!
+//! let recipe = Recipe::parse("hill.toml", br#"
+//!     frame = { size_m = 4096.0, samples = 129 }
+//!     [[step]]
+//!     id = "island"
+//!     op = "source.island"
+//!     params = { polygons = 500 }
+//! "#)?;
+//! let built = orogen::build(&recipe, &BuildOptions::default(), &Unobserved)?;
+//! let (low, high) = built.terrain.get(layer::HEIGHT)?.range().ok_or("no land")?;
+//! assert!(low < 0.0 && high > 100.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod build;
+mod catalog;
+mod describe;
+mod error;
+mod export;
+mod manifest;
+pub mod presets;
+
+pub use build::{BuildOptions, Built, Window, build, build_to_folder, check, open_cache, read_recipe, save};
+pub use catalog::catalog;
+pub use describe::{Parameter, catalog_json, operator_json, operator_text, parameters, reach_text, recipe_schema, summary};
+pub use error::BuildError;
+pub use export::{ExportKind, ExportOptions, Exported, export};
+pub use manifest::{FileReport, FrameReport, Manifest, StepEntry};
+pub use orogen_core as core;
+pub use orogen_io as io;
+pub use orogen_ops as ops;
+pub use orogen_recipe as recipe;
+
+/// The version of this build of Orogen.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What most programs need.
+pub mod prelude {
+    pub use crate::{BuildOptions, Built, build, catalog};
+    pub use orogen_core::{Cancel, Catalog, Coef, Ctx, Frame, Op, Raster, Rect, Seed, Terrain, layer, vector};
+    pub use orogen_recipe::{Observer, Recipe, Unobserved};
+}

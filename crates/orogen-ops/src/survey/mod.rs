@@ -1,1 +1,8 @@
 //! Operators that measure land without changing it.
+
+pub mod gradient;
+pub mod hillshade;
+pub mod slope;
+
+pub use hillshade::Hillshade;
+pub use slope::Slope;

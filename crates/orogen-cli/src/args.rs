@@ -1,0 +1,203 @@
+//! What may stand on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use orogen::core::Rect;
+
+/// Makes whole natural environments from a few lines of text.
+#[derive(Debug, Parser)]
+#[command(name = "orogen", version, about, after_help = "\
+Examples:
+  orogen new --seed 42 my-island.toml     a commented recipe to start from
+  orogen build my-island.toml             land, maps and a manifest in out/my-island
+  orogen ops source.island                what an operator does and takes")]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Writes a commented starter recipe.
+    New(New),
+    /// Evaluates a recipe and writes its files.
+    Build(Box<Build>),
+    /// Lists all faults of a recipe with their lines; runs nothing.
+    Check(Check),
+    /// The operator catalogue, or one operator in full.
+    Ops(Ops),
+    /// The JSON schema of recipes, for editors and other programs.
+    Schema,
+}
+
+/// `orogen new`
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  orogen new                              island.toml here
+  orogen new --seed \"my world\" world.toml
+  orogen new --list                       the presets there are")]
+pub struct New {
+    /// The landscape to start from.
+    #[arg(long, value_name = "NAME", default_value = "island")]
+    pub preset: String,
+    /// The world seed, any text; the preset's own when left out.
+    #[arg(long, value_name = "TEXT")]
+    pub seed: Option<String>,
+    /// Where to write; `-` for standard output [default: PRESET.toml]
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Replace FILE if it is there.
+    #[arg(long)]
+    pub force: bool,
+    /// List the presets and write nothing.
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// `orogen build`
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  orogen build recipes/island.toml
+  orogen build recipes/island.toml --samples 2049 --seed 42 --out out/big
+  orogen build recipes/island.toml --set island.polygons=8000 --set island.peak_m=2500
+  orogen build recipes/island.toml --window 2000,2000,3000,3000 --spacing 1")]
+pub struct Build {
+    /// The recipe.
+    #[arg(value_name = "RECIPE")]
+    pub recipe: PathBuf,
+    /// Folder to write to [default: out/RECIPE-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Changes to the recipe.
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Threads to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Build only this part of the frame, in metres.
+    #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = parse_window, allow_hyphen_values = true)]
+    pub window: Option<Rect>,
+    /// Distance between samples in metres, instead of the recipe's own.
+    #[arg(long, value_name = "M", value_parser = parse_length)]
+    pub spacing: Option<f64>,
+    /// Compute everything; neither use nor fill the cache.
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Print the manifest on standard output.
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but errors.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Changes to a recipe from the command line.
+#[derive(Debug, ClapArgs)]
+pub struct Changes {
+    /// Samples along the longer side, instead of the recipe's own.
+    #[arg(long, value_name = "N")]
+    pub samples: Option<usize>,
+    /// The world seed, any text, instead of the recipe's own.
+    #[arg(long, value_name = "TEXT")]
+    pub seed: Option<String>,
+    /// Change a parameter of a step; may stand several times.
+    #[arg(long, value_name = "STEP.PARAM=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// Memory a build may need, such as 500M or 16G.
+    #[arg(long, value_name = "SIZE", default_value = "8G", value_parser = parse_bytes)]
+    pub memory: u64,
+}
+
+/// `orogen check`
+#[derive(Debug, ClapArgs)]
+pub struct Check {
+    /// The recipe.
+    #[arg(value_name = "RECIPE")]
+    pub recipe: PathBuf,
+    /// Changes to the recipe.
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Print the findings as JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `orogen ops`
+#[derive(Debug, ClapArgs)]
+pub struct Ops {
+    /// An operator; all of them when left out.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("found {text:?}, expected a size such as 500M or 16G");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_uppercase().trim_end_matches("IB").trim_end_matches('B') {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        "T" => 1u64 << 40,
+        _ => return Err(wrong()),
+    };
+    let number: f64 = digits.parse().map_err(|_| wrong())?;
+    if !(0.0..=1e15).contains(&number) {
+        return Err(wrong());
+    }
+    Ok((number * unit as f64) as u64)
+}
+
+fn parse_length(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|m| (1e-6..=1e9).contains(m))
+        .ok_or_else(|| format!("found {text:?}, expected a positive number of metres"))
+}
+
+fn parse_window(text: &str) -> Result<Rect, String> {
+    let numbers: Vec<f64> = text.split(',').filter_map(|t| t.trim().parse().ok()).collect();
+    match numbers[..] {
+        [x0, y0, x1, y1] if x0 < x1 && y0 < y1 && numbers.iter().all(|n| n.is_finite()) => {
+            Ok(Rect { min: [x0, y0], max: [x1, y1] })
+        }
+        _ => Err(format!("found {text:?}, expected four numbers of metres: west, south, east, north")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_unit() {
+        assert_eq!(parse_bytes("500M"), Ok(500 << 20));
+        assert_eq!(parse_bytes("1.5GiB"), Ok(3 << 29));
+        assert_eq!(parse_bytes("12"), Ok(12));
+        for wrong in ["", "G", "-1G", "nan", "3X", "1e99"] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn windows_are_four_ordered_numbers() {
+        assert!(parse_window("0,0,10,20").is_ok());
+        for wrong in ["", "0,0,10", "10,0,0,20", "0,0,nan,1", "a,b,c,d"] {
+            assert!(parse_window(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        use clap::CommandFactory as _;
+        Args::command().debug_assert();
+    }
+}

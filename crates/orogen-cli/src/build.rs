@@ -1,0 +1,99 @@
+//! `orogen build`: the main job.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use orogen::core::Cancel;
+use orogen::recipe::{Cache, Limits, Meter, Overrides, Set};
+use orogen::{BuildError, BuildOptions, Window};
+
+use crate::args::{Build, Changes};
+use crate::progress::Bars;
+use crate::{MEMORY, output};
+
+pub fn run(args: &Build) -> Result<()> {
+    let start = Instant::now();
+    let bars = Bars::new(args.quiet);
+    let out = args.out.clone().unwrap_or_else(|| default_out(&args.recipe));
+    let recipe = orogen::read_recipe(&args.recipe)?;
+    let cancel = cancel_on_signal()?;
+    let cache = if args.no_cache { None } else { open_cache(&bars) };
+    let window = (args.window.is_some() || args.spacing.is_some())
+        .then_some(Window { rect: args.window, spacing_m: args.spacing });
+    let options = BuildOptions {
+        overrides: overrides(&args.changes)?,
+        limits: limits(&args.changes),
+        threads: args.threads.map(usize::from),
+        window,
+        cache: cache.as_ref(),
+        base: args.recipe.parent().map(Path::to_path_buf),
+        cancel: Some(&cancel),
+        meter: Some(&AllocatorMeter),
+    };
+    let (built, manifest) = orogen::build_to_folder(&recipe, &options, &bars, &out)?;
+    if args.json {
+        output::print_json(&manifest)?;
+    }
+    if !args.quiet {
+        let frame = built.terrain.frame();
+        eprintln!(
+            "{}: {} files, {} x {} samples, {:.2} s",
+            out.display(),
+            manifest.files.len() + 1,
+            frame.cols(),
+            frame.rows(),
+            start.elapsed().as_secs_f64()
+        );
+    }
+    Ok(())
+}
+
+/// The changes to the recipe that the call asks for.
+pub fn overrides(changes: &Changes) -> Result<Overrides, BuildError> {
+    let mut overrides =
+        Overrides { seed: changes.seed.clone(), samples: changes.samples, ..Overrides::default() };
+    overrides.set = changes.set.iter().map(|text| Set::parse(text)).collect::<Result<_, _>>().map_err(BuildError::Call)?;
+    Ok(overrides)
+}
+
+/// The bounds that the call sets.
+pub fn limits(changes: &Changes) -> Limits {
+    Limits { memory_bytes: changes.memory }
+}
+
+fn default_out(recipe: &Path) -> PathBuf {
+    Path::new("out").join(recipe.file_stem().unwrap_or_else(|| "terrain".as_ref()))
+}
+
+fn open_cache(bars: &Bars) -> Option<Cache> {
+    match orogen::open_cache() {
+        Ok(cache) => Some(cache),
+        Err(reason) => {
+            bars.warn(&format!("no cache: {reason}"));
+            None
+        }
+    }
+}
+
+/// A switch that Ctrl-C and a termination signal throw.
+fn cancel_on_signal() -> Result<Arc<Cancel>> {
+    let cancel = Arc::new(Cancel::new());
+    let switch = Arc::clone(&cancel);
+    ctrlc::set_handler(move || switch.cancel()).context("cannot listen for Ctrl-C")?;
+    Ok(cancel)
+}
+
+/// Measures memory through the allocator that counts.
+struct AllocatorMeter;
+
+impl Meter for AllocatorMeter {
+    fn reset(&self) {
+        MEMORY.reset_peak_usage();
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        MEMORY.peak_usage() as u64
+    }
+}

@@ -1,0 +1,187 @@
+//! Bad input gets a sentence and exit code 2 (the call or the recipe is wrong) or 1 (the work failed); never a panic,
+//! and never half a file.
+
+mod common;
+
+use std::fs::File;
+use std::process::Command;
+
+use common::{Bench, Run, SMALL};
+
+/// Builds a recipe that must be refused, and sees that nothing was written.
+#[track_caller]
+fn refused(recipe: impl AsRef<[u8]>, says: &[&str]) {
+    let bench = Bench::new();
+    bench.write("r.toml", recipe);
+    for command in ["build", "check"] {
+        bench.run(&[command, "r.toml"]).fails(2, says);
+    }
+    assert_eq!(bench.files(), ["r.toml"]);
+}
+
+fn with_params(params: &str) -> String {
+    SMALL.replace("params = { polygons = 300 }", &format!("params = {{ {params} }}"))
+}
+
+#[test]
+fn an_empty_recipe() {
+    refused("", &["r.toml", "empty"]);
+}
+
+#[test]
+fn a_truncated_recipe() {
+    refused(&SMALL[..SMALL.len() - 8], &["r.toml:8:"]);
+}
+
+#[test]
+fn a_recipe_that_is_not_utf8() {
+    refused(b"seed = \"\xff\xfe\"", &["r.toml", "UTF-8"]);
+}
+
+#[test]
+fn a_recipe_of_100_mb() {
+    let bench = Bench::new();
+    File::create(bench.path("r.toml")).unwrap().set_len(100 << 20).unwrap();
+    bench.run(&["build", "r.toml"]).fails(2, &["r.toml", "MiB"]);
+}
+
+#[test]
+fn toml_bombs() {
+    refused("a = ".to_owned() + &"[".repeat(200_000), &["r.toml"]);
+    refused("a.".repeat(100_000) + "a = 1", &["r.toml"]);
+    refused("[[step]]\nid = \"a\"\nop = \"source.island\"\n".repeat(20_000), &["r.toml", "steps"]);
+    refused("a = \"".to_owned() + &"x".repeat(1 << 20), &["r.toml"]);
+}
+
+#[test]
+fn numbers_that_are_none_or_out_of_range() {
+    for (params, says) in [
+        ("polygons = -1", "polygons: found -1"),
+        ("peak_m = nan", "peak_m: found NaN"),
+        ("peak_m = inf", "peak_m: found inf"),
+        ("peak_m = 1e30", "peak_m: found 1e30"),
+        ("peak_m = -1", "peak_m: found -1"),
+        ("polygons = 2.5", "polygons: expected a whole number"),
+        ("polygons = \"many\"", "polygons: expected a whole number"),
+        ("polygns = 10", "did you mean \"polygons\"?"),
+    ] {
+        refused(with_params(params), &["r.toml:8:", "step \"island\"", says]);
+    }
+}
+
+#[test]
+fn a_frame_that_needs_too_much_memory() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL.replace("samples = 65", "samples = 1000000"));
+    bench.run(&["build", "r.toml"]).fails(2, &["r.toml:3:", "--memory", "GiB"]);
+    bench.write("s.toml", SMALL);
+    bench.run(&["build", "s.toml", "--samples", "1000000"]).fails(2, &["--samples", "--memory"]);
+    bench.run(&["build", "s.toml", "--samples", "513", "--memory", "1M"]).fails(2, &["--memory"]);
+}
+
+#[test]
+fn frames_that_are_none() {
+    for (frame, says) in [
+        ("{ size_m = nan, samples = 65 }", "size_m"),
+        ("{ size_m = -4.0, samples = 65 }", "size_m"),
+        ("{ size_m = 4096.0, samples = 1 }", "samples"),
+        ("{ size_m = 4096.0, sample = 65 }", "did you mean \"samples\"?"),
+    ] {
+        refused(SMALL.replace("{ size_m = 4096.0, samples = 65 }", frame), &["r.toml:3:", says]);
+    }
+}
+
+#[test]
+fn names_that_do_not_exist() {
+    refused(SMALL.replace("source.island", "source.iland"), &["r.toml:7:", "did you mean \"source.island\"?"]);
+    refused(SMALL.to_owned() + "from = \"later\"\n", &["\"later\""]);
+    refused(SMALL.to_owned() + "[[export]]\nkind = \"geotif\"\n", &["r.toml:10:", "did you mean \"geotiff\"?"]);
+}
+
+#[test]
+fn all_faults_are_listed_at_once() {
+    let recipe = with_params("polygons = -1, peak_m = nan") + "[[step]]\nid = \"island\"\nop = \"nothing\"\n";
+    refused(recipe, &["polygons", "peak_m", "named twice", "\"nothing\""]);
+}
+
+#[test]
+fn a_missing_file_and_a_folder() {
+    let bench = Bench::new();
+    bench.run(&["build", "no.toml"]).fails(2, &["no.toml", "cannot open"]);
+    std::fs::create_dir(bench.path("dir.toml")).unwrap();
+    bench.run(&["build", "dir.toml"]).fails(2, &["dir.toml"]);
+}
+
+#[test]
+fn a_dem_that_is_missing_or_broken() {
+    let bench = Bench::new();
+    let recipe = |path: &str| format!("[[step]]\nid = \"dem\"\nop = \"source.dem\"\nparams = {{ path = {path:?} }}\n");
+    bench.write("r.toml", recipe("no.tif"));
+    bench.run(&["build", "r.toml", "--samples", "65"]).fails(1, &["step \"dem\"", "no.tif"]);
+    bench.write("bad.tif", b"II*\0 this is no TIFF");
+    bench.write("r.toml", recipe("bad.tif"));
+    bench.run(&["build", "r.toml", "--samples", "65"]).fails(1, &["step \"dem\"", "bad.tif"]);
+    assert_eq!(bench.files(), ["bad.tif", "r.toml"]);
+}
+
+#[test]
+fn an_output_folder_that_is_a_file() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    bench.write("out", "precious");
+    bench.run(&["build", "r.toml", "--out", "out"]).fails(1, &["out"]);
+    assert_eq!(std::fs::read(bench.path("out")).unwrap(), b"precious");
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_written() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    // No user, root included, may create a folder there.
+    bench.run(&["build", "r.toml", "--out", "/proc/orogen-test"]).fails(1, &["/proc/orogen-test"]);
+    assert_eq!(bench.files(), ["r.toml"]);
+}
+
+#[test]
+fn a_disk_that_is_full() {
+    // A file may grow to 8 KiB only, and the signal for it is ignored, so that writes fail half-way as on a full disk.
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    let script = format!("trap '' XFSZ; ulimit -f 16; exec {} build r.toml --no-cache --out full", env!("CARGO_BIN_EXE_orogen"));
+    let output = Command::new("sh").args(["-c", &script]).current_dir(bench.path("")).output().unwrap();
+    Run::of(output).fails(1, &["full"]);
+    assert_eq!(bench.files(), ["r.toml"]);
+}
+
+#[test]
+fn bad_changes() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    for (set, says) in [
+        ("island.polygns=5", "did you mean \"polygons\"?"),
+        ("iland.polygons=5", "did you mean \"island\"?"),
+        ("island.polygons=nan", "polygons"),
+        ("polygons", "STEP.PARAM=VALUE"),
+    ] {
+        bench.run(&["build", "r.toml", "--set", set]).fails(2, &[says]);
+    }
+}
+
+#[test]
+fn a_damaged_cache_is_recomputed_with_a_warning() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    bench.run(&["build", "r.toml", "--out", "a"]).succeeds();
+    let blobs: Vec<_> = std::fs::read_dir(bench.path("cache/blobs")).unwrap().map(|e| e.unwrap().path()).collect();
+    assert!(!blobs.is_empty());
+    for blob in blobs {
+        let mut bytes = std::fs::read(&blob).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&blob, bytes).unwrap();
+    }
+    let run = bench.run(&["build", "r.toml", "--out", "b"]);
+    run.succeeds();
+    assert!(run.stderr.contains("warning") && run.stderr.contains("recomputed"), "{}", run.stderr);
+    assert_eq!(std::fs::read(bench.path("a/height.tif")).unwrap(), std::fs::read(bench.path("b/height.tif")).unwrap());
+}

@@ -1,0 +1,159 @@
+//! The main job, as a user runs it.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use common::{Bench, SMALL};
+
+fn manifest(bench: &Bench, out: &str) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(bench.path(out).join("manifest.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn one_command_writes_every_file() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    let run = bench.run(&["build", "r.toml"]);
+    run.succeeds();
+    assert_eq!(run.stdout, "");
+    let mut names: Vec<String> =
+        std::fs::read_dir(bench.path("out/r")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    for name in
+        ["biome.tif", "height.png", "height.png.json", "height.tif", "manifest.json", "moisture.tif", "polygons.geojson", "relief.png", "rivers.geojson", "temperature.tif"]
+    {
+        assert!(names.iter().any(|n| n == name), "{name} is missing: {names:?}");
+    }
+    let manifest = manifest(&bench, "out/r");
+    let listed: Vec<&str> = manifest["files"].as_array().unwrap().iter().map(|f| f["name"].as_str().unwrap()).collect();
+    assert_eq!(listed.len() + 1, names.len(), "{listed:?} {names:?}");
+    let height = &manifest["files"].as_array().unwrap().iter().find(|f| f["name"] == "height.tif").unwrap();
+    assert_eq!(height["unit"], "m");
+    assert!(height["min"].as_f64().unwrap() < 0.0 && height["max"].as_f64().unwrap() > 100.0);
+    assert_eq!(height["sha256"].as_str().unwrap().len(), 64);
+    assert!(manifest["steps"][0]["seconds"].as_f64().unwrap() >= 0.0);
+    assert!(manifest["steps"][0]["peak_memory_bytes"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn same_recipe_same_bytes_for_every_thread_count_and_cache() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    let hashes = |out: &str| -> BTreeMap<String, String> {
+        manifest(&bench, out)["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|f| (f["name"].to_string(), f["sha256"].to_string()))
+            .collect()
+    };
+    bench.run(&["build", "r.toml", "--out", "one", "--threads", "1", "--no-cache"]).succeeds();
+    bench.run(&["build", "r.toml", "--out", "two", "--threads", "2"]).succeeds();
+    bench.run(&["build", "r.toml", "--out", "again"]).succeeds();
+    assert_eq!(hashes("one"), hashes("two"));
+    assert_eq!(hashes("one"), hashes("again"));
+    assert_eq!(manifest(&bench, "again")["steps"][0]["cached"], true);
+}
+
+#[test]
+fn changing_the_last_step_recomputes_only_that() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL.to_owned() + "[[step]]\nid = \"raise\"\nop = \"combine.add\"\nparams = { operand = 10.0 }\n");
+    bench.run(&["build", "r.toml", "--out", "a"]).succeeds();
+    bench.run(&["build", "r.toml", "--out", "b", "--set", "raise.operand=20"]).succeeds();
+    let steps = &manifest(&bench, "b")["steps"];
+    assert_eq!(steps[0]["cached"], true);
+    assert_eq!(steps[1]["cached"], false);
+}
+
+#[test]
+fn the_manifest_goes_to_stdout_as_json() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    let run = bench.run(&["build", "r.toml", "--json", "--quiet"]);
+    run.succeeds();
+    assert_eq!(run.stderr, "");
+    let printed: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(printed["files"], manifest(&bench, "out/r")["files"]);
+}
+
+#[test]
+fn a_window_equals_the_same_part_of_the_whole() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL.to_owned() + "[[export]]\nkind = \"r32\"\n");
+    bench.run(&["build", "r.toml", "--out", "whole"]).succeeds();
+    // 64 m between samples: columns 16 to 32, and rows 64 - 40 to 64 - 8 counted from the north.
+    bench.run(&["build", "r.toml", "--out", "part", "--window", "1024,512,2048,2560"]).succeeds();
+    let whole = std::fs::read(bench.path("whole/height.r32")).unwrap();
+    let part = std::fs::read(bench.path("part/height.r32")).unwrap();
+    let (cols, rows) = (17, 33);
+    assert_eq!(part.len(), cols * rows * 4);
+    for row in 0..rows {
+        let at = ((row + 24) * 65 + 16) * 4;
+        assert_eq!(&whole[at..at + cols * 4], &part[row * cols * 4..][..cols * 4], "row {row}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let bench = Bench::new();
+    let mut child = bench.command(&["ops", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_no_file() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    // At several moments: during the step, while files are made, perhaps after the end.
+    for after_ms in [20, 60, 150, 400, 900] {
+        let out = format!("out{after_ms}");
+        let mut child = bench
+            .command(&["build", "r.toml", "--no-cache", "--samples", "1025", "--out", &out])
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(after_ms));
+        let pid = child.id().to_string();
+        std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
+        let code = child.wait().unwrap().code();
+        let files = bench.files();
+        match code {
+            Some(0) => assert!(files.contains(&format!("{out}/manifest.json")), "{files:?}"),
+            // Killed by the signal itself when it came before the handler was set.
+            Some(1) | None => assert!(!files.iter().any(|f| f.starts_with(&out)), "{files:?}"),
+            other => panic!("exit code {other:?}"),
+        }
+        assert!(!files.iter().any(|f| f.contains("tmp") || f.starts_with('.')), "{files:?}");
+    }
+}
+
+#[test]
+fn new_writes_a_recipe_that_builds() {
+    let bench = Bench::new();
+    let listed = bench.run(&["new", "--list"]);
+    for line in listed.succeeds().stdout.lines() {
+        let preset = line.split_whitespace().next().unwrap();
+        let file = format!("{preset}.toml");
+        bench.run(&["new", "--preset", preset, "--seed", "any text"]).succeeds();
+        bench.run(&["check", &file]).succeeds();
+        bench.run(&["build", &file, "--samples", "129", "--out", preset]).succeeds();
+        bench.run(&["new", "--preset", preset]).fails(2, &["--force"]);
+    }
+}
+
+#[test]
+fn the_catalogue_is_told_in_words_and_as_json() {
+    let bench = Bench::new();
+    assert!(bench.run(&["ops"]).succeeds().stdout.contains("source.island"));
+    assert!(bench.run(&["ops", "source.island"]).succeeds().stdout.contains("polygons"));
+    bench.run(&["ops", "source.iland"]).fails(2, &["did you mean \"source.island\"?"]);
+    let json: serde_json::Value = serde_json::from_str(&bench.run(&["ops", "--json"]).succeeds().stdout).unwrap();
+    assert!(json["operators"].as_array().unwrap().len() > 5);
+    let schema: serde_json::Value = serde_json::from_str(&bench.run(&["schema"]).succeeds().stdout).unwrap();
+    assert_eq!(schema["title"], "Orogen recipe");
+}

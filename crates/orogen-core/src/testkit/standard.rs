@@ -1,0 +1,202 @@
+//! The standard surrounding: whatever an operator may ask for, made up the same way on every frame.
+//!
+//! Because everything is there (all well-known layers, a second terrain, a file under any name), the catalogue test
+//! needs no list of operators that it cannot run.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::ctx::{Ctx, Watch};
+use crate::error::OpError;
+use crate::files::{Elevation, Files};
+use crate::frame::{Frame, Rect};
+use crate::layer::{self, LayerName};
+use crate::math;
+use crate::op::{AnyOp, Layers};
+use crate::raster::Raster;
+use crate::rng::Seed;
+use crate::terrain::{LayerData, Terrain};
+use crate::vector::{Shape, VectorLayer};
+
+/// The world seed of tests.
+pub const SEED: Seed = Seed(0x6f72_6f67_656e);
+
+/// An operator's input, its second terrain and the world both lie in.
+#[derive(Clone, Debug)]
+pub struct Standard {
+    /// The input.
+    pub terrain: Terrain,
+    /// The second terrain.
+    pub second: Terrain,
+    /// The whole world, of which the terrains may be windows.
+    pub world: Frame,
+}
+
+impl Standard {
+    /// All well-known layers, some vectors, and whatever else `layers` asks for.
+    #[must_use]
+    pub fn full(world: Frame, layers: &Layers) -> Self {
+        let everything = layer::WELL_KNOWN.iter().map(|info| match info.name {
+            "material" => LayerName::fixed("material.rock"),
+            "density" => LayerName::fixed("density.pine"),
+            name => LayerName::fixed(name),
+        });
+        let names: BTreeSet<LayerName> = everything.chain(layers.reads.iter().cloned()).collect();
+        let mut standard = Self {
+            terrain: terrain(world, "first", &names),
+            second: terrain(world, "second", &names.into_iter().chain(layers.reads_second.clone()).collect()),
+            world,
+        };
+        let extent = world.extent();
+        let diagonal = [[extent.min[0], extent.min[1], 0.0], [extent.max[0], extent.max[1], 0.0]];
+        for (name, shape) in
+            [("rivers", Shape::Lines), ("polygons", Shape::Polygons), ("notes", Shape::Lines)]
+        {
+            let mut vectors = VectorLayer::new(shape);
+            vectors.push(diagonal);
+            standard.terrain.set_vector(name, vectors);
+        }
+        standard
+    }
+
+    /// Exactly the layers that are asked for: what an operator may rely on.
+    #[must_use]
+    pub fn bare(world: Frame, layers: &Layers) -> Self {
+        Self {
+            terrain: terrain(world, "first", &layers.reads.iter().cloned().collect()),
+            second: terrain(world, "second", &layers.reads_second.iter().cloned().collect()),
+            world,
+        }
+    }
+
+    /// The same with a few holes in the heights of both terrains, where those have heights.
+    #[must_use]
+    pub fn with_holes(mut self) -> Self {
+        for (terrain, shift) in [(&mut self.terrain, 0), (&mut self.second, 7)] {
+            // Without a height there is nothing to punch.
+            let _ = terrain.update::<f32>(&layer::HEIGHT.name(), |height| {
+                let (cols, rows) = (height.cols(), height.rows());
+                for (col, row) in
+                    [(cols / 3, rows / 2), (cols / 3 + 1, rows / 2), (cols - 1, rows / 4), (2, 1)]
+                {
+                    height.as_mut_slice()[(row + shift).min(rows - 1) * cols + col] = f32::NAN;
+                }
+            });
+        }
+        self
+    }
+
+    /// The part on a window; `None` when the window is not part of the world.
+    #[must_use]
+    pub fn crop(&self, window: &Frame) -> Option<Self> {
+        Some(Self {
+            terrain: self.terrain.crop(window)?,
+            second: self.second.crop(window)?,
+            world: self.world,
+        })
+    }
+
+    /// Runs an operator here. It gets the second terrain only if it declared that it reads one.
+    ///
+    /// # Errors
+    /// Those of the operator.
+    pub fn run(&self, op: &dyn AnyOp, files: &AnyFile, watch: &dyn Watch) -> Result<Terrain, OpError> {
+        let second = (!op.layers().reads_second.is_empty()).then_some(&self.second);
+        let ctx = Ctx::new(SEED).in_world(self.world).with_second(second).with_files(files).watched_by(watch);
+        op.apply(self.terrain.clone(), &ctx)
+    }
+}
+
+fn terrain(world: Frame, which: &str, names: &BTreeSet<LayerName>) -> Terrain {
+    let mut terrain = Terrain::new(world);
+    let mut layers: Vec<(LayerName, LayerData)> =
+        names.iter().map(|name| (name.clone(), layer_data(&world, which, name))).collect();
+    // What others are derived from goes in first, so that setting it drops none of them.
+    layers.sort_by_key(|(name, _)| layer::info(name).map_or(0, |info| info.derived_from.len()));
+    for (name, data) in layers {
+        terrain.set_named(name, data);
+    }
+    terrain
+}
+
+fn layer_data(world: &Frame, which: &str, name: &LayerName) -> LayerData {
+    let (low, high, octaves) = match name.as_str().split('.').next().unwrap_or_default() {
+        "height" => (-100.0, 700.0, 6),
+        "water" | "sediment" => (0.0, 4.0, 2),
+        "temperature" => (-10.0, 25.0, 2),
+        "flow" => (0.0, 1e6, 2),
+        "slope" => (0.0, 60.0, 2),
+        "biome" => (0.0, 16.0, 2),
+        _ => (0.0, 1.0, 2),
+    };
+    let field = Field::new(SEED.child(which).child(name.as_str()), world.extent(), octaves);
+    let value = |col, row| low + (high - low) * field.at(world.x_m(col), world.y_m(row));
+    if *name == layer::BIOME.name() {
+        return LayerData::U8(Arc::new(Raster::from_fn(world.cols(), world.rows(), |c, r| {
+            value(c, r) as u8
+        })));
+    }
+    LayerData::F32(Arc::new(Raster::from_fn(world.cols(), world.rows(), |c, r| value(c, r) as f32)))
+}
+
+/// A smooth function of the place, 0 to 1, whose finest wave is `2^-octaves` of the world: the same at any sampling.
+struct Field {
+    extent: Rect,
+    /// Waves a world to the east and north, phase, and weight.
+    waves: Vec<[f64; 4]>,
+}
+
+impl Field {
+    fn new(seed: Seed, extent: Rect, octaves: u32) -> Self {
+        let mut luck = seed.stream();
+        let waves = (0..octaves)
+            .flat_map(|octave| [octave, octave])
+            .map(|octave| {
+                let count = f64::from(1u32 << octave);
+                let way = std::f64::consts::TAU * luck.unit();
+                let phase = std::f64::consts::TAU * luck.unit();
+                [count * math::cos(way), count * math::sin(way), phase, 1.0 / count]
+            })
+            .collect();
+        Self { extent, waves }
+    }
+
+    fn at(&self, x_m: f64, y_m: f64) -> f64 {
+        let [width, depth] = self.extent.size();
+        let (u, v) = ((x_m - self.extent.min[0]) / width, (y_m - self.extent.min[1]) / depth);
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for [east, north, phase, weight] in &self.waves {
+            sum += weight * math::sin(std::f64::consts::TAU * (east * u + north * v) + phase);
+            weights += weight;
+        }
+        (0.5 + 0.5 * sum / weights).clamp(0.0, 1.0)
+    }
+}
+
+/// Serves the same small elevation model under every name, and remembers the names.
+#[derive(Debug, Default)]
+pub struct AnyFile {
+    asked: Mutex<BTreeSet<String>>,
+}
+
+impl AnyFile {
+    /// The names asked for so far.
+    #[must_use]
+    pub fn asked(&self) -> BTreeSet<String> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Files for AnyFile {
+    fn fingerprint(&self, path: &str) -> Result<[u8; 32], OpError> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        Ok([7; 32])
+    }
+
+    fn elevation(&self, path: &str) -> Result<Arc<Elevation>, OpError> {
+        self.fingerprint(path)?;
+        let mut height = super::hills(65, 250.0);
+        height.as_mut_slice()[65 * 20 + 30] = f32::NAN;
+        Ok(Arc::new(Elevation { height, spacing_m: Some([18.0, 15.0]), north_west_m: Some([0.0, 0.0]) }))
+    }
+}

@@ -1,0 +1,393 @@
+//! Elevation models: land from a file.
+
+use std::borrow::Cow;
+
+use orogen_core::{Ctx, Elevation, Frame, Layers, Op, OpError, Raster, Reach, Rect, Terrain, layer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Takes the height from an elevation model: GeoTIFF, ESRI ASCII grid, 16-bit PNG or raw numbers.
+///
+/// ```text
+/// height(x, y) = scale · file(column(x), row(y)) + offset
+/// ```
+///
+/// With `placement = "fit"` the outermost samples of the file lie on the edges of the world, whatever its shape. With
+/// `"place"` the file keeps its own spacing and lies in the middle, or with its south-west sample at `origin_m`.
+///
+/// **Guarantees** (1) a file with as many samples as the frame, fitted, comes through bit for bit when `scale` is 1
+/// and `offset_m` 0; (2) bilinear heights lie between those of the file; (3) a sample depends on the file and on its
+/// own place in the world, not on the window it is computed in.
+///
+/// **Limits** A grid much coarser than the file picks samples rather than averaging them. Files in degrees are taken
+/// as a plain grid: give `spacing_m`, or project them first. Without `fill_holes` a sample is a hole where the nearest
+/// sample of the file is one. Filled holes are smooth guesses: averages of ever wider surroundings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dem {
+    /// The file, relative to the recipe.
+    #[schemars(extend("x-kind" = "file", "maxLength" = 4096))]
+    pub path: String,
+    /// How the file is laid upon the world.
+    pub placement: Placement,
+    /// Where the south-west sample of a placed file lies, (x, y); in the middle of the world when left out.
+    #[schemars(inner(range(min = -1e9, max = 1e9)), extend("x-unit" = "m"))]
+    pub origin_m: Option<[f64; 2]>,
+    /// Distance between the samples of a placed file; what the file says when left out.
+    #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [0.5, 100.0]))]
+    pub spacing_m: Option<f64>,
+    /// How heights between the file's samples are found.
+    pub interpolation: Interpolation,
+    /// What lies beyond the edge of a placed file.
+    pub outside: Outside,
+    /// Height beyond the edge where `outside` is `"level"`; 0 is the sea.
+    #[schemars(range(min = -1e5, max = 1e5), extend("x-unit" = "m", "x-slider" = [-100.0, 100.0]))]
+    pub outside_m: f64,
+    /// Factor on the heights of the file.
+    #[schemars(range(min = -1e4, max = 1e4), extend("x-slider" = [0.1, 3.0]))]
+    pub scale: f64,
+    /// Height added after scaling.
+    #[schemars(range(min = -1e5, max = 1e5), extend("x-unit" = "m", "x-slider" = [-1000.0, 1000.0]))]
+    pub offset_m: f64,
+    /// Whether holes in the file are filled smoothly from their surroundings.
+    pub fill_holes: bool,
+}
+
+/// How a file is laid upon the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// Stretched from edge to edge.
+    #[default]
+    Fit,
+    /// At its own spacing.
+    Place,
+}
+
+/// How heights between samples are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Interpolation {
+    /// Straight between the four samples around; never above or below them.
+    Bilinear,
+    /// Smooth in slope, from sixteen samples; may overshoot a little beside cliffs.
+    #[default]
+    Bicubic,
+}
+
+/// What lies beyond the edge of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outside {
+    /// The height at the edge, carried on level.
+    #[default]
+    Edge,
+    /// One height, `outside_m`.
+    Level,
+    /// Nothing: holes.
+    Hole,
+}
+
+impl Default for Dem {
+    fn default() -> Self {
+        Self {
+            path: String::from("dem.tif"),
+            placement: Placement::Fit,
+            origin_m: None,
+            spacing_m: None,
+            interpolation: Interpolation::Bicubic,
+            outside: Outside::Edge,
+            outside_m: 0.0,
+            scale: 1.0,
+            offset_m: 0.0,
+            fill_holes: true,
+        }
+    }
+}
+
+impl Op for Dem {
+    const ID: &'static str = "source.dem";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().writing([layer::HEIGHT.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn files(&self) -> Vec<&str> {
+        vec![&self.path]
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let elevation = ctx.files().elevation(&self.path)?;
+        let height = sample(&elevation, terrain.frame(), &ctx.world(&terrain).extent(), self, ctx)?;
+        terrain.set(layer::HEIGHT, height);
+        Ok(terrain)
+    }
+}
+
+/// The heights of a file on a frame that is a part of a world. 4 bytes a cell out; the file is read about once.
+///
+/// # Errors
+/// When cancelled, when the file says nothing of its spacing and the parameters neither, and when it holds no height.
+pub fn sample(
+    elevation: &Elevation,
+    frame: &Frame,
+    world: &Rect,
+    params: &Dem,
+    ctx: &Ctx<'_>,
+) -> Result<Raster<f32>, OpError> {
+    let refuse = |reason: &str| OpError::File { path: params.path.clone(), reason: reason.to_owned() };
+    if elevation.height.range().is_none() {
+        return Err(refuse("it holds no height, only holes"));
+    }
+    let map = Map::new(elevation, world, params)
+        .ok_or_else(|| refuse("it does not say how far apart its samples lie: give `spacing_m`"))?;
+    let source = if params.fill_holes { filled(&elevation.height) } else { Cow::Borrowed(&elevation.height) };
+
+    // The edge belongs to the file, however its position was rounded.
+    let (last_col, last_row) = ((source.cols() - 1) as f64, (source.rows() - 1) as f64);
+    let inside = |at: f64, last: f64| (-1e-6..=last + 1e-6).contains(&at);
+    let (scale, offset) = (params.scale as f32, params.offset_m as f32);
+    let counter = ctx.counter(frame.rows());
+    let mut out = Raster::filled(frame.cols(), frame.rows(), 0.0);
+    out.try_par_rows(|row, values| {
+        let at_row = map.row(frame.y_m(row));
+        for (col, value) in values.iter_mut().enumerate() {
+            let at_col = map.col(frame.x_m(col));
+            let covered = inside(at_col, last_col) && inside(at_row, last_row);
+            *value = match params.outside {
+                Outside::Level if !covered => params.outside_m as f32,
+                Outside::Hole if !covered => f32::NAN,
+                _ => scale * between(&source, at_col, at_row, params.interpolation) + offset,
+            };
+        }
+        counter.done()
+    })?;
+    Ok(out)
+}
+
+/// From metres to columns and rows of a file: straight lines.
+struct Map {
+    /// Place of the file's south-west sample.
+    origin_m: [f64; 2],
+    cols_per_m: f64,
+    rows_per_m: f64,
+    last_row: f64,
+}
+
+impl Map {
+    /// `None` when a placed file has no spacing.
+    fn new(elevation: &Elevation, world: &Rect, params: &Dem) -> Option<Self> {
+        let last_col = (elevation.height.cols() - 1) as f64;
+        let last_row = (elevation.height.rows() - 1) as f64;
+        let [width, depth] = world.size();
+        Some(match params.placement {
+            Placement::Fit => Self {
+                origin_m: world.min,
+                cols_per_m: last_col / width,
+                rows_per_m: last_row / depth,
+                last_row,
+            },
+            Placement::Place => {
+                let [dx, dy] = params.spacing_m.map(|s| [s, s]).or(elevation.spacing_m)?;
+                let middle = [
+                    0.5 * (world.min[0] + world.max[0] - last_col * dx),
+                    0.5 * (world.min[1] + world.max[1] - last_row * dy),
+                ];
+                Self {
+                    origin_m: params.origin_m.unwrap_or(middle),
+                    cols_per_m: 1.0 / dx,
+                    rows_per_m: 1.0 / dy,
+                    last_row,
+                }
+            }
+        })
+    }
+
+    fn col(&self, x_m: f64) -> f64 {
+        snapped((x_m - self.origin_m[0]) * self.cols_per_m)
+    }
+
+    fn row(&self, y_m: f64) -> f64 {
+        snapped(self.last_row - (y_m - self.origin_m[1]) * self.rows_per_m)
+    }
+}
+
+/// A place within a millionth of a sample is that sample: rounding must not smear a file that fits.
+fn snapped(at: f64) -> f64 {
+    if (at - at.round()).abs() < 1e-6 { at.round() } else { at }
+}
+
+/// The height between samples; beside holes, the mean of the samples around that are there.
+fn between(source: &Raster<f32>, col: f64, row: f64, interpolation: Interpolation) -> f32 {
+    let value = match interpolation {
+        Interpolation::Bilinear => source.bilinear(col, row),
+        Interpolation::Bicubic => source.bicubic(col, row),
+    };
+    if !value.is_nan() {
+        return value;
+    }
+    let nearest = source.clamped(col.round() as isize, row.round() as isize);
+    if nearest.is_nan() {
+        return f32::NAN;
+    }
+    let col = col.clamp(0.0, (source.cols() - 1) as f64);
+    let row = row.clamp(0.0, (source.rows() - 1) as f64);
+    let (fc, fr) = ((col - col.floor()) as f32, (row - row.floor()) as f32);
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (dc, dr, weight) in
+        [(0, 0, (1.0 - fc) * (1.0 - fr)), (1, 0, fc * (1.0 - fr)), (0, 1, (1.0 - fc) * fr), (1, 1, fc * fr)]
+    {
+        let value = source.clamped(col.floor() as isize + dc, row.floor() as isize + dr);
+        if !value.is_nan() {
+            sum += weight * value;
+            weights += weight;
+        }
+    }
+    if weights > 0.0 { sum / weights } else { nearest }
+}
+
+/// The raster with its holes filled: means of ever coarser blocks, brought back bilinearly.
+fn filled(height: &Raster<f32>) -> Cow<'_, Raster<f32>> {
+    if !height.as_slice().iter().any(|h| h.is_nan()) || height.range().is_none() {
+        return Cow::Borrowed(height);
+    }
+    let coarse = halved(height);
+    let coarse = filled(&coarse);
+    let mut out = height.clone();
+    out.par_rows(|row, values| {
+        for (col, value) in values.iter_mut().enumerate() {
+            if value.is_nan() {
+                // The middle of a block of two samples lies half a sample past its first.
+                *value = coarse.bilinear((col as f64 - 0.5) / 2.0, (row as f64 - 0.5) / 2.0);
+            }
+        }
+    });
+    Cow::Owned(out)
+}
+
+/// Means of blocks of two by two; a block of holes is a hole.
+fn halved(height: &Raster<f32>) -> Raster<f32> {
+    Raster::from_fn(height.cols().div_ceil(2), height.rows().div_ceil(2), |col, row| {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for r in 2 * row..(2 * row + 2).min(height.rows()) {
+            for value in &height.row(r)[2 * col..(2 * col + 2).min(height.cols())] {
+                if !value.is_nan() {
+                    sum += value;
+                    count += 1.0;
+                }
+            }
+        }
+        if count > 0.0 { sum / count } else { f32::NAN }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use orogen_core::testkit::{assert_close, hills};
+    use orogen_core::{Cell, Files};
+
+    /// One elevation model under one name.
+    struct OneFile(Arc<Elevation>);
+
+    impl Files for OneFile {
+        fn fingerprint(&self, _: &str) -> Result<[u8; 32], OpError> {
+            Ok([0; 32])
+        }
+        fn elevation(&self, path: &str) -> Result<Arc<Elevation>, OpError> {
+            assert_eq!(path, "land.asc");
+            Ok(Arc::clone(&self.0))
+        }
+    }
+
+    fn dem() -> Dem {
+        Dem { path: String::from("land.asc"), ..Dem::default() }
+    }
+
+    fn run(
+        height: Raster<f32>,
+        spacing_m: Option<[f64; 2]>,
+        frame: Frame,
+        op: &Dem,
+    ) -> Result<Raster<f32>, OpError> {
+        let files = OneFile(Arc::new(Elevation { height, spacing_m, north_west_m: None }));
+        let terrain = op.apply(Terrain::new(frame), &Ctx::silent().with_files(&files))?;
+        Ok(terrain.get(layer::HEIGHT)?.clone())
+    }
+
+    #[test]
+    fn a_file_of_the_frames_size_comes_through_bit_for_bit() {
+        let frame = Frame::new([1234.5, -99.75], [777.7, 333.3], [33, 33]).unwrap();
+        for interpolation in [Interpolation::Bilinear, Interpolation::Bicubic] {
+            let out = run(hills(33, 100.0), None, frame, &Dem { interpolation, ..dem() }).unwrap();
+            assert_eq!(out, hills(33, 100.0));
+        }
+    }
+
+    #[test]
+    fn a_placed_file_keeps_its_spacing_and_lies_in_the_middle() {
+        let frame = Frame::square(80.0, 9).unwrap();
+        let file = Raster::from_fn(3, 3, |c, r| (10 * r + c) as f32);
+        let place = Dem { placement: Placement::Place, outside: Outside::Level, outside_m: -5.0, ..dem() };
+        let out = run(file.clone(), Some([10.0, 10.0]), frame, &place).unwrap();
+        assert_eq!(out.row(3), [-5.0, -5.0, -5.0, 0.0, 1.0, 2.0, -5.0, -5.0, -5.0]);
+        assert_eq!(out.row(5), [-5.0, -5.0, -5.0, 20.0, 21.0, 22.0, -5.0, -5.0, -5.0]);
+        assert!(out.row(2).iter().chain(out.row(6)).all(|&h| h == -5.0));
+
+        let corner = Dem { origin_m: Some([0.0, 0.0]), outside: Outside::Hole, ..place };
+        let out = run(file, Some([10.0, 10.0]), frame, &corner).unwrap();
+        assert_eq!(out.row(8)[..3], [20.0, 21.0, 22.0]);
+        assert!(out.row(8)[3].is_nan() && out.row(5)[0].is_nan());
+    }
+
+    #[test]
+    fn a_placed_file_without_spacing_is_refused_in_a_sentence() {
+        let frame = Frame::square(80.0, 9).unwrap();
+        let place = Dem { placement: Placement::Place, ..dem() };
+        let error = run(hills(5, 1.0), None, frame, &place).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "file \"land.asc\": it does not say how far apart its samples lie: give `spacing_m`"
+        );
+        assert!(run(hills(5, 1.0), None, frame, &Dem { spacing_m: Some(20.0), ..place }).is_ok());
+    }
+
+    #[test]
+    fn scale_and_offset_come_after_reading() {
+        let frame = Frame::square(80.0, 9).unwrap();
+        let out = run(Raster::filled(4, 4, 10.0), None, frame, &Dem { scale: 2.0, offset_m: 3.0, ..dem() });
+        assert!(out.unwrap().as_slice().iter().all(|&h| h == 23.0));
+    }
+
+    #[test]
+    fn holes_are_filled_within_their_surroundings_or_stay_holes_of_their_size() {
+        let frame = Frame::square(320.0, 33).unwrap();
+        let mut file = hills(33, 100.0);
+        let whole = file.clone();
+        for (col, row) in [(10, 10), (11, 10), (10, 11), (32, 0)] {
+            file[Cell { col, row }] = f32::NAN;
+        }
+        let filled = run(file.clone(), None, frame, &dem()).unwrap();
+        for (a, b) in filled.as_slice().iter().zip(whole.as_slice()) {
+            assert_close!(*a, *b, abs = 20.0);
+        }
+        assert_eq!(filled[Cell { col: 12, row: 10 }], whole[Cell { col: 12, row: 10 }]);
+
+        let kept = run(file, None, frame, &Dem { fill_holes: false, ..dem() }).unwrap();
+        assert_eq!(kept.as_slice().iter().filter(|h| h.is_nan()).count(), 4);
+        assert_eq!(kept[Cell { col: 12, row: 10 }], whole[Cell { col: 12, row: 10 }]);
+    }
+
+    #[test]
+    fn a_file_of_holes_is_refused() {
+        let error = run(Raster::filled(4, 4, f32::NAN), None, Frame::square(80.0, 9).unwrap(), &dem());
+        assert_eq!(error.unwrap_err().to_string(), "file \"land.asc\": it holds no height, only holes");
+    }
+}

@@ -1,0 +1,186 @@
+//! `Terrain` as Python holds it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::ndarray::ArrayView2;
+use numpy::{Element, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
+use orogen::{ExportKind, ExportOptions};
+use orogen::core::{AnyOp, Ctx, Frame, LayerData, LayerName, Raster, Seed};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::{convert, error, work};
+
+/// A terrain and the seed of what is done to it.
+#[pyclass(module = "orogen._orogen")]
+pub struct Terrain {
+    inner: orogen::core::Terrain,
+    seed: String,
+}
+
+/// Keeps the values of a layer alive while an array shows them.
+#[pyclass(frozen)]
+struct LayerBuffer {
+    _data: LayerData,
+}
+
+impl Terrain {
+    pub fn new(inner: orogen::core::Terrain, seed: String) -> Self {
+        Self { inner, seed }
+    }
+}
+
+#[pymethods]
+impl Terrain {
+    /// Flat ground at sea level.
+    #[staticmethod]
+    fn flat(samples: [usize; 2], size_m: [f64; 2], origin_m: [f64; 2], seed: String) -> PyResult<Self> {
+        let frame = Frame::new(origin_m, size_m, samples).map_err(error)?;
+        let mut inner = orogen::core::Terrain::new(frame);
+        inner.set(orogen::core::layer::HEIGHT, Raster::filled(frame.cols(), frame.rows(), 0.0));
+        Ok(Self { inner, seed })
+    }
+
+    /// Heights from an array, row 0 in the north.
+    #[staticmethod]
+    fn from_array(z: PyReadonlyArray2<'_, f32>, spacing_m: [f64; 2], origin_m: [f64; 2], seed: String) -> PyResult<Self> {
+        let [rows, cols] = [z.shape()[0], z.shape()[1]];
+        let size_m = [spacing_m[0] * cols.saturating_sub(1) as f64, spacing_m[1] * rows.saturating_sub(1) as f64];
+        let frame = Frame::new(origin_m, size_m, [cols, rows]).map_err(error)?;
+        let mut inner = orogen::core::Terrain::new(frame);
+        inner.set(orogen::core::layer::HEIGHT, raster(&z)?);
+        Ok(Self { inner, seed })
+    }
+
+    /// Applies an operator in place; on an error the terrain stays as it was.
+    #[pyo3(signature = (op, id, second, mask, progress, params))]
+    fn apply(
+        &mut self,
+        py: Python<'_>,
+        op: &str,
+        id: Option<&str>,
+        second: Option<PyRef<'_, Self>>,
+        mask: Option<&str>,
+        progress: Option<Bound<'_, PyAny>>,
+        params: &Bound<'_, PyDict>,
+    ) -> PyResult<()> {
+        let catalog = orogen::catalog();
+        let entry = catalog.get(op).ok_or_else(|| {
+            let hint = catalog.nearest(op).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            error(format!("there is no operator {op:?}{hint}"))
+        })?;
+        let parsed: Box<dyn AnyOp> = entry.parse(&convert::table(params)?).map_err(|faults| {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            error(format!("{op}: {}", faults.join("; ")))
+        })?;
+        let mask = mask
+            .map(|name| LayerName::parse(name).ok_or_else(|| error(format!("{name:?} is no layer name"))))
+            .transpose()?;
+        let seed = Seed::from_text(&self.seed).child(id.unwrap_or(op));
+        let (before, second) = (self.inner.clone(), second.map(|s| s.inner.clone()));
+        let files = orogen::io::FolderFiles::new(PathBuf::new(), orogen::io::Limits::default());
+        let (result, warnings) = work::run(py, progress.as_ref(), |progress| {
+            let ctx = Ctx::new(seed).with_second(second.as_ref()).with_files(&files).watched_by(progress);
+            let result = parsed.apply(before.clone(), &ctx).and_then(|after| match &mask {
+                Some(mask) => orogen::recipe::masked(&before, after, mask),
+                None => Ok(after),
+            });
+            (result, ctx.take_warnings())
+        })?;
+        self.inner = result.map_err(|e| error(format!("{op}: {e}")))?;
+        warnings.iter().try_for_each(|w| work::warn(py, &format!("{op}: {w}")))
+    }
+
+    /// A layer as a read-only array that shares the terrain's memory.
+    fn layer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let data = LayerName::parse(name).and_then(|n| self.inner.layers().get(&n)).ok_or_else(|| {
+            let have: Vec<&str> = self.inner.layers().keys().map(LayerName::as_str).collect();
+            PyKeyError::new_err(format!("there is no layer {name:?} here; there are {}", have.join(", ")))
+        })?;
+        match data {
+            LayerData::F32(raster) => view(py, data, raster),
+            LayerData::U8(raster) => view(py, data, raster),
+        }
+    }
+
+    /// Sets a layer from an array of floats.
+    fn set_layer(&mut self, name: &str, values: PyReadonlyArray2<'_, f32>) -> PyResult<()> {
+        let name = LayerName::parse(name).ok_or_else(|| error(format!("{name:?} is no layer name: words of a-z, 0-9 and _ joined by dots")))?;
+        let raster = raster(&values)?;
+        let frame = self.inner.frame();
+        if (raster.cols(), raster.rows()) != (frame.cols(), frame.rows()) {
+            return Err(error(format!(
+                "layer {name:?}: found an array of {} x {}, the terrain has {} rows and {} columns",
+                raster.rows(), raster.cols(), frame.rows(), frame.cols()
+            )));
+        }
+        self.inner.set_named(name, LayerData::F32(Arc::new(raster)));
+        Ok(())
+    }
+
+    /// Names of all layers.
+    fn layer_names(&self) -> Vec<String> {
+        self.inner.layers().keys().map(ToString::to_string).collect()
+    }
+
+    /// Names of all vector layers.
+    fn vector_names(&self) -> Vec<String> {
+        self.inner.vectors().keys().cloned().collect()
+    }
+
+    /// A vector layer in columns, `None` when there is none of that name.
+    fn vectors<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.inner.vector(name).map(|layer| convert::vectors(py, layer)).transpose()
+    }
+
+    /// (samples, spacing in metres, south-west corner, north-east corner), each (x, y).
+    fn frame(&self) -> ((usize, usize), (f64, f64), (f64, f64), (f64, f64)) {
+        let frame = self.inner.frame();
+        let extent = frame.extent();
+        ((frame.cols(), frame.rows()), frame.spacing_m().into(), extent.min.into(), extent.max.into())
+    }
+
+    /// The seed of what is done to this terrain.
+    #[getter]
+    fn seed(&self) -> &str {
+        &self.seed
+    }
+
+    /// A copy that shares the layers until one of the two writes.
+    fn copy(&self) -> Self {
+        Self { inner: self.inner.clone(), seed: self.seed.clone() }
+    }
+
+    /// Writes files, and tells their names.
+    fn save(&self, py: Python<'_>, folder: PathBuf, kinds: Option<Vec<String>>) -> PyResult<Vec<PathBuf>> {
+        let kinds: Vec<ExportKind> = match kinds {
+            None => ExportKind::DEFAULT.to_vec(),
+            Some(names) => names.iter().map(|name| ExportKind::parse(name)).collect::<Result<_, _>>().map_err(error)?,
+        };
+        let (terrain, seed) = (&self.inner, &self.seed);
+        let written = work::run(py, None, |progress| {
+            let options = ExportOptions { kinds: &kinds, seed, cancel: progress.cancel(), progress: &|_| () };
+            orogen::save(terrain, &options, &folder)
+        })?;
+        written.map_err(error)
+    }
+}
+
+fn raster(values: &PyReadonlyArray2<'_, f32>) -> PyResult<Raster<f32>> {
+    let array = values.as_array();
+    let (rows, cols) = array.dim();
+    Raster::from_vec(cols, rows, array.iter().copied().collect()).ok_or_else(|| error("the array is empty"))
+}
+
+#[allow(unsafe_code, reason = "the array borrows from a buffer object that it keeps alive itself")]
+fn view<'py, T: Element>(py: Python<'py>, data: &LayerData, raster: &Raster<T>) -> PyResult<Bound<'py, PyAny>> {
+    let array = ArrayView2::from_shape((raster.rows(), raster.cols()), raster.as_slice()).map_err(error)?;
+    let owner = Bound::new(py, LayerBuffer { _data: data.clone() })?.into_any();
+    // SAFETY: the buffer object holds the shared raster, nobody writes to it while it is shared, and the array is
+    // made read-only before Python sees it.
+    let array = unsafe { PyArray2::borrow_from_array(&array, owner) };
+    array.call_method("setflags", (false,), None)?;
+    Ok(array.into_any())
+}

@@ -1,0 +1,117 @@
+//! Long work: the interpreter goes on, Ctrl-C stops it, progress is told.
+
+use std::ffi::CString;
+use std::sync::Mutex;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use orogen::core::{Cancel, Watch};
+use orogen::recipe::{Observer, StepReport};
+use pyo3::exceptions::PyUserWarning;
+use pyo3::prelude::*;
+
+/// How often signals are looked at and progress is told.
+const PULSE: Duration = Duration::from_millis(50);
+
+/// What the working thread tells the waiting one.
+#[derive(Default)]
+pub struct Progress {
+    cancel: Cancel,
+    at: Mutex<(String, f32)>,
+}
+
+impl Progress {
+    /// The switch that stops the work.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    fn set(&self, label: Option<String>, share: f32) {
+        if let Ok(mut at) = self.at.lock() {
+            if let Some(label) = label {
+                at.0 = label;
+            }
+            at.1 = share;
+        }
+    }
+}
+
+impl Watch for Progress {
+    fn progress(&self, share: f32) {
+        self.set(None, share);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+}
+
+impl Observer for Progress {
+    fn step_started(&self, index: usize, count: usize, id: &str, op: &str) {
+        self.set(Some(format!("[{}/{count}] {id} ({op})", index + 1)), 0.0);
+    }
+
+    fn progress(&self, share: f32) {
+        self.set(None, share);
+    }
+
+    fn step_finished(&self, _: &StepReport) {
+        self.set(None, 1.0);
+    }
+
+    fn warning(&self, _: &str) {}
+}
+
+/// Runs `f` on a thread of its own with the interpreter released, telling `tell(label, share)` how far it is.
+///
+/// # Errors
+/// What a signal handler or `tell` raised; the work is cancelled then.
+pub fn run<T: Send>(
+    py: Python<'_>,
+    tell: Option<&Bound<'_, PyAny>>,
+    f: impl FnOnce(&Progress) -> T + Send,
+) -> PyResult<T> {
+    let progress = Progress::default();
+    let (sender, receiver) = channel::<()>();
+    let receiver = Mutex::new(receiver);
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            // Dropped when the work ends, however it ends: that wakes the waiting thread.
+            let _done = sender;
+            f(&progress)
+        });
+        let mut raised = None;
+        loop {
+            let waited = py.detach(|| receiver.lock().map(|r| r.recv_timeout(PULSE)));
+            if !matches!(waited, Ok(Err(RecvTimeoutError::Timeout))) {
+                break;
+            }
+            if raised.is_none()
+                && let Err(error) = pulse(py, tell, &progress)
+            {
+                progress.cancel.cancel();
+                raised = Some(error);
+            }
+        }
+        let result = py.detach(|| worker.join()).map_err(|_| crate::error("a fault of Orogen stopped the work; please report it"))?;
+        match raised {
+            Some(error) => Err(error),
+            None => Ok(result),
+        }
+    })
+}
+
+fn pulse(py: Python<'_>, tell: Option<&Bound<'_, PyAny>>, progress: &Progress) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(tell) = tell {
+        let at = progress.at.lock().map(|at| at.clone()).unwrap_or_default();
+        tell.call1(at)?;
+    }
+    Ok(())
+}
+
+/// Raises a Python warning.
+pub fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
+    let text = CString::new(message.replace('\0', " ")).map_err(crate::error)?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)
+}

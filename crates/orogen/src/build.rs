@@ -1,0 +1,229 @@
+//! From a recipe to a terrain.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use etcetera::BaseStrategy as _;
+use orogen_core::{Cancel, Frame, Rect, Terrain};
+use orogen_io::FolderFiles;
+use orogen_io::OutputFolder;
+use orogen_recipe::{
+    Cache, Checked, DEFAULT_MAX_BYTES, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, Recipe, RunOptions, StepReport, run,
+};
+
+use crate::catalog;
+use crate::error::BuildError;
+use crate::export::{ExportKind, ExportOptions, export};
+use crate::manifest::Manifest;
+
+/// A part of the recipe's frame, at a spacing of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Which part, in world metres; `None` for all of it.
+    pub rect: Option<Rect>,
+    /// Distance between samples in metres; `None` for the recipe's own.
+    pub spacing_m: Option<f64>,
+}
+
+/// How to build, apart from what the recipe says.
+#[derive(Default)]
+pub struct BuildOptions<'a> {
+    /// Changes to the recipe.
+    pub overrides: Overrides,
+    /// Bounds on what a recipe may ask of the machine.
+    pub limits: Limits,
+    /// Threads to use; `None` for as many as there are.
+    pub threads: Option<usize>,
+    /// A part of the frame instead of all of it.
+    pub window: Option<Window>,
+    /// Results of earlier builds.
+    pub cache: Option<&'a Cache>,
+    /// Folder that file names in the recipe start from; `None` for the working folder.
+    pub base: Option<PathBuf>,
+    /// A switch to stop the build.
+    pub cancel: Option<&'a Cancel>,
+    /// Measures memory.
+    pub meter: Option<&'a dyn Meter>,
+}
+
+/// What a build gave.
+#[derive(Debug)]
+pub struct Built {
+    /// The land.
+    pub terrain: Terrain,
+    /// What each step did.
+    pub steps: Vec<StepReport>,
+    /// The files the recipe asks for.
+    pub exports: Vec<ExportKind>,
+    /// The recipe's name.
+    pub recipe: String,
+    /// The world seed.
+    pub seed: String,
+    /// Wall time.
+    pub seconds: f64,
+}
+
+/// Reads a recipe file, refusing one too large to be a recipe before reading it.
+///
+/// # Errors
+/// When the file cannot be read, is too large or is no recipe.
+pub fn read_recipe(path: &Path) -> Result<Recipe, BuildError> {
+    let failed = |reason: String| BuildError::Read { path: path.to_path_buf(), reason };
+    let file = std::fs::File::open(path).map_err(|e| failed(format!("cannot open the recipe: {e}")))?;
+    let mut bytes = Vec::new();
+    // One byte over the bound is enough for `parse` to refuse it, however long the file is.
+    file.take(MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| failed(format!("cannot read the recipe: {e}")))?;
+    Ok(Recipe::parse(&path.to_string_lossy(), &bytes)?)
+}
+
+/// Finds every fault of a recipe; runs nothing.
+///
+/// # Errors
+/// The faults.
+pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Vec<ExportKind>), BuildError> {
+    let catalog = catalog();
+    let mut recipe = recipe.clone();
+    recipe.apply(&options.overrides, &catalog)?;
+    match (recipe.check(&catalog, &options.limits), ExportKind::of_recipe(&recipe)) {
+        (Ok(checked), Ok(exports)) => Ok((checked, exports)),
+        (Err(mut faults), exports) => {
+            if let Err(more) = exports {
+                faults.extend(more);
+            }
+            Err(faults.into())
+        }
+        (Ok(_), Err(faults)) => Err(faults.into()),
+    }
+}
+
+/// Evaluates a recipe.
+///
+/// # Errors
+/// When the recipe is wrong, a step fails or the build is cancelled.
+pub fn build(recipe: &Recipe, options: &BuildOptions<'_>, observer: &dyn Observer) -> Result<Built, BuildError> {
+    let start = Instant::now();
+    let (checked, exports) = check(recipe, options)?;
+    let plan = Plan::new(&checked, window(checked.frame(), options.window)?)?;
+    let never = Cancel::new();
+    let files = FolderFiles::new(options.base.clone().unwrap_or_default(), orogen_io::Limits::default());
+    let run_options = RunOptions {
+        cache: options.cache,
+        files: &files,
+        observer,
+        cancel: options.cancel.unwrap_or(&never),
+        meter: options.meter,
+    };
+    let done = with_threads(options.threads, || run(&checked, &plan, &run_options))??;
+    Ok(Built {
+        terrain: done.terrain,
+        steps: done.steps,
+        exports,
+        recipe: checked.name().to_owned(),
+        seed: checked.seed().to_owned(),
+        seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+/// Evaluates a recipe and writes its files and `manifest.json`: all of them, or none.
+///
+/// # Errors
+/// As [`build`], and when a file cannot be written.
+pub fn build_to_folder(
+    recipe: &Recipe,
+    options: &BuildOptions<'_>,
+    observer: &dyn Observer,
+    folder: &Path,
+) -> Result<(Built, Manifest), BuildError> {
+    let start = Instant::now();
+    check(recipe, options)?;
+    // Before the work, so that a folder that cannot be written to costs no wait.
+    let output = OutputFolder::new(folder)?;
+    let built = build(recipe, options, observer)?;
+    let mut manifest = Manifest::of(&built);
+    let never = Cancel::new();
+    let cancel = options.cancel.unwrap_or(&never);
+    observer.step_started(0, 1, "files", "export");
+    let export_start = Instant::now();
+    if let Some(meter) = options.meter {
+        meter.reset();
+    }
+    let export_options =
+        ExportOptions { kinds: &built.exports, seed: &built.seed, cancel, progress: &|share| observer.progress(share) };
+    let exported = with_threads(options.threads, || export(&built.terrain, &export_options, &output))??;
+    exported.warnings.iter().for_each(|warning| observer.warning(warning));
+    let export_peak = options.meter.map(Meter::peak_bytes);
+    observer.step_finished(&StepReport {
+        id: String::from("files"),
+        op: "export",
+        frame: *built.terrain.frame(),
+        seconds: export_start.elapsed().as_secs_f64(),
+        peak_bytes: export_peak,
+        cached: false,
+        warnings: exported.warnings.clone(),
+    });
+    manifest.files = exported.files;
+    manifest.warnings.extend(exported.warnings);
+    manifest.seconds = start.elapsed().as_secs_f64();
+    manifest.peak_memory_bytes = manifest.steps.iter().map(|s| s.peak_memory_bytes).chain([export_peak]).max().flatten();
+    let text = serde_json::to_vec_pretty(&manifest).map_err(|e| BuildError::Write(e.to_string()))?;
+    output.write("manifest.json", &text)?;
+    if cancel.is_cancelled() {
+        return Err(BuildError::Cancelled);
+    }
+    output.commit()?;
+    Ok((built, manifest))
+}
+
+/// Writes a terrain without a recipe behind it.
+///
+/// # Errors
+/// When a file cannot be written, or when cancelled.
+pub fn save(
+    terrain: &Terrain,
+    options: &ExportOptions<'_>,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, BuildError> {
+    let output = OutputFolder::new(folder)?;
+    export(terrain, options, &output)?;
+    if options.cancel.is_cancelled() {
+        return Err(BuildError::Cancelled);
+    }
+    Ok(output.commit()?)
+}
+
+/// Runs `f` on so many threads.
+pub(crate) fn with_threads<T: Send>(threads: Option<usize>, f: impl FnOnce() -> T + Send) -> Result<T, BuildError> {
+    let Some(threads) = threads else { return Ok(f()) };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map(|pool| pool.install(f))
+        .map_err(|e| BuildError::Call(format!("cannot start {threads} threads: {e}")))
+}
+
+fn window(frame: &Frame, window: Option<Window>) -> Result<Frame, BuildError> {
+    let Some(Window { rect, spacing_m }) = window else { return Ok(*frame) };
+    let rect = rect.unwrap_or_else(|| frame.extent());
+    let spacing = spacing_m.map_or(frame.spacing_m(), |s| [s, s]);
+    let window = if spacing == frame.spacing_m() {
+        frame.clipped(&rect)
+    } else {
+        frame.resampled(&frame.extent(), spacing)?.clipped(&rect)
+    };
+    window.ok_or_else(|| BuildError::Call(String::from("the window holds no sample of the recipe's frame")))
+}
+
+/// The cache of this user: in `OROGEN_CACHE_DIR`, else where the system keeps caches.
+///
+/// # Errors
+/// When there is no such folder or it cannot be made.
+pub fn open_cache() -> Result<Cache, String> {
+    let dir = match std::env::var_os("OROGEN_CACHE_DIR") {
+        Some(dir) => PathBuf::from(dir),
+        None => etcetera::choose_base_strategy().map_err(|e| e.to_string())?.cache_dir().join("orogen"),
+    };
+    Cache::open(&dir, DEFAULT_MAX_BYTES).map_err(|e| format!("{}: {e}", dir.display()))
+}

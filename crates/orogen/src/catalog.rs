@@ -1,0 +1,22 @@
+//! The one list of operators: whatever is not named here does not exist for recipes, help, manual or Python.
+
+use orogen_core::{Catalog, Operator};
+use orogen_ops::{combine, mask, source, survey};
+
+/// Every operator there is.
+#[must_use]
+pub fn catalog() -> Catalog {
+    Catalog::new([
+        Operator::of::<combine::Add>(),
+        Operator::of::<combine::Blend>(),
+        Operator::of::<combine::Max>(),
+        Operator::of::<combine::Min>(),
+        Operator::of::<combine::Multiply>(),
+        Operator::of::<mask::Height>(),
+        Operator::of::<mask::Slope>(),
+        Operator::of::<source::Dem>(),
+        Operator::of::<source::Island>(),
+        Operator::of::<survey::Hillshade>(),
+        Operator::of::<survey::Slope>(),
+    ])
+}

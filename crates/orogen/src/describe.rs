@@ -1,0 +1,291 @@
+//! The catalogue in words and as JSON, for help, editors, the manual and Python.
+
+use orogen_core::layer::LayerName;
+use orogen_core::param::range_text;
+use orogen_core::{Frame, Operator, Reach};
+use serde_json::{Map, Value, json};
+
+use crate::catalog::catalog;
+use crate::export::ExportKind;
+
+/// What an operator does, in its first sentence.
+#[must_use]
+pub fn summary(operator: &Operator) -> String {
+    let schema = operator.schema();
+    let text = description(&schema);
+    let paragraph = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    paragraph.trim().to_owned()
+}
+
+/// All operators as one JSON document.
+#[must_use]
+pub fn catalog_json() -> Value {
+    let operators: Vec<Value> = catalog().operators().iter().map(operator_json).collect();
+    json!({ "orogen": crate::VERSION, "operators": operators })
+}
+
+/// An operator as JSON: what it touches, how far it reaches, the schema of its parameters.
+#[must_use]
+pub fn operator_json(operator: &Operator) -> Value {
+    let op = operator.default_op();
+    let layers = op.layers();
+    let names = |names: &[LayerName]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    json!({
+        "id": operator.id,
+        "version": operator.version,
+        "summary": summary(operator),
+        "reads": names(&layers.reads),
+        "writes": names(&layers.writes),
+        "reads_second": names(&layers.reads_second),
+        "writes_vectors": layers.writes_vectors,
+        "reach": reach_text(operator),
+        "preview_rmse": operator.preview_rmse,
+        "params": operator.schema(),
+    })
+}
+
+/// How far an operator reaches with its default parameters, in words.
+#[must_use]
+pub fn reach_text(operator: &Operator) -> String {
+    let Ok(frame) = Frame::square(1024.0, 1025) else { return String::new() };
+    match operator.default_op().reach(&frame) {
+        Reach::Point => String::from("point: a sample depends on its own position only"),
+        Reach::Within(m) => format!("within {m} m (at 1 m spacing): a sample depends on neighbours no further than that"),
+        Reach::World => String::from("world: a sample depends on everything"),
+    }
+}
+
+/// A parameter as the manual and the help show it.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// What kind of value it takes.
+    pub kind: String,
+    /// Its value when left out, as TOML; `None` when it must be given or stays unset.
+    pub default: Option<String>,
+    /// What is allowed, with the unit; empty when the kind says it all.
+    pub range: String,
+    /// Its unit; empty for plain numbers.
+    pub unit: String,
+    /// What it does.
+    pub about: String,
+}
+
+/// The parameters of an operator in the order of its struct.
+#[must_use]
+pub fn parameters(operator: &Operator) -> Vec<Parameter> {
+    let schema = operator.schema();
+    let defaults = operator.default_op().params();
+    let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
+    properties
+        .iter()
+        .map(|(name, property)| Parameter {
+            name: name.clone(),
+            kind: kind(&schema, property),
+            default: defaults.get(name).map(ToString::to_string),
+            range: range_text(property).unwrap_or_default(),
+            unit: property.get("x-unit").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            about: description(property).replace('\n', " "),
+        })
+        .collect()
+}
+
+/// An operator as help text.
+#[must_use]
+pub fn operator_text(operator: &Operator) -> String {
+    let op = operator.default_op();
+    let layers = op.layers();
+    let list = |names: &[LayerName]| {
+        if names.is_empty() { String::from("nothing") } else { names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ") }
+    };
+    let mut text = format!("{}\n\n{}\n\n", operator.id, description(&operator.schema()));
+    text.push_str(&format!("reads   {}\nwrites  {}", list(&layers.reads), list(&layers.writes)));
+    if !layers.writes_vectors.is_empty() {
+        text.push_str(&format!("; vectors {}", layers.writes_vectors.join(", ")));
+    }
+    text.push_str(&format!("\nreach   {}\n", reach_text(operator)));
+    let parameters = parameters(operator);
+    if !parameters.is_empty() {
+        text.push_str("\nparameters\n");
+    }
+    for p in parameters {
+        let default = p.default.map_or(String::from("unset"), |d| d.replace('\n', " "));
+        text.push_str(&format!("  {} = {default}", p.name));
+        let allowed = if p.range.is_empty() { p.kind } else { p.range };
+        text.push_str(&format!("   ({allowed})\n      {}\n", p.about));
+    }
+    text.push_str(&format!("\nexample\n  [[step]]\n  id = \"{}\"\n  op = \"{}\"\n", operator.id.rsplit('.').next().unwrap_or("step"), operator.id));
+    text
+}
+
+/// The JSON schema of whole recipes, for editors that complete and check TOML.
+#[must_use]
+pub fn recipe_schema() -> Value {
+    let catalog = catalog();
+    let mut definitions = Map::new();
+    let mut forms = Vec::new();
+    for operator in catalog.operators() {
+        let mut params = operator.schema();
+        hoist(&mut params, operator.id, &mut definitions);
+        forms.push(json!({
+            "properties": { "op": { "const": operator.id, "description": summary(operator) }, "params": params },
+        }));
+    }
+    let ids: Vec<&str> = catalog.operators().iter().map(|op| op.id).collect();
+    let kinds: Vec<&str> = ExportKind::ALL.iter().map(|(name, _)| *name).collect();
+    let pair = |item: Value| json!({ "anyOf": [item, { "type": "array", "items": item, "minItems": 2, "maxItems": 2 }] });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Orogen recipe",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "seed": { "type": ["string", "integer"], "description": "World seed: any text." },
+            "frame": {
+                "type": "object",
+                "additionalProperties": false,
+                "description": "Where the land lies.",
+                "properties": {
+                    "size_m": pair(json!({ "type": "number", "exclusiveMinimum": 0 })),
+                    "samples": pair(json!({ "type": "integer", "minimum": 2 })),
+                    "origin_m": { "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 },
+                },
+            },
+            "step": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["id", "op"],
+                    "properties": {
+                        "id": { "type": "string" },
+                        "op": { "enum": ids },
+                        "params": { "type": "object" },
+                        "from": { "type": "string", "description": "Input, when it is not the step above." },
+                        "with": { "type": "string", "description": "Second input of steps that combine two." },
+                        "mask": { "type": "string", "description": "Layer that limits where the step acts." },
+                        "enabled": { "type": "boolean", "default": true },
+                    },
+                    "oneOf": forms,
+                },
+            },
+            "export": {
+                "type": "array",
+                "items": { "type": "object", "required": ["kind"], "properties": { "kind": { "enum": kinds } } },
+            },
+        },
+        "$defs": definitions,
+    })
+}
+
+/// Moves an operator's own definitions to the top of the recipe schema, under names of their own.
+fn hoist(schema: &mut Value, id: &str, definitions: &mut Map<String, Value>) {
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("$schema");
+        if let Some(Value::Object(own)) = object.remove("$defs") {
+            for (name, mut definition) in own {
+                rename(&mut definition, id);
+                definitions.insert(format!("{id}.{name}"), definition);
+            }
+        }
+    }
+    rename(schema, id);
+}
+
+fn rename(schema: &mut Value, id: &str) {
+    match schema {
+        Value::Object(object) => {
+            for (key, value) in object.iter_mut() {
+                match value {
+                    Value::String(target) if key == "$ref" => {
+                        if let Some(name) = target.strip_prefix("#/$defs/") {
+                            *target = format!("#/$defs/{id}.{name}");
+                        }
+                    }
+                    other => rename(other, id),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, id)),
+        _ => {}
+    }
+}
+
+fn description(schema: &Value) -> String {
+    schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// What kind of value a parameter takes, in words.
+fn kind(root: &Value, property: &Value) -> String {
+    if let Some(target) = property.get("$ref").and_then(Value::as_str)
+        && let Some(definition) = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer))
+    {
+        return kind(root, definition);
+    }
+    if property.get("x-kind").is_some_and(|k| k == "layer") {
+        return String::from("layer");
+    }
+    if let Some(values) = property.get("enum").and_then(Value::as_array) {
+        return values.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+    }
+    if let Some(only) = property.get("const") {
+        return only.to_string();
+    }
+    if let Some(forms) = property.get("oneOf").or_else(|| property.get("anyOf")).and_then(Value::as_array) {
+        let forms: Vec<String> = forms.iter().map(|f| kind(root, f)).filter(|k| k != "null").collect();
+        return forms.join(" or ");
+    }
+    match property.get("type") {
+        Some(Value::String(name)) if name == "array" => match property.get("items") {
+            Some(items) => format!("list of {}", kind(root, items)),
+            None => String::from("list"),
+        },
+        Some(Value::String(name)) => plain_kind(name),
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).filter(|n| *n != "null").map(plain_kind).collect::<Vec<_>>().join(" or ")
+        }
+        _ => String::from("value"),
+    }
+}
+
+fn plain_kind(name: &str) -> String {
+    String::from(match name {
+        "integer" => "whole number",
+        "boolean" => "true or false",
+        "string" => "text",
+        "object" => "table",
+        other => other,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_of_the_recipe_schema_leads_somewhere() {
+        fn walk(root: &Value, at: &Value) {
+            match at {
+                Value::Object(object) => {
+                    if let Some(target) = object.get("$ref").and_then(Value::as_str) {
+                        let pointer = target.strip_prefix('#').unwrap();
+                        assert!(root.pointer(pointer).is_some(), "{target} leads nowhere");
+                    }
+                    object.values().for_each(|value| walk(root, value));
+                }
+                Value::Array(items) => items.iter().for_each(|item| walk(root, item)),
+                _ => {}
+            }
+        }
+        let schema = recipe_schema();
+        walk(&schema, &schema);
+    }
+
+    #[test]
+    fn every_operator_can_be_described() {
+        for operator in catalog().operators() {
+            let text = operator_text(operator);
+            assert!(text.contains(operator.id) && !summary(operator).is_empty(), "{}", operator.id);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Why a build gave nothing.
+
+use std::path::PathBuf;
+
+use orogen_core::{FrameError, OpError};
+use orogen_io::FolderError;
+use orogen_recipe::{Faults, PlanError, RunError};
+use thiserror::Error;
+
+/// Why a build gave nothing, as one or more sentences.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// The recipe is wrong: every fault, each on a line of its own.
+    #[error("{0}")]
+    Recipe(#[from] Faults),
+    /// A file of the call cannot be read.
+    #[error("{}: {reason}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The call itself is wrong.
+    #[error("{0}")]
+    Call(String),
+    /// The asked window makes no frame.
+    #[error("the window: {0}")]
+    Window(#[from] FrameError),
+    /// The asked window cannot be built.
+    #[error("{0}")]
+    Plan(#[from] PlanError),
+    /// A step failed.
+    #[error("{0}")]
+    Run(RunError),
+    /// Somebody stopped the work; nothing was written.
+    #[error("cancelled; nothing was written")]
+    Cancelled,
+    /// An output could not be written.
+    #[error("{0}")]
+    Folder(#[from] FolderError),
+    /// An output could not be made.
+    #[error("{0}")]
+    Write(String),
+}
+
+impl BuildError {
+    /// Whether the call or the recipe is wrong, rather than the work having failed.
+    #[must_use]
+    pub fn is_callers_fault(&self) -> bool {
+        matches!(self, Self::Recipe(_) | Self::Read { .. } | Self::Call(_) | Self::Window(_) | Self::Plan(_))
+    }
+}
+
+impl From<RunError> for BuildError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Cancelled => Self::Cancelled,
+            other => Self::Run(other),
+        }
+    }
+}
+
+impl From<OpError> for BuildError {
+    fn from(error: OpError) -> Self {
+        match error {
+            OpError::Cancelled => Self::Cancelled,
+            OpError::File { path, reason } => Self::Read { path: path.into(), reason },
+            other => Self::Call(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Every operator of the catalogue keeps every promise. There is no exclusion list.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orogen_core::testkit::promises;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs a check on every operator and shows everything that is wrong at once.
+fn for_each(check: impl Fn(&orogen_core::Operator) -> Vec<String>) {
+    let catalog = orogen::catalog();
+    assert!(!catalog.operators().is_empty());
+    let wrong: Vec<String> = catalog.operators().iter().flat_map(check).collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_operator_keeps_every_promise() {
+    for_each(promises::broken);
+}
+
+#[test]
+fn every_operator_has_its_file() {
+    for_each(|operator| {
+        let path = operator.id.replace('.', "/");
+        let sources = repository().join("crates/orogen-ops/src");
+        let found = [format!("{path}.rs"), format!("{path}/mod.rs")].iter().any(|file| {
+            fs::read_to_string(sources.join(file))
+                .is_ok_and(|text| text.contains(&format!("\"{}\"", operator.id)))
+        });
+        if found { Vec::new() } else { vec![format!("{} is not in {path}.rs or {path}/mod.rs", operator.id)] }
+    });
+}
+
+/// An operator that somebody wrote and forgot to list would be tested by nothing.
+#[test]
+fn every_operator_in_the_sources_is_in_the_catalogue() {
+    let mut folders = vec![repository().join("crates/orogen-ops/src")];
+    let mut declared = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let id = |line: &str| {
+                    Some(
+                        line.trim()
+                            .strip_prefix("const ID: &'static str = \"")?
+                            .strip_suffix("\";")?
+                            .to_owned(),
+                    )
+                };
+                declared.extend(text.lines().filter_map(id));
+            }
+        }
+    }
+    declared.sort();
+    let catalog = orogen::catalog();
+    let listed: Vec<&str> = catalog.operators().iter().map(|operator| operator.id).collect();
+    assert_eq!(declared, listed, "the sources declare the left ones, the catalogue lists the right ones");
+}

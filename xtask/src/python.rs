@@ -1,0 +1,50 @@
+//! The Python package: built, installed into an environment of its own, tested.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::shell::{apt, has, run, target};
+
+/// Packages the Python tests need besides ours.
+const PACKAGES: &[&str] = &["maturin>=1.9,<2", "mypy>=1.11", "numpy>=2", "pytest>=8", "rasterio>=1.4"];
+
+/// A program of the virtual environment, which is made when it is not there.
+pub fn tool(name: &str) -> Result<PathBuf> {
+    let venv = target().join("venv");
+    let installed = venv.join("installed.txt");
+    let wanted = PACKAGES.join("\n");
+    if std::fs::read_to_string(&installed).ok().as_deref() != Some(&wanted) {
+        if !has("python3", &["-c", "import ensurepip, venv"]) {
+            apt(&["python3", "python3-venv", "python3-dev"])?;
+        }
+        run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+        run(Command::new(venv.join("bin/pip")).args(["install", "--quiet"]).args(PACKAGES))?;
+        std::fs::write(&installed, wanted)?;
+    }
+    Ok(venv.join("bin").join(name))
+}
+
+/// Builds the package, installs it, runs its tests and checks its types.
+pub fn test() -> Result<()> {
+    let wheels = target().join("wheels");
+    if wheels.exists() {
+        std::fs::remove_dir_all(&wheels)?;
+    }
+    // The environment's own interpreter; the dev profile, whose kernels are optimised too.
+    let python = tool("python")?;
+    run(Command::new(tool("maturin")?)
+        .args(["build", "--quiet", "--profile", "dev", "--interpreter"])
+        .arg(&python)
+        .arg("--out")
+        .arg(&wheels))?;
+    for wheel in std::fs::read_dir(&wheels)? {
+        run(Command::new(tool("pip")?)
+            .args(["install", "--quiet", "--force-reinstall", "--no-deps"])
+            .arg(wheel?.path()))?;
+    }
+    run(Command::new(tool("pytest")?).args(["-q", "crates/orogen-python/tests"]))?;
+    run(Command::new(&python).args(["-m", "mypy", "--strict", "crates/orogen-python/tests/typed.py"]))?;
+    run(Command::new(&python).args(["-m", "mypy.stubtest", "orogen", "--ignore-missing-stub"]))
+}

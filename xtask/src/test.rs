@@ -1,0 +1,52 @@
+//! Everything CI checks, cheapest first.
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+
+use crate::shell::{cargo, has, run};
+use crate::{python, walls};
+
+type Part = (&'static str, fn() -> Result<()>);
+
+const PARTS: &[Part] = &[
+    ("fmt", || run(&mut cargo(&["fmt", "--all", "--check"]))),
+    ("walls", walls::check),
+    ("clippy", || run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))),
+    ("rust", rust),
+    ("python", python::test),
+];
+
+/// Every part in order.
+pub fn all() -> Result<()> {
+    let start = Instant::now();
+    for (name, part) in PARTS {
+        println!("\n== {name}");
+        part()?;
+    }
+    println!("\nall parts passed in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// One part.
+pub fn only(wanted: &str) -> Result<()> {
+    match PARTS.iter().find(|(name, _)| *name == wanted) {
+        Some((_, part)) => part(),
+        None => {
+            let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
+            bail!("no part {wanted:?}; there are {}", names.join(", "))
+        }
+    }
+}
+
+/// Unit, integration and documentation tests, by nextest where it is present.
+fn rust() -> Result<()> {
+    let mut tests: Command = if has("cargo-nextest", &["--version"]) {
+        cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "fail", "--hide-progress-bar"])
+    } else {
+        cargo(&["test", "--workspace", "--quiet", "--no-fail-fast", "--lib", "--bins", "--tests"])
+    };
+    run(&mut tests)?;
+    run(&mut cargo(&["test", "--workspace", "--quiet", "--doc"]))
+}
