@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime};
 
 use blake3::Hash;
 use orogen_core::{Cancel, Frame, LayerData, LayerName, Raster, Terrain};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::vectors;
 
@@ -67,7 +67,22 @@ pub(crate) struct Entry {
 struct Blob {
     kind: Kind,
     bytes: u64,
-    hash: String,
+    #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
+    hash: Hash,
+}
+
+impl Entry {
+    fn blobs(&self) -> impl Iterator<Item = &Blob> {
+        self.layers.values().chain(self.vectors.values())
+    }
+}
+
+fn as_hex<S: Serializer>(hash: &Hash, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(hash.to_hex().as_str())
+}
+
+fn from_hex<'de, D: Deserializer<'de>>(from: D) -> Result<Hash, D::Error> {
+    Hash::from_hex(String::deserialize(from)?).map_err(serde::de::Error::custom)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +96,7 @@ enum Kind {
 /// Why a blob gave nothing.
 enum Unread {
     Missing,
-    Damaged(String),
+    Damaged(&'static str),
 }
 
 impl Cache {
@@ -143,16 +158,13 @@ impl Cache {
             return self.damaged(key, None, "its list of layers does not verify");
         };
         touch(&path);
-        for blob in entry.layers.values().chain(entry.vectors.values()) {
-            let Ok(hash) = Hash::from_hex(&blob.hash) else {
-                return self.damaged(key, None, "its list of layers does not verify");
-            };
-            let path = self.blob_path(&hash);
+        for blob in entry.blobs() {
+            let path = self.blob_path(blob);
             match fs::metadata(&path) {
                 Ok(meta) if meta.len() == blob.bytes => touch(&path),
                 Ok(meta) => {
                     let reason = format!("a layer has {} bytes instead of {}", meta.len(), blob.bytes);
-                    return self.damaged(key, Some(&path), &reason);
+                    return self.damaged(key, Some(&entry), &reason);
                 }
                 Err(_) => return Found::Miss,
             }
@@ -160,17 +172,27 @@ impl Cache {
         Found::Hit(entry)
     }
 
+    /// The entry of a key that is not needed itself, as what follows from it is cached: marked as used all the
+    /// same, since a change of the recipe may need it next.
+    pub(crate) fn glance(&self, key: &Key) -> Option<Entry> {
+        let path = self.step_path(key);
+        let entry = parse_entry(&read_bounded(&path).ok()?)?;
+        touch(&path);
+        entry.blobs().for_each(|blob| touch(&self.blob_path(blob)));
+        Some(entry)
+    }
+
     /// The terrain of an entry, verified.
     pub(crate) fn load(&self, key: &Key, entry: &Entry, frame: &Frame) -> Found<Terrain> {
         match self.read(entry, frame) {
             Ok(terrain) => Found::Hit(terrain),
-            Err((_, Unread::Missing)) => Found::Miss,
-            Err((path, Unread::Damaged(reason))) => self.damaged(key, path.as_deref(), &reason),
+            Err(Unread::Missing) => Found::Miss,
+            Err(Unread::Damaged(reason)) => self.damaged(key, Some(entry), reason),
         }
     }
 
-    fn read(&self, entry: &Entry, frame: &Frame) -> Result<Terrain, (Option<PathBuf>, Unread)> {
-        let wrong = |reason: &str| (None, Unread::Damaged(reason.to_owned()));
+    fn read(&self, entry: &Entry, frame: &Frame) -> Result<Terrain, Unread> {
+        let wrong = Unread::Damaged;
         let (cols, rows) = (frame.cols(), frame.rows());
         if (entry.cols, entry.rows) != (cols, rows) {
             return Err(wrong("its layers have another shape"));
@@ -206,25 +228,23 @@ impl Cache {
         Terrain::from_parts(*frame, layers, all_vectors).ok_or_else(|| wrong("a layer has another shape"))
     }
 
-    fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), (Option<PathBuf>, Unread)> {
-        let damaged = |path: &Path, reason: &str| (Some(path.to_owned()), Unread::Damaged(reason.to_owned()));
-        let Ok(hash) = Hash::from_hex(&blob.hash) else { return Err((None, Unread::Missing)) };
-        let path = self.blob_path(&hash);
-        let Ok(mut file) = File::open(&path) else { return Err((None, Unread::Missing)) };
+    fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), Unread> {
+        let Ok(mut file) = File::open(self.blob_path(blob)) else { return Err(Unread::Missing) };
         if file.metadata().map_or(0, |meta| meta.len()) != into.len() as u64 || file.read_exact(into).is_err()
         {
-            return Err(damaged(&path, "a layer has another size"));
+            return Err(Unread::Damaged("a layer has another size"));
         }
-        if hash_of(into) != hash {
-            return Err(damaged(&path, "a layer does not have its own hash"));
+        if hash_of(into) != blob.hash {
+            return Err(Unread::Damaged("a layer does not have its own hash"));
         }
         Ok(())
     }
 
-    fn damaged<T>(&self, key: &Key, blob: Option<&Path>, reason: &str) -> Found<T> {
+    /// Removes an entry and its blobs: which of them are sound is not worth finding out.
+    fn damaged<T>(&self, key: &Key, entry: Option<&Entry>, reason: &str) -> Found<T> {
         let _ = fs::remove_file(self.step_path(key));
-        if let Some(path) = blob {
-            let _ = fs::remove_file(path);
+        for blob in entry.into_iter().flat_map(Entry::blobs) {
+            let _ = fs::remove_file(self.blob_path(blob));
         }
         let name = &key.to_hex()[..12];
         Found::Damaged(format!("cache entry {name} is damaged ({reason}); recomputed"))
@@ -279,13 +299,14 @@ impl Cache {
     }
 
     fn store_blob(&self, kind: Kind, bytes: &[u8], hash: Hash, cancel: &Cancel) -> io::Result<Blob> {
-        let path = self.blob_path(&hash);
-        if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
+        let blob = Blob { kind, bytes: bytes.len() as u64, hash };
+        let path = self.blob_path(&blob);
+        if fs::metadata(&path).is_ok_and(|meta| meta.len() == blob.bytes) {
             touch(&path);
         } else {
             self.write_aside(&path, bytes, cancel)?;
         }
-        Ok(Blob { kind, bytes: bytes.len() as u64, hash: hash.to_hex().to_string() })
+        Ok(blob)
     }
 
     /// Writes a file under another name and moves it into place when it is whole.
@@ -336,8 +357,8 @@ impl Cache {
         self.dir.join("steps").join(key.to_hex().as_str())
     }
 
-    fn blob_path(&self, hash: &Hash) -> PathBuf {
-        self.dir.join("blobs").join(hash.to_hex().as_str())
+    fn blob_path(&self, blob: &Blob) -> PathBuf {
+        self.dir.join("blobs").join(blob.hash.to_hex().as_str())
     }
 
     fn known(&self, data: &LayerData) -> Option<Hash> {
@@ -347,14 +368,14 @@ impl Cache {
     }
 
     fn remember(&self, data: &LayerData, blob: &Blob) {
-        let (Ok(mut known), Ok(hash)) = (self.known.lock(), Hash::from_hex(&blob.hash)) else { return };
+        let Ok(mut known) = self.known.lock() else { return };
         let address = address(data);
         known.retain(|(weak, _)| weak.strong_count() > 0 && weak.as_ptr().cast() != address);
         let weak: Weak<dyn Any + Send + Sync> = match data {
             LayerData::F32(r) => Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)),
             LayerData::U8(r) => Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)),
         };
-        known.push((weak, hash));
+        known.push((weak, blob.hash));
     }
 }
 
@@ -394,6 +415,8 @@ impl KeyMaker {
     pub fn new(kind: &str) -> Self {
         let mut maker = Self(blake3::Hasher::new());
         maker.number(u64::from(FORMAT));
+        // What operators share (noise, say) has no version of its own.
+        maker.text(env!("CARGO_PKG_VERSION"));
         maker.text(kind);
         maker
     }
@@ -444,5 +467,92 @@ impl KeyMaker {
 
     pub fn finish(self) -> Key {
         self.0.finalize()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orogen_core::layer::{HEIGHT, SLOPE};
+
+    fn terrain() -> Terrain {
+        let mut terrain = Terrain::new(Frame::square(100.0, 9).unwrap());
+        terrain.set(HEIGHT, Raster::from_fn(9, 9, |col, row| (col * row) as f32));
+        terrain.set(SLOPE, Raster::filled(9, 9, -0.0));
+        terrain
+    }
+
+    #[test]
+    fn what_is_stored_comes_back_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), 1 << 20).unwrap();
+        let (key, terrain) = (KeyMaker::new("test").finish(), terrain());
+        cache.store(&key, &terrain, &[], &Cancel::new()).unwrap();
+        let Found::Hit(entry) = cache.peek(&key) else { panic!("it was just stored") };
+        // The slope follows from the height: setting layers one by one would have dropped it.
+        let Found::Hit(back) = cache.load(&key, &entry, terrain.frame()) else {
+            panic!("it was just stored")
+        };
+        assert_eq!(back, terrain);
+        // Another shape under the same key is no hit.
+        let other = Frame::square(100.0, 10).unwrap();
+        assert!(matches!(cache.load(&key, &entry, &other), Found::Damaged(_)));
+    }
+
+    #[test]
+    fn a_cancelled_store_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), 1 << 20).unwrap();
+        let (key, cancel) = (KeyMaker::new("test").finish(), Cancel::new());
+        cancel.cancel();
+        assert!(cache.store(&key, &terrain(), &[], &cancel).is_err());
+        assert_eq!(cache.used_bytes(), 0);
+        assert!(cache.files("tmp").is_empty());
+    }
+
+    #[test]
+    fn a_remembered_hash_never_outlives_its_content() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), 1 << 20).unwrap();
+        let mut terrain = terrain();
+        let hash = |terrain: &Terrain| cache.known(&terrain.layers()[&HEIGHT.name()]);
+        cache.store(&KeyMaker::new("one").finish(), &terrain, &[], &Cancel::new()).unwrap();
+        assert_eq!(hash(&terrain), Some(hash_of(terrain.layers()[&HEIGHT.name()].bytes())));
+        terrain.update::<f32>(&HEIGHT.name(), |height| height.as_mut_slice()[3] = 7.0).unwrap();
+        assert_eq!(hash(&terrain), None);
+    }
+
+    #[test]
+    fn files_left_by_a_program_that_died_go_after_a_day() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), 1 << 20).unwrap();
+        let (old, new) = (dir.path().join("tmp/old"), dir.path().join("tmp/new"));
+        fs::write(&old, "x").unwrap();
+        fs::write(&new, "x").unwrap();
+        let file = File::options().write(true).open(&old).unwrap();
+        file.set_modified(SystemTime::now() - 2 * STALE).unwrap();
+        drop(cache);
+        Cache::open(dir.path(), 1 << 20).unwrap();
+        assert!(!old.exists() && new.exists());
+    }
+
+    #[test]
+    fn keys_tell_similar_lists_apart() {
+        let key = |a: &str, b: &str| {
+            let mut maker = KeyMaker::new("test");
+            maker.text(a);
+            maker.text(b);
+            maker.finish()
+        };
+        assert_ne!(key("ab", "c"), key("a", "bc"));
+        let of = |text: &str| {
+            let mut maker = KeyMaker::new("test");
+            maker.table(&text.parse::<toml::Table>().unwrap());
+            maker.finish()
+        };
+        assert_eq!(of("a = 1\nb = 2"), of("b = 2\na = 1"));
+        assert_ne!(of("a = 1"), of("a = 1.0"));
+        assert_ne!(of("a = [[1], [2]]"), of("a = [[1, 2], []]"));
+        assert_ne!(of("a = 0.0"), of("a = -0.0"));
     }
 }

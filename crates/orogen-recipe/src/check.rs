@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use orogen_core::param::{self, path_text};
 use orogen_core::{AnyOp, Catalog, Frame, FrameError, LayerName, Layers, Seed, layer, vector};
 
-use crate::fault::{Fault, Faults, Place, hint, listed, quoted};
+use crate::fault::{Fault, Faults, LISTED, Place, hint, listed, quoted};
 use crate::node::{At, locate, to_toml};
 use crate::recipe::{Export, Recipe, StepSpec};
 
@@ -41,6 +41,9 @@ impl Limits {
 }
 
 fn memory_text(bytes: f64) -> String {
+    if bytes >= 1e15 {
+        return String::from("1000 TB or more");
+    }
     let (unit, scale) =
         [("TB", 1e12), ("GB", 1e9)].into_iter().find(|(_, s)| bytes >= *s).unwrap_or(("MB", 1e6));
     format!("{} {unit}", (bytes / scale * 10.0).round() / 10.0)
@@ -189,13 +192,14 @@ impl Draft {
         }
     }
 
-    fn all(&self, mut source: Source) -> Vec<LayerName> {
+    /// The first layers there are: as many as a sentence lists, and one.
+    fn first(&self, mut source: Source) -> Vec<LayerName> {
         let (start, mut names) = (source, BTreeSet::new());
         while let Source::Step(i) = source {
             names.extend(self.steps[i].iter().flat_map(|step| step.layers.writes.iter().cloned()));
             source = self.inputs[i];
         }
-        names.into_iter().filter(|name| self.has(start, name)).collect()
+        names.into_iter().filter(|name| self.has(start, name)).take(LISTED + 1).collect()
     }
 }
 
@@ -210,13 +214,16 @@ impl Recipe {
         let layer_names: BTreeSet<&LayerName> =
             draft.steps.iter().flatten().flat_map(|step| &step.layers.writes).collect();
         let layer_count = layer_names.len();
-        let frame = self.check_frame(limits, layer_count, &mut faults);
+        let frame = self.check_frame(limits, layer_count);
+        if let Err(fault) = &frame {
+            faults.push(fault.clone());
+        }
         if !self.steps.is_empty() && self.steps.iter().all(|step| !step.enabled) {
             let message = String::from("every step is disabled; there is nothing to build");
             faults.push(Fault { place: Place::Whole, step: None, message });
         }
         faults.into_result()?;
-        let Some(frame) = frame else { return Err(Faults::new(self.name())) };
+        let frame = frame.map_err(|fault| Faults::one(self.name(), fault))?;
         let steps: Vec<Step> = draft.steps.into_iter().flatten().collect();
         let warnings = unused(&steps);
         Ok(Checked {
@@ -231,31 +238,25 @@ impl Recipe {
         })
     }
 
-    fn check_frame(&self, limits: &Limits, layers: usize, faults: &mut Faults) -> Option<Frame> {
+    fn check_frame(&self, limits: &Limits, layers: usize) -> Result<Frame, Fault> {
         let spec = &self.frame;
-        let (mut samples, mut samples_at) = (spec.samples, spec.samples_at);
-        if let Some(longer) = self.samples_override {
-            samples_at = At::Samples;
-            samples = scaled(samples, longer);
-        }
+        let (samples, samples_at) = match self.samples_override {
+            Some(longer) => (scaled(spec.samples, longer), At::Samples),
+            None => (spec.samples, spec.samples_at),
+        };
         let fault = |at: At, message: String| Fault { place: self.place(at), step: None, message };
         let [cols, rows] = samples;
         if let Some(refusal) = limits.refuse(cols as f64 * rows as f64, layers) {
-            faults.push(fault(samples_at, format!("{cols} x {rows} samples {refusal}")));
-            return None;
+            return Err(fault(samples_at, format!("{cols} x {rows} samples {refusal}")));
         }
-        match Frame::new(spec.origin_m, spec.size_m, samples) {
-            Ok(frame) => Some(frame),
-            Err(error) => {
-                let at = match error {
-                    FrameError::TooFewSamples(_) => samples_at,
-                    FrameError::BadLength { .. } => spec.size_at,
-                    FrameError::BadOrigin(_) => spec.origin_at,
-                };
-                faults.push(fault(at, format!("frame: {error}")));
-                None
-            }
-        }
+        Frame::new(spec.origin_m, spec.size_m, samples).map_err(|error| {
+            let at = match error {
+                FrameError::TooFewSamples(_) => samples_at,
+                FrameError::BadLength { .. } => spec.size_at,
+                FrameError::BadOrigin(_) => spec.origin_at,
+            };
+            fault(at, format!("frame: {error}"))
+        })
     }
 
     fn check_steps(&self, catalog: &Catalog, faults: &mut Faults) -> Draft {
@@ -282,8 +283,13 @@ impl Recipe {
                 let (name, at) = name.as_ref()?;
                 Some(match self.resolve(i, key, name, &places) {
                     Ok(j) => outputs[j],
-                    Err(message) => {
-                        self.report(faults, spec, *at, message);
+                    // Finding a line or the nearest of thousands of names takes time, ten thousand times over.
+                    Err(_) if faults.is_full() => {
+                        faults.more += 1;
+                        Source::Faulty
+                    }
+                    Err(told) => {
+                        self.report(faults, spec, *at, told());
                         Source::Faulty
                     }
                 })
@@ -314,28 +320,35 @@ impl Recipe {
         draft
     }
 
-    /// The earlier step that `from` or `with` names.
-    fn resolve(
-        &self,
+    /// The earlier step that `from` or `with` names, or what makes the sentence that says why not.
+    fn resolve<'a>(
+        &'a self,
         i: usize,
-        key: &str,
-        name: &str,
+        key: &'a str,
+        name: &'a str,
         places: &BTreeMap<&str, usize>,
-    ) -> Result<usize, String> {
+    ) -> Result<usize, impl FnOnce() -> String + use<'a>> {
+        let found = places.get(name).copied();
+        match found {
+            Some(j) if j < i => Ok(j),
+            _ => Err(move || self.not_above(i, key, name, found)),
+        }
+    }
+
+    fn not_above(&self, i: usize, key: &str, name: &str, found: Option<usize>) -> String {
         let above = "a step may name only steps above it";
-        match places.get(name) {
-            Some(&j) if j < i => Ok(j),
-            Some(&j) if j == i => Err(format!("{key}: the step names itself; {above}")),
-            Some(&j) => {
+        match found {
+            Some(j) if j == i => format!("{key}: the step names itself; {above}"),
+            Some(j) => {
                 let line = match self.place(self.steps[j].at) {
                     Place::Text { line, .. } => line,
                     _ => 0,
                 };
-                Err(format!("{key}: step {} comes later, at line {line}; {above}", quoted(name)))
+                format!("{key}: step {} comes later, at line {line}; {above}", quoted(name))
             }
             None => {
                 let names = self.steps[..i].iter().map(|step| step.id.as_str()).filter(|id| !id.is_empty());
-                Err(format!("{key}: there is no step {} above; {}", quoted(name), hint(name, names)))
+                format!("{key}: there is no step {} above; {}", quoted(name), hint(name, names))
             }
         }
     }
@@ -371,10 +384,13 @@ impl Recipe {
         draft: &Draft,
         faults: &mut Faults,
     ) {
+        if faults.is_full() {
+            return; // to list what there is takes a walk through all steps before
+        }
         let op_at = spec.op.as_ref().map_or(spec.at, |(_, at)| *at);
         let op = step.op.id();
         let there_is = |source: Source| {
-            let names = draft.all(source);
+            let names = draft.first(source);
             if names.is_empty() {
                 String::from("there is none yet: a source step must come first")
             } else {

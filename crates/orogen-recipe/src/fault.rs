@@ -85,10 +85,11 @@ impl Faults {
         self.list.push(fault);
     }
 
-    /// Adds all of another list.
+    /// Adds all of another list, each at its place.
     pub fn extend(&mut self, other: Self) {
         self.more += other.more;
         other.list.into_iter().for_each(|fault| self.push(fault));
+        self.list.sort();
     }
 
     /// Whether further faults would be counted only, so that their sentences need not be made.
@@ -151,14 +152,16 @@ pub(crate) fn hint<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone
     }
 }
 
+/// Names that a sentence lists.
+pub(crate) const LISTED: usize = 20;
+
 /// `there are a, b, c`, cut when there are many.
 pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 20;
     let mut names = names.peekable();
     if names.peek().is_none() {
         return String::from("there are none");
     }
-    let shown: Vec<&str> = names.by_ref().take(SHOWN).collect();
+    let shown: Vec<&str> = names.by_ref().take(LISTED).collect();
     let rest = if names.peek().is_some() { ", ..." } else { "" };
     format!("there are {}{rest}", shown.join(", "))
 }

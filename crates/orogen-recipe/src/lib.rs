@@ -22,5 +22,5 @@ pub use check::{Checked, Limits, Step};
 pub use fault::{Fault, Faults, Place};
 pub use overrides::{Overrides, Set};
 pub use plan::{Plan, PlanError, Task, Use, Work, dirty};
-pub use recipe::{Export, MAX_BYTES, MAX_STEPS, Recipe, too_large};
+pub use recipe::{Export, MAX_BYTES, MAX_STEPS, Recipe};
 pub use run::{Meter, Observer, Run, RunError, RunOptions, StepReport, Unobserved, limit_to_mask, run};

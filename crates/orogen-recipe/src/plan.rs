@@ -137,7 +137,7 @@ impl Plan {
             planner.plan_step(i, &checked.steps()[i], frames);
         }
         for task in &planner.tasks {
-            refuse_large(checked, &task.frame)?;
+            refuse_large(checked, if let Work::Apply { on, .. } = &task.work { on } else { &task.frame })?;
         }
         let output = planner.result(Some(step), window);
         Ok(Self { tasks: planner.tasks, window, output })
@@ -238,12 +238,7 @@ fn needs(checked: &Checked, output: usize, window: Frame) -> Vec<Vec<Frame>> {
             let wanted = if world && frame.same_lattice(&base) { base } else { frame };
             add(&mut needs[i], wanted);
             for input in [step.input, step.second].into_iter().flatten() {
-                if world {
-                    add(&mut needs[input], base);
-                }
-                if !world {
-                    add(&mut needs[input], halo(step, &wanted, &base));
-                }
+                add(&mut needs[input], if world { base } else { halo(step, &wanted, &base) });
             }
             // What a world step changed is added to the input on the window's own lattice.
             if let (true, Some(input)) = (world, step.input) {

@@ -11,8 +11,8 @@ use toml::de::DeTable;
 use crate::fault::{Fault, Faults, Place, hint, quoted};
 use crate::node::{At, Data, Node, Reader, Table, locate, place, to_toml};
 
-/// Bytes a recipe may have.
-pub const MAX_BYTES: usize = 16 << 20;
+/// Bytes a recipe may have. The worst text of this size (a list of tiny tables) takes about 1 GB while it is parsed.
+pub const MAX_BYTES: usize = 4 << 20;
 /// Steps a recipe may have.
 pub const MAX_STEPS: usize = 10_000;
 /// Up to so many bytes every syntax fault is reported; beyond, the first (each costs memory while parsing).
@@ -79,7 +79,8 @@ impl Recipe {
     /// all faults come at once.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, Faults> {
         if bytes.len() > MAX_BYTES {
-            let message = too_large(bytes.len() as u64);
+            // Whoever read the file may have stopped just past the bound, so its size is not told.
+            let message = format!("larger than the {} MiB a recipe may have", MAX_BYTES >> 20);
             return Err(Faults::one(name, Fault { place: Place::Whole, step: None, message }));
         }
         let text = match std::str::from_utf8(bytes) {
@@ -94,12 +95,7 @@ impl Recipe {
                 return Err(Faults::one(name, Fault { place: place(valid, offset), step: None, message }));
             }
         };
-        let mut faults = Faults::new(name);
-        let root = parse_toml(text, &mut faults);
-        faults.into_result()?;
-
-        let mut faults = Faults::new(name);
-        let root = Reader { text, faults: &mut faults }.table(root, 0, 0);
+        let (root, faults) = read_toml(name, text)?;
         let mut recipe = Self {
             name: name.to_owned(),
             text: Arc::from(text),
@@ -168,6 +164,8 @@ impl Recipe {
     }
 
     fn read(&mut self, mut root: Table) {
+        // Where something could not be held, nothing is said about what is missing.
+        let whole = self.faults.is_empty();
         if let Some(node) = root.remove("seed") {
             match node.data {
                 Data::Text(text) => self.seed = text,
@@ -189,7 +187,7 @@ impl Recipe {
             None if root.is_empty() && self.text.trim().is_empty() => {
                 self.fault(At::Text(0), None, "the recipe is empty; it needs at least one [[step]]");
             }
-            None if self.faults.is_empty() => {
+            None if whole => {
                 self.fault(At::Text(0), None, "the recipe has no [[step]]; it needs at least one");
             }
             None => {}
@@ -402,10 +400,29 @@ impl Recipe {
     }
 }
 
-/// The sentence for a recipe of too many bytes, for those who look at the size of a file before reading it.
-#[must_use]
-pub fn too_large(bytes: u64) -> String {
-    format!("a recipe may have {} MiB, found {} MiB", MAX_BYTES >> 20, bytes.div_ceil(1 << 20))
+/// The document, and what in it cannot be held.
+///
+/// The TOML parser bounds brackets inside each other and parts of a key, but not their product, and dropping what
+/// it made descends as deep: several thousand levels, more than the stack of a usual thread holds. What leaves here
+/// is shallow.
+fn read_toml(name: &str, text: &str) -> Result<(Table, Faults), Faults> {
+    const STACK_BYTES: usize = 64 << 20;
+    let read = || {
+        let mut faults = Faults::new(name);
+        let root = parse_toml(text, &mut faults);
+        faults.into_result()?;
+        let mut faults = Faults::new(name);
+        let root = Reader { text, faults: &mut faults }.table(root, 0, 0);
+        Ok((root, faults))
+    };
+    let result = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read).ok()?;
+        thread.join().ok()
+    });
+    result.unwrap_or_else(|| {
+        let message = String::from("no thread could be started to read the recipe");
+        Err(Faults::one(name, Fault { place: Place::Whole, step: None, message }))
+    })
 }
 
 /// The document; faults of syntax are noted, the first of each line.

@@ -8,6 +8,7 @@ use std::time::Instant;
 use orogen_core::{
     Cancel, Ctx, Files, Frame, LayerData, LayerName, NoFiles, OpError, Raster, Terrain, Watch, layer, vector,
 };
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::cache::{Cache, Entry, Found, Key, KeyMaker};
@@ -80,7 +81,7 @@ pub struct Run {
 }
 
 /// How a task went.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepReport {
     /// The step's id.
     pub id: String,
@@ -240,7 +241,7 @@ impl Runner<'_> {
             return;
         }
         // A result that nobody needs is not loaded, but what it warned of still holds.
-        let entry = entry.or_else(|| self.peek(i));
+        let entry = entry.or_else(|| self.options.cache?.glance(&self.keys[i]));
         let report = StepReport {
             seconds: started.elapsed().as_secs_f64(),
             cached: true,
@@ -504,10 +505,9 @@ pub fn limit_to_mask(
                         let old = before.map_or(0.0, |raster| raster.row(row)[col]);
                         let share = mask.row(row)[col];
                         // The ends are taken as they are, so that rounding (or a hole) changes nothing there.
-                        if share >= 1.0 {
-                        } else if share > 0.0 {
+                        if share < 1.0 && share > 0.0 {
                             *value = old + (*value - old) * share;
-                        } else {
+                        } else if share.is_nan() || share <= 0.0 {
                             *value = old;
                         }
                     }

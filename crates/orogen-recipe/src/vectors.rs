@@ -4,7 +4,7 @@ use orogen_core::vector::{Column, Point, Shape, VectorLayer};
 
 /// The bytes of a layer.
 pub(crate) fn encode(layer: &VectorLayer) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64 + layer.vertices().len() * size_of::<Point>());
+    let mut out = Vec::with_capacity(64 + size_of_val(layer.vertices()));
     out.push(match layer.shape() {
         Shape::Points => 0,
         Shape::Lines => 1,

@@ -1,0 +1,485 @@
+//! Small operators whose every property the tests know, and helpers to run recipes of them.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use orogen_core::layer::{BIOME, HEIGHT, MASK, SLOPE};
+use orogen_core::param::Fault;
+use orogen_core::vector::{Column, Shape, VectorLayer};
+use orogen_core::{
+    Catalog, Coef, Ctx, Frame, Layers, Op, OpError, Operator, Raster, Reach, Seed, Terrain, math,
+};
+use orogen_recipe::{Checked, Faults, Limits, Plan, Recipe, RunOptions, run};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+static RUNS: Mutex<BTreeMap<u64, usize>> = Mutex::new(BTreeMap::new());
+
+/// Notes that a step ran. Its seed names it, so tests that choose seeds of their own do not meet.
+fn count(ctx: &Ctx<'_>) {
+    *RUNS.lock().unwrap().entry(ctx.seed().0).or_default() += 1;
+}
+
+/// How often a step ran.
+pub fn runs(world: &str, step: &str) -> usize {
+    RUNS.lock().unwrap().get(&Seed::from_text(world).child(step).0).copied().unwrap_or(0)
+}
+
+macro_rules! fake {
+    ($(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty = $default:expr),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $(
+                /// A parameter.
+                $(#[$attr])*
+                pub $field: $type,
+            )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default),* }
+            }
+        }
+    };
+}
+
+fake! {
+    /// Point source: waves and grain that depend on the position and the seed alone.
+    Waves {
+        #[schemars(range(min = 1.0, max = 1e6), extend("x-unit" = "m"))]
+        length_m: f64 = 300.0,
+        #[schemars(range(min = 0.0, max = 1e4), extend("x-unit" = "m"))]
+        grain_m: f64 = 5.0,
+        enabled_in: Vec<Place> = Vec::new(),
+    }
+}
+
+/// A nested parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// Where.
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub x_m: f64,
+}
+
+impl Op for Waves {
+    const ID: &'static str = "source.waves";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().writing([HEIGHT.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let frame = *terrain.frame();
+        let (length, grain) = (self.length_m, self.grain_m);
+        let phase = ctx.seed().unit(0) * 6.0;
+        let height = Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
+            let (x, y) = (frame.x_m(col), frame.y_m(row));
+            let wave = math::sin(x / length + phase) * math::cos(y / length * 1.3);
+            (100.0 * wave + grain * math::sin(x * 1.7 + y * 2.3)) as f32
+        });
+        terrain.set(HEIGHT, height);
+        Ok(terrain)
+    }
+}
+
+fake! {
+    /// The mean of all samples within a distance.
+    Blur {
+        #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "m"))]
+        radius_m: f64 = 50.0,
+    }
+}
+
+impl Op for Blur {
+    const ID: &'static str = "shape.blur";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().updating([HEIGHT.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Within(self.radius_m)
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let [sx, sy] = terrain.frame().spacing_m();
+        let (rx, ry) = ((self.radius_m / sx).floor() as isize, (self.radius_m / sy).floor() as isize);
+        let old = terrain.get(HEIGHT)?.clone();
+        let inside = |c: isize, r: isize| {
+            (0..old.cols() as isize).contains(&c) && (0..old.rows() as isize).contains(&r)
+        };
+        let height = Raster::from_fn(old.cols(), old.rows(), |col, row| {
+            let (mut sum, mut n) = (0.0f32, 0.0f32);
+            for r in row as isize - ry..=row as isize + ry {
+                for c in col as isize - rx..=col as isize + rx {
+                    if inside(c, r) {
+                        sum += old.clamped(c, r);
+                        n += 1.0;
+                    }
+                }
+            }
+            sum / n
+        });
+        terrain.set(HEIGHT, height);
+        Ok(terrain)
+    }
+}
+
+fake! {
+    /// Scales the height to a range, which takes the whole world; also tells where the highest place is.
+    Normalise {
+        #[schemars(range(min = 1.0, max = 1e4), extend("x-unit" = "m"))]
+        top_m: f64 = 500.0,
+        writes_water: bool = false,
+    }
+}
+
+impl Op for Normalise {
+    const ID: &'static str = "shape.normalise";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        let water = self.writes_water.then_some(orogen_core::layer::WATER.name());
+        let biome = self.writes_water.then_some(BIOME.name());
+        Layers::none().updating([HEIGHT.name()]).writing(water).writing(biome).writing_vectors(["peaks"])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::World
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let frame = *terrain.frame();
+        let (low, high) = terrain.get(HEIGHT)?.range().unwrap_or((0.0, 1.0));
+        let top = self.top_m as f32;
+        let height = terrain.get(HEIGHT)?.map(|h| (h - low) / (high - low).max(1e-6) * top);
+        if self.writes_water {
+            terrain.set(orogen_core::layer::WATER, height.map(|h| (100.0 - h).max(0.0)));
+            terrain.set(BIOME, height.map(|h| if h < 100.0 { 3 } else { 7 }));
+        }
+        terrain.set(HEIGHT, height);
+        let mut peaks = VectorLayer::new(Shape::Points);
+        peaks.push([[frame.x_m(0), frame.y_m(0), f64::from(top)]]);
+        assert!(peaks.set_feature_attribute("name", Column::Text(vec![String::from("Top")])));
+        terrain.set_vector("peaks", peaks);
+        Ok(terrain)
+    }
+}
+
+fake! {
+    /// A mix of two heights.
+    Mix {
+        #[schemars(range(min = 0.0, max = 1.0))]
+        share: f64 = 0.5,
+    }
+}
+
+impl Op for Mix {
+    const ID: &'static str = "combine.mix";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().updating([HEIGHT.name()]).reading_second([HEIGHT.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let other = ctx.need_second(Self::ID)?.get(HEIGHT)?.clone();
+        let share = self.share as f32;
+        terrain.update::<f32>(&HEIGHT.name(), |height| {
+            height.par_rows(|row, out| {
+                for (value, other) in out.iter_mut().zip(other.row(row)) {
+                    *value += (other - *value) * share;
+                }
+            });
+        })?;
+        Ok(terrain)
+    }
+}
+
+fake! {
+    /// A mask that rises from 0 at one easting to 1 at another.
+    MaskEast {
+        from_m: f64 = 200.0,
+        to_m: f64 = 600.0,
+    }
+}
+
+impl Op for MaskEast {
+    const ID: &'static str = "mask.east";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().writing([MASK.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let wrong = self.from_m >= self.to_m;
+        wrong.then(|| Fault::of("from_m", "must be less than to_m")).into_iter().collect()
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let frame = *terrain.frame();
+        let (from, to) = (self.from_m, self.to_m);
+        let mask = Raster::from_fn(frame.cols(), frame.rows(), |col, _| {
+            ((frame.x_m(col) - from) / (to - from)).clamp(0.0, 1.0) as f32
+        });
+        terrain.set(MASK, mask);
+        Ok(terrain)
+    }
+}
+
+fake! {
+    /// Numbers by place.
+    Ids {
+        #[schemars(range(min = 1, max = 200))]
+        id: u8 = 9,
+    }
+}
+
+impl Op for Ids {
+    const ID: &'static str = "cover.ids";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().writing([BIOME.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let frame = *terrain.frame();
+        terrain.set(BIOME, Raster::filled(frame.cols(), frame.rows(), self.id));
+        Ok(terrain)
+    }
+}
+
+fake! {
+    /// Difference to the next sample in the east: reach by samples, not by metres.
+    Slope {
+        #[schemars(extend("minimum" = 0.0, "maximum" = 10.0))]
+        gain: Coef = Coef::Const(1.0),
+    }
+}
+
+impl Op for Slope {
+    const ID: &'static str = "survey.slope";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().reading([HEIGHT.name()]).reading(self.gain.layer()).writing([SLOPE.name()])
+    }
+
+    fn reach(&self, frame: &Frame) -> Reach {
+        Reach::Within(frame.spacing_m()[0])
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let height = terrain.get(HEIGHT)?;
+        let gain = self.gain.on(&terrain)?;
+        let slope = Raster::from_fn(height.cols(), height.rows(), |col, row| {
+            let next = height.clamped(col as isize + 1, row as isize);
+            (next - height.row(row)[col]) * gain.at(col, row)
+        });
+        terrain.set(SLOPE, slope);
+        Ok(terrain)
+    }
+}
+
+fake! {
+    /// Adds to the height where it lies, and warns when the values had to be copied for that.
+    Raise {
+        #[schemars(range(min = -100.0, max = 100.0), extend("x-unit" = "m"))]
+        by_m: f64 = 1.0,
+    }
+}
+
+impl Op for Raise {
+    const ID: &'static str = "shape.raise";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().updating([HEIGHT.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let before = terrain.get(HEIGHT)?.as_slice().as_ptr();
+        let by = self.by_m as f32;
+        terrain.update::<f32>(&HEIGHT.name(), |h| h.as_mut_slice().iter_mut().for_each(|v| *v += by))?;
+        if terrain.get(HEIGHT)?.as_slice().as_ptr() != before {
+            ctx.warn("copied");
+        }
+        Ok(terrain)
+    }
+}
+
+fake! {
+    /// Works for ten seconds unless cancelled.
+    Slow {
+        #[schemars(range(min = 1, max = 10000))]
+        ticks: u32 = 10_000,
+    }
+}
+
+impl Op for Slow {
+    const ID: &'static str = "erode.slow";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().updating([HEIGHT.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::World
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        for tick in 0..self.ticks {
+            ctx.tick(tick as usize, self.ticks as usize)?;
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        Ok(terrain)
+    }
+}
+
+/// What goes wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Trouble {
+    /// Warns.
+    Warn,
+    /// Fails in a sentence.
+    Fail,
+    /// Panics.
+    Panic,
+    /// Changes what it does not declare.
+    Lie,
+    /// Reads a file.
+    Read,
+}
+
+fake! {
+    /// An operator in trouble.
+    Troubled {
+        kind: Trouble = Trouble::Warn,
+        file: String = String::from("dem.tif"),
+    }
+}
+
+impl Op for Troubled {
+    const ID: &'static str = "source.troubled";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().writing([MASK.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn files(&self) -> Vec<&str> {
+        if self.kind == Trouble::Read { vec![&self.file] } else { Vec::new() }
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let frame = *terrain.frame();
+        let value = match self.kind {
+            Trouble::Warn => {
+                ctx.warn("the sea is high today");
+                0.0
+            }
+            Trouble::Fail => return Err(OpError::Failed(String::from("no ground was found"))),
+            Trouble::Panic => panic!("index out of bounds"),
+            Trouble::Lie => {
+                terrain.set(HEIGHT, Raster::filled(frame.cols(), frame.rows(), -1.0));
+                0.0
+            }
+            Trouble::Read => ctx.files().elevation(&self.file)?.height.as_slice()[0],
+        };
+        terrain.set(MASK, Raster::filled(frame.cols(), frame.rows(), value));
+        Ok(terrain)
+    }
+}
+
+pub fn catalog() -> Catalog {
+    Catalog::new([
+        Operator::of::<Waves>(),
+        Operator::of::<Blur>(),
+        Operator::of::<Normalise>(),
+        Operator::of::<Mix>(),
+        Operator::of::<MaskEast>(),
+        Operator::of::<Ids>(),
+        Operator::of::<Slope>(),
+        Operator::of::<Raise>(),
+        Operator::of::<Slow>(),
+        Operator::of::<Troubled>(),
+    ])
+}
+
+pub fn check(text: &str) -> Result<Checked, Faults> {
+    Recipe::parse("test.toml", text.as_bytes())?.check(&catalog(), &Limits::default())
+}
+
+/// A recipe that must be right.
+pub fn checked(text: &str) -> Checked {
+    check(text).unwrap_or_else(|faults| panic!("{faults}\nin\n{text}"))
+}
+
+/// The lines of a recipe's faults.
+pub fn faults(text: &str) -> Vec<String> {
+    match check(text) {
+        Ok(_) => Vec::new(),
+        Err(faults) => faults.to_string().lines().map(str::to_owned).collect(),
+    }
+}
+
+pub fn build(checked: &Checked, window: Frame) -> Terrain {
+    let plan = Plan::new(checked, window).unwrap();
+    run(checked, &plan, &RunOptions::default()).unwrap().terrain
+}
+
+/// Asserts that a window is the cut of the whole, to the bit.
+pub fn assert_same_bits(whole: &Terrain, part: &Terrain, what: &str) {
+    let cut = whole.crop(part.frame()).unwrap();
+    let names = |t: &Terrain| t.layers().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&cut), names(part), "{what}");
+    for (name, data) in cut.layers() {
+        assert!(data.bytes() == part.layers()[name].bytes(), "{name} differs: {what}");
+    }
+    assert_eq!(cut.vectors(), part.vectors(), "{what}");
+}

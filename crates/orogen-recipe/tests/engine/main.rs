@@ -1,0 +1,9 @@
+//! The recipe engine as a whole, on small operators made for it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
+mod bombs;
+mod caching;
+mod fakes;
+mod faults;
+mod running;
+mod windows;
