@@ -116,9 +116,7 @@ impl Header {
         let mut nodata = None;
         // The header ends at the first word that is a number.
         while let Some((word, rest)) = words.peek() {
-            if number::<f64>(word).is_some_and(|_| !word[0].is_ascii_alphabetic())
-                || word.len() > LONGEST_WORD
-            {
+            if number::<f64>(word).is_some() || word.len() > LONGEST_WORD {
                 break;
             }
             words.rest = rest;

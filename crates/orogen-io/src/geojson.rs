@@ -1,7 +1,8 @@
 //! Vectors as GeoJSON, for GIS and for anything that reads JSON.
 //!
 //! RFC 7946 wants longitude and latitude, which a made-up world has not: coordinates are the world's own metres, and
-//! the older `crs` member says so with a name that is no registered system, which readers show as unknown or local.
+//! the older `crs` member says so. Its name is the system's own text (WKT), which GDAL and QGIS show as a local system
+//! in metres; a name that they do not know would make them assume degrees.
 //! Feature attributes become properties. Vertex attributes become arrays in the order of the coordinates: one number
 //! for points, one array for a feature of one part, an array of arrays for more. Numbers that are not finite are null.
 
@@ -20,7 +21,7 @@ pub fn encode(layer: &VectorLayer, name: &str) -> Vec<u8> {
     out.extend_from_slice(b"{\"type\":\"FeatureCollection\",\"name\":");
     put_text(&mut out, name);
     out.extend_from_slice(b",\"crs\":{\"type\":\"name\",\"properties\":{\"name\":");
-    put_text(&mut out, LOCAL_CRS);
+    put_text(&mut out, &format!("LOCAL_CS[\"{LOCAL_CRS}\",UNIT[\"metre\",1]]"));
     out.extend_from_slice(b"}},\"features\":[");
     let starts: Vec<usize> = (0..layer.len()).step_by(BLOCK).collect();
     let blocks: Vec<Vec<u8>> = starts
@@ -275,7 +276,7 @@ mod tests {
         assert!(rivers.set_feature_attribute("name", Column::Text(vec!["a \"b\"\n".into(), "ü".into()])));
         assert!(rivers.set_vertex_attribute("width_m", Column::Integer(vec![1, -2, 3, 4, 5, 6, i64::MIN])));
         let json = parsed(&rivers);
-        assert_eq!(json["crs"]["properties"]["name"], "Orogen local");
+        assert_eq!(json["crs"]["properties"]["name"], "LOCAL_CS[\"Orogen local\",UNIT[\"metre\",1]]");
         let first = &json["features"][0];
         assert_eq!(
             first["geometry"],

@@ -161,7 +161,13 @@ pub(super) enum Field {
 /// The fields must come in the order of their tags.
 pub(super) fn write(fields: &[(u16, Field)], chunks: &[Vec<u8>]) -> Vec<u8> {
     let data: usize = chunks.iter().map(Vec::len).sum();
+    // The directory with all its arrays takes far less than what is set aside for it here.
     let big = data + (1 << 20) + 16 * chunks.len() > u32::MAX as usize;
+    write_as(big, fields, chunks)
+}
+
+fn write_as(big: bool, fields: &[(u16, Field)], chunks: &[Vec<u8>]) -> Vec<u8> {
+    let data: usize = chunks.iter().map(Vec::len).sum();
     let word = if big { 8 } else { 4 };
     let put_word = |out: &mut Vec<u8>, value: u64| out.extend_from_slice(&value.to_le_bytes()[..word]);
 
@@ -242,4 +248,35 @@ pub(super) fn write(fields: &[(u16, Field)], chunks: &[Vec<u8>]) -> Vec<u8> {
         out.extend_from_slice(chunk);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_in_both_widths() {
+        let chunks = [vec![1, 2, 3], vec![], vec![4; 9]];
+        let fields = [
+            (256, Field::Words(vec![70_000])),
+            (258, Field::Shorts(vec![8, 16, 32, 64, 128])),
+            (273, Field::ChunkOffsets),
+            (305, Field::Text(String::from("name"))),
+            (33550, Field::Doubles(vec![0.1, -2.0])),
+        ];
+        for big in [false, true] {
+            let bytes = write_as(big, &fields, &chunks);
+            let directory = Directory::read(&bytes).unwrap();
+            assert_eq!(directory.whole_number(256, None), Ok(70_000));
+            assert_eq!(directory.whole_numbers(258), Ok(Some(vec![8, 16, 32, 64, 128])));
+            assert_eq!(directory.text(305), Some("name"));
+            assert_eq!(directory.doubles(33550), Ok(vec![0.1, -2.0]));
+            assert_eq!(directory.count(259), 0);
+            let offsets = directory.whole_numbers(273).unwrap().unwrap();
+            for (offset, chunk) in offsets.iter().zip(&chunks) {
+                assert_eq!(&bytes[*offset as usize..][..chunk.len()], &chunk[..]);
+            }
+            assert_eq!(bytes.len(), offsets[2] as usize + 9);
+        }
+    }
 }

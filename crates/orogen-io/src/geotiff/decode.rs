@@ -155,10 +155,16 @@ impl<'a> Image<'a> {
             let rows = directory.whole_number(tag::ROWS_PER_STRIP, Some(height))?.min(height);
             (width, rows, tag::STRIP_OFFSETS, tag::STRIP_BYTES)
         };
+        if chunk_width == 0 || chunk_height == 0 {
+            return Err(broken(format!(
+                "its strips or tiles measure {chunk_width} x {chunk_height} samples"
+            )));
+        }
         // What the chunks cover in all, padding and bands included, is bounded too: each of them is unpacked.
         let padded = |size: u64, chunk: u64| size.checked_next_multiple_of(chunk).unwrap_or(u64::MAX);
         let padded_width = padded(width, chunk_width).saturating_mul(stride as u64);
-        limits.samples(FORMAT, padded_width, padded(height, chunk_height))?;
+        let padded_height = if tiled { padded(height, chunk_height) } else { height };
+        limits.samples(FORMAT, padded_width, padded_height)?;
         let (chunk_cols, chunk_rows) = (chunk_width as usize, chunk_height as usize);
         let chunks_across = cols.div_ceil(chunk_cols);
         let chunks = chunks_across * rows.div_ceil(chunk_rows);

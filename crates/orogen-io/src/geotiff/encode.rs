@@ -146,8 +146,8 @@ fn write<T>(
 fn metadata(about: &About<'_>, range: Option<(f64, f64)>) -> String {
     let mut xml = String::from("<GDALMetadata>\n");
     let mut item = |attributes: &str, text: &str| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(xml, "  <Item {attributes}>{}</Item>", escaped(text));
+        // GDAL escapes values before it makes XML of them, so they are escaped twice. Writing to a string cannot fail.
+        let _ = writeln!(xml, "  <Item {attributes}>{}</Item>", escaped(&escaped(text)));
     };
     item("name=\"DESCRIPTION\" sample=\"0\" role=\"description\"", about.layer);
     if !about.unit.is_empty() {

@@ -16,14 +16,14 @@ pub(super) const COLORS: [[u8; 3]; 16] = [
     [176, 178, 154], // tundra
     [156, 149, 138], // bare
     [112, 103, 96],  // scorched
-    [124, 146, 118], // taiga
-    [164, 166, 120], // shrubland
+    [136, 156, 130], // taiga
+    [174, 174, 132], // shrubland
     [208, 198, 154], // temperate desert
-    [84, 128, 92],   // temperate rain forest
-    [112, 148, 92],  // deciduous forest
-    [164, 180, 108], // grassland
-    [62, 114, 78],   // tropical rain forest
-    [98, 142, 78],   // tropical seasonal forest
+    [100, 142, 104], // temperate rain forest
+    [128, 160, 106], // deciduous forest
+    [172, 186, 122], // grassland
+    [84, 132, 94],   // tropical rain forest
+    [116, 156, 96],  // tropical seasonal forest
     [220, 198, 150], // subtropical desert
     [228, 214, 176], // beach
     [108, 164, 192], // lake

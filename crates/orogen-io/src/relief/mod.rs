@@ -80,10 +80,10 @@ const PAPER: [u8; 3] = [238, 232, 218];
 const SKY: Light = [0.86, 0.97, 1.16];
 const SUN: Light = [1.06, 1.0, 0.90];
 /// Share of the light on flat, open ground that comes from the sky.
-const SKY_LIGHT: f32 = 0.42;
+const SKY_LIGHT: f32 = 0.38;
 /// Shares of the fine and of the coarse land in the slopes that are lit: fine texture on readable landforms.
-const FINE: f32 = 0.72;
-const COARSE: f32 = 0.45;
+const FINE: f32 = 0.85;
+const COARSE: f32 = 0.42;
 
 /// Draws the map of a terrain.
 ///
@@ -314,7 +314,7 @@ fn water_line(out: f32, pixel: f32) -> f32 {
         let off = ((out - at) / half).abs();
         strongest = strongest.max(strength * (1.0 - off).max(0.0));
     }
-    strongest
+    strongest * pixel.min(1.0)
 }
 
 /// The picture within a border of paper and a thin dark line.

@@ -1,0 +1,229 @@
+//! GeoTIFF against other programs' files: what GDAL wrote in every layout, real elevation models, and the `tiff` crate
+//! as a second reader of our own files.
+
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+use orogen_core::testkit::{assert_close, hills};
+use orogen_core::{Cell, Elevation, Frame, Raster};
+use orogen_io::{About, FormatError, Limits, elevation, geotiff};
+
+fn gdal_file(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/geotiff").join(name);
+    std::fs::read(path.with_extension("tif")).unwrap()
+}
+
+fn decode(bytes: &[u8]) -> Result<Elevation, FormatError> {
+    geotiff::decode(bytes, &Limits::default())
+}
+
+/// GDAL wrote the value `col + 7 row` (the rest of a division by 100 into 8 signed bits) into 20 x 17 samples, with a hole at column 3 of row 2.
+fn assert_values(name: &str, height: &Raster<f32>, hole: bool) {
+    assert_eq!((height.cols(), height.rows()), (20, 17), "{name}");
+    for row in 0..17 {
+        for col in 0..20 {
+            let found = height[Cell { col, row }];
+            if hole && (col, row) == (3, 2) {
+                assert!(found.is_nan(), "{name}: the hole holds {found}");
+            } else {
+                let wanted = if name.starts_with("i8") { (col + 7 * row) % 100 } else { col + 7 * row };
+                assert_eq!(found, wanted as f32, "{name}: column {col} of row {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_layout_that_gdal_writes() {
+    for name in [
+        "f32_deflate_p3_strips",
+        "f32_deflate_p3_tiles",
+        "f64_deflate_p3_tiles",
+        "f64_lzw_strips",
+        "f32_lzw_p2_tiles",
+        "i16_deflate_p2_tiles",
+        "i16_big_endian_p2",
+        "f32_big_endian_p3",
+        "f32_big_endian_plain",
+        "u16_lzw_p2_strips",
+        "u8_packbits",
+        "i8_plain",
+        "i32_plain_tiles",
+        "u32_lzw_p2",
+        "bigtiff_f32",
+        "bigtiff_i16_tiles",
+        "two_bands_pixels",
+        "two_bands_planes",
+    ] {
+        let model = decode(&gdal_file(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_values(name, &model.height, true);
+        // Corner of the first pixel at (1000, 5000), pixels of 30 m: the first sample lies in its middle.
+        assert_eq!(model.spacing_m, Some([30.0, 30.0]), "{name}");
+        assert_eq!(model.north_west_m, Some([1015.0, 4985.0]), "{name}");
+    }
+}
+
+#[test]
+fn positions_in_every_form() {
+    // GDAL keeps the corner at (1000, 5000) whether pixels are areas or points.
+    let point = decode(&gdal_file("point")).unwrap();
+    assert_eq!(point.north_west_m, Some([1015.0, 4985.0]));
+    // The same land with its rows from south to north.
+    let south_up = decode(&gdal_file("south_up")).unwrap();
+    assert_eq!(south_up.height[Cell { col: 2, row: 0 }], (2 + 7 * 16) as f32);
+    assert_eq!(south_up.height[Cell { col: 2, row: 16 }], 2.0);
+    assert!(south_up.height[Cell { col: 3, row: 14 }].is_nan());
+    assert_eq!(south_up.spacing_m, Some([30.0, 30.0]));
+    assert_eq!(south_up.north_west_m, Some([1015.0, 4490.0 + 16.5 * 30.0]));
+    // A thousandth of a degree at latitude 46.5.
+    let geographic = decode(&gdal_file("geographic")).unwrap();
+    let [x, y] = geographic.spacing_m.unwrap();
+    assert_close!(x, 76.762, abs = 0.002);
+    assert_close!(y, 111.161, abs = 0.002);
+    let nowhere = decode(&gdal_file("no_position")).unwrap();
+    assert_eq!((nowhere.spacing_m, nowhere.north_west_m), (None, None));
+    assert_values("no_position", &nowhere.height, true);
+}
+
+#[test]
+fn missing_tiles_are_holes() {
+    let sparse = decode(&gdal_file("sparse_tiles")).unwrap();
+    assert!(sparse.height.as_slice().iter().all(|h| h.is_nan()));
+}
+
+#[test]
+fn refusals_say_what_was_found_and_what_is_allowed() {
+    let message = |name: &str| decode(&gdal_file(name)).unwrap_err().to_string();
+    let rgb = message("refused_rgb");
+    assert!(rgb.contains("3 bands of colour model 2") && rgb.contains("allowed is a grey image"), "{rgb}");
+    assert!(message("refused_rotated").contains("rotated"));
+    assert!(message("refused_zstd").contains("compression 50000"));
+    assert!(message("refused_complex").contains("64 bits in format 6"));
+    assert!(message("broken_huge_width").contains("4294967295 x 17 samples is too large"));
+    let png = decode(b"\x89PNG\r\n\x1a\n0123").unwrap_err().to_string();
+    assert_eq!(png, "this is no valid GeoTIFF: it does not start with the letters II or MM");
+}
+
+#[test]
+fn the_limit_on_samples_is_kept() {
+    let file = gdal_file("f32_deflate_p3_strips");
+    let limits = |max_samples| Limits { max_samples, ..Limits::default() };
+    assert!(geotiff::decode(&file, &limits(340)).is_ok());
+    let refused = geotiff::decode(&file, &limits(339)).unwrap_err();
+    assert_eq!(refused, FormatError::TooLarge { cols: 20, rows: 17, allowed: 339 });
+}
+
+const ABOUT: About<'static> = About { layer: "height", unit: "m", seed: "a <b> & c" };
+
+fn frame_of<T>(raster: &Raster<T>) -> Frame {
+    let (cols, rows) = (raster.cols().max(2), raster.rows().max(2));
+    let whole =
+        Frame::new([512.5, -100.0], [10.0 * (cols - 1) as f64, 5.0 * (rows - 1) as f64], [cols, rows]);
+    whole.unwrap().window(0, 0, raster.cols(), raster.rows())
+}
+
+#[test]
+fn floats_come_back_bit_for_bit() {
+    let odd = |col: usize, row: usize| match (col * 31 + row * 17) % 11 {
+        0 => f32::NAN,
+        1 => -0.0,
+        2 => f32::MIN_POSITIVE,
+        3 => f32::MAX,
+        4 => -9999.5,
+        k => (k as f32).sqrt() * 1e3 - 2e3,
+    };
+    for (cols, rows) in [(1, 1), (1, 40), (40, 1), (17, 5), (33, 33), (1025, 67)] {
+        let raster = Raster::from_fn(cols, rows, odd);
+        let frame = frame_of(&raster);
+        let model = decode(&geotiff::encode_f32(&raster, &frame, &ABOUT)).unwrap();
+        let bits = |r: &Raster<f32>| -> Vec<u32> {
+            r.as_slice().iter().map(|v| if v.is_nan() { 0x7fc0_0000 } else { v.to_bits() }).collect()
+        };
+        assert_eq!(bits(&model.height), bits(&raster), "{cols} x {rows}");
+        assert_eq!(model.spacing_m, Some(frame.spacing_m()));
+        assert_eq!(model.north_west_m, Some([frame.x_m(0), frame.y_m(0)]));
+    }
+}
+
+#[test]
+fn a_sample_with_the_usual_nodata_value_is_no_hole() {
+    let mut raster = Raster::filled(4, 4, -9999.0);
+    raster[Cell { col: 1, row: 2 }] = f32::NAN;
+    let model = decode(&geotiff::encode_f32(&raster, &frame_of(&raster), &ABOUT)).unwrap();
+    assert_eq!(model.height[Cell { col: 0, row: 0 }], -9999.0);
+    assert!(model.height[Cell { col: 1, row: 2 }].is_nan());
+}
+
+#[test]
+fn another_reader_sees_the_same() {
+    use tiff::decoder::{Decoder, DecodingResult};
+    use tiff::tags::Tag;
+    let raster = hills(130, 800.0);
+    let file = geotiff::encode_f32(&raster, &frame_of(&raster), &ABOUT);
+    let mut reader = Decoder::new(Cursor::new(file)).unwrap();
+    assert_eq!(reader.dimensions().unwrap(), (130, 130));
+    assert_eq!(reader.get_tag_ascii_string(Tag::GdalNodata).unwrap(), "-9999");
+    let metadata = reader.get_tag_ascii_string(Tag::Unknown(42112)).unwrap();
+    assert!(metadata.contains("role=\"unittype\">m</Item>"), "{metadata}");
+    assert!(metadata.contains("a &amp;lt;b&amp;gt; &amp;amp; c"), "{metadata}");
+    let DecodingResult::F32(values) = reader.read_image().unwrap() else { panic!("not floats") };
+    assert_eq!(values, raster.as_slice());
+
+    let ids = Raster::from_fn(70, 300, |c, r| ((c * r) % 256) as u8);
+    let file = geotiff::encode_u8(&ids, &frame_of(&ids), &About { layer: "biome", unit: "id", seed: "" });
+    let DecodingResult::U8(values) = Decoder::new(Cursor::new(file)).unwrap().read_image().unwrap() else {
+        panic!("not bytes")
+    };
+    assert_eq!(values, ids.as_slice());
+}
+
+#[test]
+fn bytes_do_not_depend_on_threads() {
+    let raster = hills(700, 1200.0);
+    let frame = frame_of(&raster);
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| geotiff::encode_f32(&raster, &frame, &ABOUT))
+    };
+    assert_eq!(with(1), with(3));
+}
+
+/// Samples, cell size and range of the shared models. The list's cells follow from a sphere, ours from the ellipsoid:
+/// they agree to half a percent. Models on a metric grid agree exactly.
+const MODELS: [(&str, [usize; 2], [f64; 2], [f32; 2]); 10] = [
+    ("alps_gotthard", [1201, 1201], [63.86, 92.61], [187.0, 4173.0]),
+    ("tablelands_nsw", [1201, 1201], [75.52, 92.61], [7.0, 1604.0]),
+    ("white_mtns_nh", [1201, 1201], [66.17, 92.61], [115.0, 1908.0]),
+    ("riviera_nice", [1201, 1201], [67.29, 92.61], [-11.0, 2064.0]),
+    ("reunion_island", [785, 662], [86.53, 92.61], [-1.0, 3051.0]),
+    ("big_tujunga", [1197, 643], [30.0, 30.0], [315.0, 2295.0]),
+    ("jacksboro_fault", [403, 344], [74.48, 92.61], [236.0, 1076.0]),
+    ("st_helens", [327, 468], [30.0, 30.0], [682.0, 2543.0]),
+    ("ecuador_rainforest", [383, 415], [10.0, 10.0], [1711.2, 3164.2]),
+    ("hawaii_topobathy", [299, 209], [3473.35, 3700.84], [-6134.0, 4000.0]),
+];
+
+#[test]
+fn real_models_have_the_listed_size_and_range() {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/dem");
+    if !folder.is_dir() {
+        eprintln!("{} is not here: real elevation models are not tested", folder.display());
+        return;
+    }
+    for (name, samples, cell_m, range_m) in MODELS {
+        let model = elevation::read(&folder.join(name).with_extension("tif"), &Limits::default()).unwrap();
+        assert_eq!([model.height.cols(), model.height.rows()], samples, "{name}");
+        let spacing_m = model.spacing_m.unwrap();
+        let tolerance = if cell_m[0] == cell_m[1] { 0.0 } else { 0.005 };
+        for axis in 0..2 {
+            assert_close!(spacing_m[axis], cell_m[axis], rel = tolerance);
+        }
+        let (low, high) = model.height.range().unwrap();
+        assert!(
+            (low - range_m[0]).abs() < 0.06 && (high - range_m[1]).abs() < 0.06,
+            "{name}: {low} to {high}"
+        );
+    }
+    let st_helens = elevation::read(&folder.join("st_helens.tif"), &Limits::default()).unwrap();
+    assert_eq!(st_helens.north_west_m, Some([557_820.0, 5_121_990.0]));
+}
