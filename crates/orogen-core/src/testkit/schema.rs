@@ -22,7 +22,7 @@ const UNITS: &[(&str, &str)] = &[
     ("_km2", "km2"),
     ("_m3", "m3"),
     ("_deg", "deg"),
-    ("_degc", "degC"),
+    ("_c", "degC"),
     ("_s", "s"),
     ("_h", "h"),
     ("_yr", "yr"),
@@ -32,7 +32,7 @@ const UNITS: &[(&str, &str)] = &[
     ("_per_m", "1/m"),
     ("_per_m2", "1/m2"),
     ("_per_km2", "1/km2"),
-    ("_degc_per_km", "degC/km"),
+    ("_c_per_km", "degC/km"),
     ("_pct", "%"),
     ("_kg", "kg"),
 ];
