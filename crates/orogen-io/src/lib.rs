@@ -1,1 +1,30 @@
-//! (being written)
+//! File formats of Orogen, one in each file: bytes to rasters and back, and nothing else.
+//!
+//! Readers face strangers' files: they never panic, never reserve more memory than the file itself can account
+//! for, and every failure is a sentence that says what was found and what is allowed. Writers give the same bytes
+//! for every thread count.
+
+mod about;
+pub mod ascii_grid;
+mod color;
+mod deflate;
+pub mod elevation;
+mod error;
+mod files;
+mod folder;
+pub mod geojson;
+pub mod geotiff;
+mod limits;
+pub mod png16;
+pub mod png8;
+pub mod preview;
+pub mod raw;
+pub mod relief;
+mod sidecar;
+
+pub use about::About;
+pub use error::{FormatError, ReadError};
+pub use files::FolderFiles;
+pub use folder::{FolderError, OutputFolder};
+pub use limits::Limits;
+pub use sidecar::{Sidecar, WithSidecar};

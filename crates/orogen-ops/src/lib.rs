@@ -6,5 +6,6 @@ pub mod biome;
 pub mod combine;
 pub mod mask;
 pub mod noise;
+pub mod reference;
 pub mod source;
 pub mod survey;

@@ -4,3 +4,4 @@ pub mod dem;
 pub mod island;
 
 pub use dem::Dem;
+pub use island::Island;

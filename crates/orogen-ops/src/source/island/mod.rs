@@ -1,1 +1,376 @@
-//! (being written)
+//! An island grown on a polygon map.
+
+mod edit;
+pub mod graph;
+mod land;
+mod map;
+mod rivers;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use orogen_core::param::Fault;
+use orogen_core::vector::{Column, Shape, VectorLayer};
+use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use edit::{Edit, Mode};
+
+use land::{Land, Scratch};
+use map::Map;
+
+/// Grows an island with mountains, lakes, rivers, climate and biomes on a map of Voronoi polygons.
+///
+/// The map comes first: random points, evened out by `relax` rounds, become polygons. A polygon corner `(x, y)`, with
+/// x and y from -1 to 1 across the frame, lies under water where
+///
+/// ```text
+/// Σ(i=0..n) noise(x·o·s^i, y·o·s^i)·a·f^(-i)  <  offset + scale·(x² + y²)          (equations 1 and 2)
+/// ```
+///
+/// A polygon is water when 30 % of its corners are; water that reaches the border is ocean, other water is lake.
+/// Elevation rises from the coast inland and falls out to sea with each step over the graph, and rests along and
+/// across lakes. Temperature falls with elevation. Rivers run from random springs down to the ocean and their water
+/// spreads as moisture; temperature and moisture make the biome. Then the map becomes land:
+///
+/// ```text
+/// h = sign(e)·|e|^1.5 + A·Σ(k=0..n) noise(r^k·x, r^k·y) / r^(k·(1-R))              (equations 3 and 4)
+/// ```
+///
+/// where `e` is the elevation at a place moved by noise, and A and R, the height and roughness of hills, blend over
+/// biome borders. At last the highest place is `peak_m` and the deepest `-sea_depth_m`.
+///
+/// **Guarantees** (1) Every river reaches the sea and never rises on its way, and its volume never falls. (2) Lakes
+/// are level. (3) Land polygons never lie below the sea, and with the frame's border unedited the sea surrounds the
+/// land. (4) There is land for every seed, given 9 polygons or more. (5) A sample depends on the parameters, the seed, the
+/// frame of the recipe and its own position only, so any window at any spacing equals the whole; `peak_m` is met by
+/// the land itself, not by its samples. (6) An edit changes heights near it and never rescales the rest.
+///
+/// **Limits** Detail ends at the finest octave, `frame / (noise_frequency · 2^noise_octaves)` or so. Polygons are
+/// reported where they were drawn, before the perturbation: they are the handle for edits. `height` of a lake is its
+/// surface. The reach is `Point` although the map is one for the whole world: it is made anew for each window, which
+/// costs less than keeping its result at the finest spacing.
+///
+/// **After** Weiss, "Procedural Terrain", 2015, chapter IV, which follows Patel, "Polygonal map generation for
+/// games", 2010. Ours differs: noise counts from 0 to 1 in equation 1 and its lattice spans the frame (so that the
+/// paper's numbers make a good island for every seed); steps vary in height (`ruggedness`), hills fade towards the
+/// shore (`shore_m`) and rivers lie in valleys (`valley_width_m`). Setting these three to 0 gives the paper's plain form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Island {
+    /// Number of polygons of the map.
+    #[schemars(range(min = 1, max = 200_000), extend("x-slider" = [500, 20_000]))]
+    pub polygons: u32,
+    /// Rounds that even out the polygons.
+    #[schemars(range(min = 0, max = 20), extend("x-slider" = [0, 5]))]
+    pub relax: u32,
+    /// Height of the highest mountain.
+    #[schemars(range(min = 1.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [50.0, 3000.0]))]
+    pub peak_m: f64,
+    /// Depth of the deepest sea.
+    #[schemars(range(min = 1.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [10.0, 1000.0]))]
+    pub sea_depth_m: f64,
+    /// Octaves added to the first in the noise of the coast: n of equation 1.
+    #[schemars(range(min = 0, max = 12), extend("x-slider" = [0, 8]))]
+    pub shape_octaves: u32,
+    /// Lattice cells of the coast's first octave across the shorter side of the frame: the base octave.
+    #[schemars(range(min = 0.1, max = 1000.0), extend("x-slider" = [1.0, 20.0]))]
+    pub shape_frequency: f64,
+    /// How much finer each octave of the coast is than the last: the octave scale.
+    #[schemars(range(min = 1.0, max = 8.0), extend("x-slider" = [1.5, 3.0]))]
+    pub shape_lacunarity: f64,
+    /// Strength of the coast's first octave: the base amplitude.
+    #[schemars(range(min = 0.0, max = 10.0), extend("x-slider" = [0.0, 1.5]))]
+    pub shape_amplitude: f64,
+    /// How much weaker each octave of the coast is than the last: the amplitude scale.
+    #[schemars(range(min = 1.0, max = 100.0), extend("x-slider" = [1.5, 4.0]))]
+    pub shape_falloff: f64,
+    /// How strongly the distance from the middle makes sea: the scale of equation 2.
+    #[schemars(range(min = 0.0, max = 100.0), extend("x-slider" = [1.0, 4.0]))]
+    pub distance_scale: f64,
+    /// Lower means a larger island: the offset of equation 2.
+    #[schemars(range(min = -10.0, max = 10.0), extend("x-slider" = [-0.8, 0.4]))]
+    pub size_offset: f64,
+    /// Share of a polygon's corners under water from which it is water.
+    #[schemars(range(min = 0.01, max = 1.0), extend("x-slider" = [0.1, 0.9]))]
+    pub water_share: f64,
+    /// How much the rise from the coast varies from place to place: 0 makes every step alike.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub ruggedness: f64,
+    /// Yearly mean temperature at the coast.
+    #[schemars(range(min = -90.0, max = 90.0), extend("x-unit" = "degC", "x-slider" = [-10.0, 35.0]))]
+    pub coast_c: f64,
+    /// Yearly mean temperature on the highest polygon.
+    #[schemars(range(min = -90.0, max = 90.0), extend("x-unit" = "degC", "x-slider" = [-30.0, 20.0]))]
+    pub summit_c: f64,
+    /// Springs to look for; fewer are found where rivers stand as close as they may.
+    #[schemars(range(min = 0, max = 100_000), extend("x-slider" = [0, 300]))]
+    pub rivers: u32,
+    /// Fewest steps between a spring and a river that is already there.
+    #[schemars(range(min = 1, max = 64), extend("x-slider" = [1, 8]))]
+    pub river_spacing: u32,
+    /// Width of a river at its spring; it grows with the root of the volume.
+    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "m", "x-slider" = [0.5, 10.0]))]
+    pub river_width_m: f64,
+    /// Width of the valley of a great river, foot to foot; 0 leaves rivers without valleys.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 1500.0]))]
+    pub valley_width_m: f64,
+    /// Depth, about, of the valley of a great river.
+    #[schemars(range(min = 0.0, max = 5000.0), extend("x-unit" = "m", "x-slider" = [0.0, 150.0]))]
+    pub valley_depth_m: f64,
+    /// Share of moisture that is left one step further from a river.
+    #[schemars(range(min = 0.0, max = 0.999), extend("x-slider" = [0.5, 0.95]))]
+    pub moisture_spread: f64,
+    /// Coast polygons lower than this are beach.
+    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "m", "x-slider" = [0.0, 30.0]))]
+    pub beach_m: f64,
+    /// How far noise moves places before they are looked up on the map, in widths of a polygon.
+    #[schemars(range(min = 0.0, max = 5.0), extend("x-slider" = [0.0, 1.5]))]
+    pub perturb: f64,
+    /// Exponent of equation 3: more makes flatter lowland and steeper mountains.
+    #[schemars(range(min = 0.25, max = 8.0), extend("x-slider" = [0.7, 3.0]))]
+    pub contrast: f64,
+    /// Strength of the hills of equation 4; 1 is the strength of the biome table.
+    #[schemars(range(min = 0.0, max = 10.0), extend("x-slider" = [0.0, 2.0]))]
+    pub noise: f64,
+    /// Octaves added to the first in the noise of the hills: n of equation 4.
+    #[schemars(range(min = 0, max = 16), extend("x-slider" = [0, 8]))]
+    pub noise_octaves: u32,
+    /// Lattice cells of the hills' first octave across the shorter side of the frame.
+    #[schemars(range(min = 0.1, max = 10_000.0), extend("x-slider" = [1.0, 40.0]))]
+    pub noise_frequency: f64,
+    /// How much finer each octave of the hills is than the last: r of equation 4.
+    #[schemars(range(min = 1.0, max = 8.0), extend("x-slider" = [1.5, 3.0]))]
+    pub noise_lacunarity: f64,
+    /// Height above (or depth below) the sea at which hills reach their full strength; 0 lets them drown the coast.
+    #[schemars(range(min = 0.0, max = 5000.0), extend("x-unit" = "m", "x-slider" = [0.0, 200.0]))]
+    pub shore_m: f64,
+    /// Changes made by hand to elevation, temperature or moisture, in turn.
+    #[schemars(length(max = 10_000))]
+    pub edits: Vec<Edit>,
+}
+
+impl Default for Island {
+    fn default() -> Self {
+        Self {
+            polygons: 4000,
+            relax: 2,
+            peak_m: 700.0,
+            sea_depth_m: 200.0,
+            shape_octaves: 4,
+            shape_frequency: 6.0,
+            shape_lacunarity: 2.0,
+            shape_amplitude: 0.5,
+            shape_falloff: 2.5,
+            distance_scale: 2.2,
+            size_offset: -0.2,
+            water_share: 0.3,
+            ruggedness: 0.6,
+            coast_c: 24.0,
+            summit_c: -10.0,
+            rivers: 80,
+            river_spacing: 2,
+            river_width_m: 2.0,
+            valley_width_m: 400.0,
+            valley_depth_m: 30.0,
+            moisture_spread: 0.8,
+            beach_m: 4.0,
+            perturb: 0.6,
+            contrast: 1.5,
+            noise: 1.0,
+            noise_octaves: 5,
+            noise_frequency: 8.0,
+            noise_lacunarity: 2.0,
+            shore_m: 40.0,
+            edits: Vec::new(),
+        }
+    }
+}
+
+impl Op for Island {
+    const ID: &'static str = "source.island";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none()
+            .writing([
+                layer::HEIGHT.name(),
+                layer::TEMPERATURE.name(),
+                layer::MOISTURE.name(),
+                layer::BIOME.name(),
+            ])
+            .writing_vectors(["polygons", "rivers"])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        if self.summit_c > self.coast_c {
+            let message = format!("found {}, allowed is at most coast_c ({})", self.summit_c, self.coast_c);
+            faults.push(Fault::of("summit_c", message));
+        }
+        for (i, edit) in self.edits.iter().enumerate() {
+            faults.extend(edit.faults(i, self.polygons));
+        }
+        faults
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let place = Place::of(&ctx.world(&terrain));
+        let mut map = Map::grow(self, &place, ctx)?;
+        let mut land = Land::new(self, &map, &place, ctx)?;
+        if !self.edits.is_empty() {
+            map.edit(self, &place, &land.scale, ctx)?;
+            land = land.reshaped(self, &map, &place, ctx)?;
+        }
+        let layers = paint(&land, &map, &place, terrain.frame(), ctx)?;
+        terrain.set(layer::HEIGHT, layers.height);
+        terrain.set(layer::TEMPERATURE, layers.temperature);
+        terrain.set(layer::MOISTURE, layers.moisture);
+        terrain.set(layer::BIOME, layers.biome);
+        terrain.set_vector("polygons", polygon_layer(&map, &land, &place));
+        terrain.set_vector("rivers", river_layer(self, &land, &place));
+        Ok(terrain)
+    }
+}
+
+/// Where the map's own coordinates lie in the world: the middle of the frame is 0, half its shorter side is 1.
+struct Place {
+    middle_m: [f64; 2],
+    unit_m: f64,
+    /// Half the sides, in map units; the lesser is 1.
+    half: [f64; 2],
+}
+
+impl Place {
+    fn of(world: &Frame) -> Self {
+        let extent = world.extent();
+        let size = extent.size();
+        let unit_m = 0.5 * size[0].min(size[1]).max(1e-6);
+        Self {
+            middle_m: [0.5 * (extent.min[0] + extent.max[0]), 0.5 * (extent.min[1] + extent.max[1])],
+            unit_m,
+            half: [0.5 * size[0] / unit_m, 0.5 * size[1] / unit_m],
+        }
+    }
+
+    fn to_map(&self, p_m: [f64; 2]) -> [f64; 2] {
+        [(p_m[0] - self.middle_m[0]) / self.unit_m, (p_m[1] - self.middle_m[1]) / self.unit_m]
+    }
+
+    fn to_world(&self, p: [f64; 2]) -> [f64; 2] {
+        [p[0] * self.unit_m + self.middle_m[0], p[1] * self.unit_m + self.middle_m[1]]
+    }
+}
+
+struct Painted {
+    height: Raster<f32>,
+    temperature: Raster<f32>,
+    moisture: Raster<f32>,
+    biome: Raster<u8>,
+}
+
+/// Share of the progress that the map takes, in percent.
+const MAP_PERCENT: usize = 25;
+const ROWS_PER_BLOCK: usize = 8;
+
+/// The land on a frame. Writes 13 bytes a cell and reads the map, which stays in the cache.
+fn paint(land: &Land, map: &Map, place: &Place, frame: &Frame, ctx: &Ctx<'_>) -> Result<Painted, OpError> {
+    let (cols, rows) = (frame.cols(), frame.rows());
+    let mut height = Raster::filled(cols, rows, 0.0f32);
+    let mut temperature = Raster::filled(cols, rows, 0.0f32);
+    let mut moisture = Raster::filled(cols, rows, 0.0f32);
+    let mut biome = Raster::filled(cols, rows, 0u8);
+    let xs: Vec<f64> = (0..cols).map(|col| place.to_map([frame.x_m(col), 0.0])[0]).collect();
+    let blocks = rows.div_ceil(ROWS_PER_BLOCK);
+    let done = AtomicUsize::new(0);
+    let block = cols * ROWS_PER_BLOCK;
+    (height.as_mut_slice().par_chunks_mut(block))
+        .zip(temperature.as_mut_slice().par_chunks_mut(block))
+        .zip(moisture.as_mut_slice().par_chunks_mut(block))
+        .zip(biome.as_mut_slice().par_chunks_mut(block))
+        .enumerate()
+        .try_for_each_init(
+            || Scratch::new(cols),
+            |scratch, (block, (((height, temperature), moisture), biome))| {
+                let rows = (height.chunks_mut(cols).zip(temperature.chunks_mut(cols)))
+                    .zip(moisture.chunks_mut(cols).zip(biome.chunks_mut(cols)));
+                for (i, ((height, temperature), (moisture, biome))) in rows.enumerate() {
+                    let y = place.to_map([0.0, frame.y_m(block * ROWS_PER_BLOCK + i)])[1];
+                    land.row(&xs, y, scratch);
+                    land.biome_row(map, scratch, biome);
+                    for (out, &unit) in height.iter_mut().zip(&scratch.height) {
+                        *out = land.scale.to_m_f32(unit);
+                    }
+                    temperature.copy_from_slice(&scratch.temperature);
+                    moisture.copy_from_slice(&scratch.moisture);
+                }
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                ctx.tick(MAP_PERCENT * blocks + (100 - MAP_PERCENT) * done, 100 * blocks)
+            },
+        )?;
+    Ok(Painted { height, temperature, moisture, biome })
+}
+
+/// The polygons where they were drawn, with all that the map knows about each.
+fn polygon_layer(map: &Map, land: &Land, place: &Place) -> VectorLayer {
+    let graph = &map.graph;
+    let mut layer = VectorLayer::new(Shape::Polygons);
+    for c in graph.center_ixs() {
+        layer.push(graph.center_corners(c).iter().map(|&q| {
+            let [x, y] = place.to_world(graph.corner(q));
+            [x, y, land.scale.to_m(land.contrast(map.corner.elevation[q.at()]))]
+        }));
+    }
+    let each = |f: &dyn Fn(usize) -> bool| Column::Flag((0..layer_len(map)).map(f).collect());
+    let numbers = |values: &[f64]| Column::Number(values.to_vec());
+    let elevation = map.center.elevation.iter().map(|&e| land.scale.to_m(land.contrast(e))).collect();
+    let columns = [
+        ("index", Column::Integer((0..layer_len(map) as i64).collect())),
+        ("elevation_m", Column::Number(elevation)),
+        ("temperature_c", numbers(&map.center.temperature)),
+        ("moisture", numbers(&map.center.moisture)),
+        ("biome", Column::Integer(map.biome.iter().map(|b| i64::from(b.id())).collect())),
+        ("biome_name", Column::Text(map.biome.iter().map(|b| b.info().name.to_owned()).collect())),
+        ("water", each(&|c| map.is_water(c))),
+        ("ocean", each(&|c| map.ocean[c])),
+        ("coast", each(&|c| map.coast[c])),
+        ("border", each(&|c| graph.is_border_center(graph::CenterIx(c as u32)))),
+    ];
+    for (name, column) in columns {
+        let fits = layer.set_feature_attribute(name, column);
+        debug_assert!(fits, "{name} has one entry a polygon");
+    }
+    layer
+}
+
+fn layer_len(map: &Map) -> usize {
+    map.graph.centers().len()
+}
+
+/// The rivers on the land. A line ends in the sea, or where it joins the line numbered `into` (-1 for the sea).
+fn river_layer(params: &Island, land: &Land, place: &Place) -> VectorLayer {
+    let mut layer = VectorLayer::new(Shape::Lines);
+    let (mut into, mut volume) = (Vec::new(), Vec::new());
+    for line in &land.rivers.lines {
+        layer.push(line.points.iter().map(|point| {
+            let [x, y] = place.to_world(point.at);
+            [x, y, land.scale.to_m(point.z)]
+        }));
+        into.push(line.into.map_or(-1, |i| i as i64));
+        volume.extend(line.points.iter().map(|point| point.volume));
+    }
+    let width = volume.iter().map(|v: &f64| params.river_width_m * v.max(1.0).sqrt()).collect();
+    let fits = layer.set_feature_attribute("into", Column::Integer(into))
+        && layer.set_vertex_attribute("width_m", Column::Number(width))
+        && layer.set_vertex_attribute("volume", Column::Number(volume));
+    debug_assert!(fits, "one entry a line or vertex");
+    layer
+}
+
+#[cfg(test)]
+mod tests;

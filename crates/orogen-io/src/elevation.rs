@@ -1,0 +1,122 @@
+//! An elevation model from a path, whatever its format.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use orogen_core::Elevation;
+
+use crate::error::{FormatError, ReadError};
+use crate::limits::Limits;
+use crate::sidecar::{MAX_SIDECAR_BYTES, Sidecar};
+use crate::{ascii_grid, geotiff, png16, raw};
+
+/// Reads an elevation model; the format follows from the ending of the name: `.tif`, `.tiff`, `.asc`, `.png`, `.r16`,
+/// `.r32`, `.raw`. The last four take what they lack from a sidecar (see [`Sidecar::path_of`]).
+///
+/// # Errors
+/// When the file is missing, unreadable, empty, larger than allowed, or no elevation model; the sentence says which.
+pub fn read(path: &Path, limits: &Limits) -> Result<Elevation, ReadError> {
+    let fail = |reason: String| ReadError { path: path.to_owned(), reason };
+    let format = Format::of(path).map_err(fail)?;
+    let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
+    let sidecar = if format.has_sidecar() { read_sidecar(path)? } else { None };
+    format.decode(&bytes, sidecar.as_ref(), limits).map_err(|e| fail(e.to_string()))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Format {
+    GeoTiff,
+    AsciiGrid,
+    Png,
+    R16,
+    R32,
+    Raw,
+}
+
+impl Format {
+    fn of(path: &Path) -> Result<Self, String> {
+        let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        Ok(match ending.as_str() {
+            "tif" | "tiff" => Self::GeoTiff,
+            "asc" => Self::AsciiGrid,
+            "png" => Self::Png,
+            "r16" => Self::R16,
+            "r32" => Self::R32,
+            "raw" => Self::Raw,
+            _ => {
+                return Err(format!(
+                    "its name ends in {ending:?}; elevation models end in tif, tiff, asc, png, r16, r32 or raw"
+                ));
+            }
+        })
+    }
+
+    fn has_sidecar(self) -> bool {
+        !matches!(self, Self::GeoTiff | Self::AsciiGrid)
+    }
+
+    fn decode(
+        self,
+        bytes: &[u8],
+        sidecar: Option<&Sidecar>,
+        limits: &Limits,
+    ) -> Result<Elevation, FormatError> {
+        let needed = || {
+            sidecar.ok_or_else(|| {
+                let text = "bare samples need one beside them, named like the file with .json after it, with cols, rows, min and max";
+                FormatError::Sidecar(text.to_owned())
+            })
+        };
+        match self {
+            Self::GeoTiff => geotiff::decode(bytes, limits),
+            Self::AsciiGrid => ascii_grid::decode(bytes, limits),
+            Self::Png => png16::decode(bytes, sidecar, limits),
+            Self::R16 => raw::decode(bytes, raw::Depth::R16, needed()?, limits),
+            Self::R32 => raw::decode(bytes, raw::Depth::R32, needed()?, limits),
+            Self::Raw => raw::decode(bytes, raw::Depth::of(needed()?)?, needed()?, limits),
+        }
+    }
+}
+
+/// The bytes of a plain file that is neither empty nor larger than allowed.
+pub(crate) fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
+    let cannot = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => String::from("there is no such file"),
+        std::io::ErrorKind::PermissionDenied => String::from("this file may not be read (permission denied)"),
+        _ => format!("it cannot be read: {e}"),
+    };
+    // Looked at before opening: opening a pipe would wait for its other end.
+    let about = std::fs::metadata(path).map_err(cannot)?;
+    if about.is_dir() {
+        return Err(String::from("this is a folder, not a file"));
+    }
+    if !about.is_file() {
+        return Err(String::from("this is no plain file"));
+    }
+    if about.len() == 0 {
+        return Err(String::from("the file is empty"));
+    }
+    let too_large = |bytes: u64| format!("the file has {bytes} bytes; at most {max_bytes} are allowed");
+    if about.len() > max_bytes {
+        return Err(too_large(about.len()));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0));
+    let file = File::open(path).map_err(cannot)?;
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
+
+/// The sidecar of a file, `None` when there is none.
+fn read_sidecar(path: &Path) -> Result<Option<Sidecar>, ReadError> {
+    let beside = Sidecar::path_of(path);
+    if !beside.exists() {
+        return Ok(None);
+    }
+    let parsed = read_bytes(&beside, MAX_SIDECAR_BYTES)
+        .and_then(|bytes| Sidecar::parse(&bytes).map_err(|e| e.to_string()));
+    parsed.map(Some).map_err(|reason| ReadError { path: beside, reason })
+}

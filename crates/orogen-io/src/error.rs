@@ -1,0 +1,57 @@
+//! Why a file could not be understood.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// What is wrong with the content of a file.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum FormatError {
+    /// The bytes do not follow the format.
+    #[error("this is no valid {format}: {reason}")]
+    Broken {
+        /// The format that was expected.
+        format: &'static str,
+        /// What was found, and what should stand there.
+        reason: String,
+    },
+    /// The file is valid, but uses something that is not read here.
+    #[error("this {format} has {found}; allowed is {allowed}")]
+    Unsupported {
+        /// The format.
+        format: &'static str,
+        /// What it uses.
+        found: String,
+        /// What it may use.
+        allowed: &'static str,
+    },
+    /// The grid is larger than the limit.
+    #[error("the grid of {cols} x {rows} samples is too large; at most {allowed} samples are allowed")]
+    TooLarge {
+        /// Columns the file declares.
+        cols: u64,
+        /// Rows the file declares.
+        rows: u64,
+        /// Samples allowed.
+        allowed: u64,
+    },
+    /// What the file lacks stands in its sidecar, and there is none or it does not fit.
+    #[error("sidecar: {0}")]
+    Sidecar(String),
+}
+
+impl FormatError {
+    pub(crate) fn broken(format: &'static str, reason: impl Into<String>) -> Self {
+        Self::Broken { format, reason: reason.into() }
+    }
+}
+
+/// Why a path gave no elevation model.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("{}: {reason}", .path.display())]
+pub struct ReadError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it, in a sentence without the path.
+    pub reason: String,
+}

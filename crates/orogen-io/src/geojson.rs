@@ -1,0 +1,353 @@
+//! Vectors as GeoJSON, for GIS and for anything that reads JSON.
+//!
+//! RFC 7946 wants longitude and latitude, which a made-up world has not: coordinates are the world's own metres, and
+//! the older `crs` member says so with a name that is no registered system, which readers show as unknown or local.
+//! Feature attributes become properties. Vertex attributes become arrays in the order of the coordinates: one number
+//! for points, one array for a feature of one part, an array of arrays for more. Numbers that are not finite are null.
+
+use orogen_core::vector::{Column, Point, Shape, VectorLayer};
+use rayon::prelude::*;
+
+use crate::about::LOCAL_CRS;
+
+/// Features that one thread writes at a time.
+const BLOCK: usize = 2048;
+
+/// The GeoJSON text of a vector layer, coordinates rounded to millimetres.
+#[must_use]
+pub fn encode(layer: &VectorLayer, name: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend_from_slice(b"{\"type\":\"FeatureCollection\",\"name\":");
+    put_text(&mut out, name);
+    out.extend_from_slice(b",\"crs\":{\"type\":\"name\",\"properties\":{\"name\":");
+    put_text(&mut out, LOCAL_CRS);
+    out.extend_from_slice(b"}},\"features\":[");
+    let starts: Vec<usize> = (0..layer.len()).step_by(BLOCK).collect();
+    let blocks: Vec<Vec<u8>> = starts
+        .par_iter()
+        .map(|&start| {
+            let mut block = Vec::new();
+            for feature in start..(start + BLOCK).min(layer.len()) {
+                block.extend_from_slice(if feature == 0 { b"\n" } else { b",\n" });
+                put_feature(&mut block, layer, feature);
+            }
+            block
+        })
+        .collect();
+    for block in &blocks {
+        out.extend_from_slice(block);
+    }
+    out.extend_from_slice(b"\n]}\n");
+    out
+}
+
+/// The vertices of a part in the order in which they are written.
+#[derive(Clone)]
+struct Part {
+    vertices: std::ops::Range<usize>,
+    reversed: bool,
+}
+
+impl Part {
+    fn indices(&self) -> impl Iterator<Item = usize> + use<> {
+        let Part { vertices, reversed } = self.clone();
+        (0..vertices.len()).map(move |i| if reversed { vertices.end - 1 - i } else { vertices.start + i })
+    }
+}
+
+fn put_feature(out: &mut Vec<u8>, layer: &VectorLayer, feature: usize) {
+    let points = layer.vertices();
+    let parts: Vec<Part> = layer
+        .parts(feature)
+        .enumerate()
+        .map(|(i, vertices)| {
+            // Outer rings run counter-clockwise, holes clockwise.
+            let reversed = layer.shape() == Shape::Polygons
+                && (doubled_area(&points[vertices.clone()]) < 0.0) == (i == 0);
+            Part { vertices, reversed }
+        })
+        .collect();
+    out.extend_from_slice(b"{\"type\":\"Feature\",\"properties\":{");
+    let mut comma = false;
+    for (name, column) in layer.feature_attributes() {
+        put_name(out, name, "", &mut comma);
+        put_value(out, column, feature);
+    }
+    for (name, column) in layer.vertex_attributes() {
+        let taken = layer.feature_attributes().contains_key(name);
+        put_name(out, name, if taken { "_of_vertices" } else { "" }, &mut comma);
+        match &parts[..] {
+            [part] if layer.shape() == Shape::Points && part.vertices.len() == 1 => {
+                put_value(out, column, part.vertices.start);
+            }
+            [part] => put_values(out, column, part),
+            parts => put_list(out, parts, |out, part| put_values(out, column, part)),
+        }
+    }
+    out.extend_from_slice(b"},\"geometry\":");
+    put_geometry(out, points, layer.shape(), &parts);
+    out.push(b'}');
+}
+
+/// The geometry, or null where the vertices make none (a line of one vertex, a place that is not finite).
+fn put_geometry(out: &mut Vec<u8>, points: &[Point], shape: Shape, parts: &[Part]) {
+    let least = match shape {
+        Shape::Points => 1,
+        Shape::Lines => 2,
+        Shape::Polygons => 3,
+    };
+    let sound = |part: &Part| {
+        part.vertices.len() >= least
+            && points[part.vertices.clone()].iter().all(|[x, y, _]| x.is_finite() && y.is_finite())
+    };
+    if parts.is_empty() || !parts.iter().all(sound) {
+        out.extend_from_slice(b"null");
+        return;
+    }
+    let line =
+        |out: &mut Vec<u8>, part: &Part| put_list(out, part.indices(), |out, i| put_point(out, &points[i]));
+    let ring = |out: &mut Vec<u8>, part: &Part| {
+        let closed = part.indices().chain(part.indices().take(1));
+        put_list(out, closed, |out, i| put_point(out, &points[i]));
+    };
+    let mut open = |kind: &str| {
+        out.extend_from_slice(b"{\"type\":\"");
+        out.extend_from_slice(kind.as_bytes());
+        out.extend_from_slice(b"\",\"coordinates\":");
+    };
+    match (shape, parts) {
+        (Shape::Points, [part]) if part.vertices.len() == 1 => {
+            open("Point");
+            put_point(out, &points[part.vertices.start]);
+        }
+        (Shape::Points, parts) => {
+            open("MultiPoint");
+            put_list(out, parts.iter().flat_map(Part::indices), |out, i| put_point(out, &points[i]));
+        }
+        (Shape::Lines, [part]) => {
+            open("LineString");
+            line(out, part);
+        }
+        (Shape::Lines, parts) => {
+            open("MultiLineString");
+            put_list(out, parts, line);
+        }
+        (Shape::Polygons, parts) => {
+            open("Polygon");
+            put_list(out, parts, ring);
+        }
+    }
+    out.push(b'}');
+}
+
+/// Twice the area of a ring, negative when it runs clockwise.
+fn doubled_area(ring: &[Point]) -> f64 {
+    let Some(&[x0, y0, _]) = ring.first() else { return 0.0 };
+    ring.windows(2)
+        .map(|pair| (pair[0][0] - x0) * (pair[1][1] - y0) - (pair[1][0] - x0) * (pair[0][1] - y0))
+        .sum()
+}
+
+fn put_list<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, put: impl Fn(&mut Vec<u8>, T)) {
+    out.push(b'[');
+    for (i, item) in items.into_iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        put(out, item);
+    }
+    out.push(b']');
+}
+
+fn put_point(out: &mut Vec<u8>, &[x, y, z]: &Point) {
+    out.push(b'[');
+    put_millimetres(out, x);
+    out.push(b',');
+    put_millimetres(out, y);
+    // A place without a height has two coordinates.
+    if z.is_finite() {
+        out.push(b',');
+        put_millimetres(out, z);
+    }
+    out.push(b']');
+}
+
+/// A finite number of metres, rounded to millimetres, without needless zeros.
+fn put_millimetres(out: &mut Vec<u8>, metres: f64) {
+    let rounded = (metres * 1000.0).round();
+    if rounded.abs() >= 9e15 {
+        return put_number(out, metres);
+    }
+    let total = rounded as i64;
+    if total < 0 {
+        out.push(b'-');
+    }
+    put_digits(out, total.unsigned_abs() / 1000);
+    let mut rest = total.unsigned_abs() % 1000;
+    if rest > 0 {
+        out.push(b'.');
+        let mut place = 100;
+        while rest > 0 {
+            out.push(b'0' + (rest / place) as u8);
+            rest %= place;
+            place /= 10;
+        }
+    }
+}
+
+fn put_digits(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// The shortest number that reads back to the same bits, null when it is not finite.
+fn put_number(out: &mut Vec<u8>, value: f64) {
+    use std::io::Write;
+    // Writing to memory cannot fail. Very large and small numbers need an exponent to stay short.
+    let _ = if !value.is_finite() {
+        out.write_all(b"null")
+    } else if value == 0.0 || (1e-5..1e16).contains(&value.abs()) {
+        write!(out, "{value}")
+    } else {
+        write!(out, "{value:e}")
+    };
+}
+
+fn put_values(out: &mut Vec<u8>, column: &Column, part: &Part) {
+    put_list(out, part.indices(), |out, i| put_value(out, column, i));
+}
+
+fn put_value(out: &mut Vec<u8>, column: &Column, i: usize) {
+    match column {
+        Column::Number(v) => put_number(out, v[i]),
+        Column::Integer(v) => {
+            if v[i] < 0 {
+                out.push(b'-');
+            }
+            put_digits(out, v[i].unsigned_abs());
+        }
+        Column::Flag(v) => out.extend_from_slice(if v[i] { b"true" } else { b"false" }),
+        Column::Text(v) => put_text(out, &v[i]),
+    }
+}
+
+fn put_name(out: &mut Vec<u8>, name: &str, suffix: &str, comma: &mut bool) {
+    if std::mem::replace(comma, true) {
+        out.push(b',');
+    }
+    if suffix.is_empty() {
+        put_text(out, name);
+    } else {
+        put_text(out, &format!("{name}{suffix}"));
+    }
+    out.push(b':');
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    // Text always has a JSON form, and writing to memory cannot fail.
+    let _ = serde_json::to_writer(out, text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn parsed(layer: &VectorLayer) -> Value {
+        serde_json::from_slice(&encode(layer, "test")).unwrap()
+    }
+
+    #[test]
+    fn rivers_keep_their_attributes() {
+        let mut rivers = VectorLayer::new(Shape::Lines);
+        rivers.push([[0.0, 0.0, 5.0], [10.12345, -0.0004, 4.0], [20.0, 1.5, f64::NAN]]);
+        rivers.push_parts([[[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]], [[3.0, 3.0, 0.0], [4.0, 4.0, 0.0]]]);
+        assert!(rivers.set_feature_attribute("volume", Column::Number(vec![2.5, f64::INFINITY])));
+        assert!(rivers.set_feature_attribute("name", Column::Text(vec!["a \"b\"\n".into(), "ü".into()])));
+        assert!(rivers.set_vertex_attribute("width_m", Column::Integer(vec![1, -2, 3, 4, 5, 6, i64::MIN])));
+        let json = parsed(&rivers);
+        assert_eq!(json["crs"]["properties"]["name"], "Orogen local");
+        let first = &json["features"][0];
+        assert_eq!(
+            first["geometry"],
+            json!({"type": "LineString", "coordinates": [[0, 0, 5], [10.123, 0, 4], [20, 1.5]]})
+        );
+        assert_eq!(first["properties"], json!({"name": "a \"b\"\n", "volume": 2.5, "width_m": [1, -2, 3]}));
+        let second = &json["features"][1];
+        assert_eq!(second["geometry"]["type"], "MultiLineString");
+        assert_eq!(
+            second["properties"],
+            json!({"name": "ü", "volume": null, "width_m": [[4, 5], [6, i64::MIN]]})
+        );
+    }
+
+    #[test]
+    fn rings_are_closed_and_follow_the_right_hand_rule() {
+        let clockwise = [[0.0, 0.0, 0.0], [0.0, 9.0, 0.0], [9.0, 9.0, 0.0], [9.0, 0.0, 0.0]];
+        let counter = [[1.0, 1.0, 0.0], [2.0, 1.0, 0.0], [2.0, 2.0, 0.0], [1.0, 2.0, 0.0]];
+        let mut lakes = VectorLayer::new(Shape::Polygons);
+        lakes.push_parts([clockwise, counter]);
+        assert!(lakes.set_vertex_attribute("id", Column::Integer((0..8).collect())));
+        let feature = parsed(&lakes)["features"][0].clone();
+        assert_eq!(
+            feature["geometry"]["coordinates"],
+            json!([
+                [[9, 0, 0], [9, 9, 0], [0, 9, 0], [0, 0, 0], [9, 0, 0]],
+                [[1, 2, 0], [2, 2, 0], [2, 1, 0], [1, 1, 0], [1, 2, 0]]
+            ])
+        );
+        // The attributes of the vertices turn with them.
+        assert_eq!(feature["properties"]["id"], json!([[3, 2, 1, 0], [7, 6, 5, 4]]));
+    }
+
+    #[test]
+    fn points_flags_and_a_shared_name() {
+        let mut plants = VectorLayer::new(Shape::Points);
+        plants.push([[-1234.5678, 1e-9, -0.05]]);
+        plants.push([[f64::NAN, 0.0, 0.0]]);
+        assert!(plants.set_feature_attribute("tall", Column::Flag(vec![true, false])));
+        assert!(plants.set_vertex_attribute("tall", Column::Number(vec![1e-8, 1e20])));
+        let json = parsed(&plants);
+        assert_eq!(
+            json["features"][0]["geometry"],
+            json!({"type": "Point", "coordinates": [-1234.568, 0, -0.05]})
+        );
+        assert_eq!(json["features"][0]["properties"], json!({"tall": true, "tall_of_vertices": 1e-8}));
+        assert_eq!(json["features"][1]["geometry"], Value::Null);
+        assert_eq!(json["features"][1]["properties"]["tall_of_vertices"], json!(1e20));
+    }
+
+    #[test]
+    fn degenerate_shapes_have_no_geometry() {
+        let mut lines = VectorLayer::new(Shape::Lines);
+        lines.push([[0.0, 0.0, 0.0]]);
+        lines.push(std::iter::empty());
+        assert_eq!(parsed(&lines)["features"][0]["geometry"], Value::Null);
+        assert_eq!(parsed(&lines)["features"][1]["geometry"], Value::Null);
+        assert_eq!(parsed(&VectorLayer::new(Shape::Polygons))["features"], json!([]));
+    }
+
+    #[test]
+    fn many_features_in_order_whatever_the_threads() {
+        let mut points = VectorLayer::new(Shape::Points);
+        (0..10_000).for_each(|i| points.push([[f64::from(i), 0.5, 0.0]]));
+        let one =
+            rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| encode(&points, "p"));
+        let two =
+            rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap().install(|| encode(&points, "p"));
+        assert_eq!(one, two);
+        let json = parsed(&points);
+        for i in [0, 2047, 2048, 9999] {
+            assert_eq!(json["features"][i]["geometry"]["coordinates"][0], json!(i));
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! GeoTIFF: elevation models in, layers out.
+//!
+//! The container is read and written here rather than by a library: a reader for strangers' files needs every
+//! size checked before memory is reserved, and a writer needs the floating-point predictor and strips packed in
+//! parallel. Tests hold both against the `tiff` crate.
+//!
+//! **Read** Classic and BigTIFF, either byte order, strips or tiles; 8, 16 and 32-bit integers, 32 and 64-bit
+//! floats; no compression, deflate, LZW and PackBits, with predictors 2 and 3; missing (sparse) chunks. The image
+//! must be a single grey band or several unnamed ones, of which the first is the height; colour images are refused.
+//! `GDAL_NODATA` and values that are not finite become NaN. Coordinates in degrees become metres on the WGS84
+//! ellipsoid at the model's middle latitude; feet become metres where the file itself says so.
+//!
+//! **Written** Deflate with the floating-point predictor, in a local metric coordinate system, samples as vertices
+//! (`PixelIsPoint`), north up, holes as `GDAL_NODATA`.
+
+mod container;
+mod decode;
+mod encode;
+mod georef;
+
+pub use decode::decode;
+pub use encode::{encode_f32, encode_u8};
+
+const FORMAT: &str = "GeoTIFF";
+
+/// Numbers of the TIFF tags used here.
+mod tag {
+    pub const WIDTH: u16 = 256;
+    pub const HEIGHT: u16 = 257;
+    pub const BITS: u16 = 258;
+    pub const COMPRESSION: u16 = 259;
+    pub const PHOTOMETRIC: u16 = 262;
+    pub const STRIP_OFFSETS: u16 = 273;
+    pub const SAMPLES_PER_PIXEL: u16 = 277;
+    pub const ROWS_PER_STRIP: u16 = 278;
+    pub const STRIP_BYTES: u16 = 279;
+    pub const PLANAR: u16 = 284;
+    pub const SOFTWARE: u16 = 305;
+    pub const PREDICTOR: u16 = 317;
+    pub const TILE_WIDTH: u16 = 322;
+    pub const TILE_HEIGHT: u16 = 323;
+    pub const TILE_OFFSETS: u16 = 324;
+    pub const TILE_BYTES: u16 = 325;
+    pub const SAMPLE_FORMAT: u16 = 339;
+    pub const PIXEL_SCALE: u16 = 33550;
+    pub const TIEPOINT: u16 = 33922;
+    pub const TRANSFORMATION: u16 = 34264;
+    pub const GEO_KEYS: u16 = 34735;
+    pub const GEO_DOUBLES: u16 = 34736;
+    pub const GEO_TEXT: u16 = 34737;
+    pub const GDAL_METADATA: u16 = 42112;
+    pub const GDAL_NODATA: u16 = 42113;
+}
+
+/// Numbers of the GeoTIFF keys used here.
+mod key {
+    pub const MODEL_TYPE: u16 = 1024;
+    pub const RASTER_TYPE: u16 = 1025;
+    pub const CITATION: u16 = 1026;
+    pub const LINEAR_UNIT: u16 = 3076;
+    pub const LINEAR_UNIT_SIZE: u16 = 3077;
+    pub const VERTICAL_UNIT: u16 = 4099;
+}

@@ -1,0 +1,32 @@
+//! How much of a stranger's file we take in.
+
+use crate::error::FormatError;
+
+/// Bounds on what is read; both are checked before memory is reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest file, in bytes.
+    pub max_bytes_file: u64,
+    /// Largest number of samples in a grid; each takes four bytes once read.
+    pub max_samples: u64,
+}
+
+impl Default for Limits {
+    /// Files of 4 GiB and grids of 16385 x 16385 samples, which take 1 GiB of memory.
+    fn default() -> Self {
+        Self { max_bytes_file: 4 << 30, max_samples: 16385 * 16385 }
+    }
+}
+
+impl Limits {
+    /// The number of samples of a grid, when it is neither empty nor too large.
+    pub(crate) fn samples(&self, format: &'static str, cols: u64, rows: u64) -> Result<usize, FormatError> {
+        if cols == 0 || rows == 0 {
+            return Err(FormatError::broken(format, format!("a grid of {cols} x {rows} samples is empty")));
+        }
+        cols.checked_mul(rows)
+            .filter(|&n| n <= self.max_samples)
+            .and_then(|n| usize::try_from(n).ok())
+            .ok_or(FormatError::TooLarge { cols, rows, allowed: self.max_samples })
+    }
+}

@@ -1,0 +1,343 @@
+//! A shaded, coloured map of a terrain, one pixel a sample.
+//!
+//! The land is lit by a strong sun and three weak ones (so that no slope is lost along the strong one's rays), by the
+//! sky that each valley sees, and loses light in the shadow of mountains. It is tinted by biome where there are biomes
+//! and by height elsewhere, steep ground turns to rock. The sea is bright over its shelf and carries water lines along
+//! the coast; rivers and lakes are drawn with soft edges. Every width follows from the size of the picture, so a small
+//! build looks like a large one seen from afar.
+
+mod biome;
+mod coarse;
+mod light;
+mod rivers;
+mod water;
+
+use orogen_core::{OpError, Raster, Terrain, layer, math};
+
+use crate::color::{Display, Light, Ramp, light_of, mix};
+use crate::png8::Picture;
+use coarse::Coarse;
+use light::{Suns, Wide};
+use water::{HOLE, LAKE, LAND, Offshore, SEA};
+
+/// How a relief map is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReliefStyle {
+    /// Where the sun stands, in degrees clockwise from north.
+    pub sun_from_deg: f64,
+    /// How high the sun stands above the horizon, in degrees.
+    pub sun_height_deg: f64,
+    /// Vertical exaggeration; `None` chooses one from the land's own steepness.
+    pub exaggeration: Option<f64>,
+    /// Colours by biome, where the terrain has a `biome` layer.
+    pub biomes: bool,
+    /// Draws the `rivers` vector layer.
+    pub rivers: bool,
+    /// Width of a paper-coloured border, in pixels.
+    pub border_px: usize,
+}
+
+impl Default for ReliefStyle {
+    fn default() -> Self {
+        Self {
+            sun_from_deg: 315.0,
+            sun_height_deg: 42.0,
+            exaggeration: None,
+            biomes: true,
+            rivers: true,
+            border_px: 0,
+        }
+    }
+}
+
+/// Land by height: meadows, dry slopes, rock, snow.
+const LAND_STOPS: [(f32, [u8; 3]); 8] = [
+    (0.00, [124, 157, 114]),
+    (0.12, [152, 174, 122]),
+    (0.28, [194, 195, 143]),
+    (0.44, [201, 179, 130]),
+    (0.60, [176, 147, 113]),
+    (0.74, [157, 142, 129]),
+    (0.86, [190, 188, 186]),
+    (1.00, [248, 249, 251]),
+];
+/// Sea by depth: a bright shelf, then deeper and deeper blue.
+const SEA_STOPS: [(f32, [u8; 3]); 5] = [
+    (0.00, [176, 213, 211]),
+    (0.12, [146, 195, 205]),
+    (0.35, [101, 160, 188]),
+    (0.65, [67, 122, 163]),
+    (1.00, [42, 86, 132]),
+];
+const ROCK: [u8; 3] = [142, 132, 124];
+const LAKE_WATER: [u8; 3] = [108, 164, 192];
+const RIVER_WATER: [u8; 3] = [86, 144, 180];
+const SHORE: [u8; 3] = [62, 96, 118];
+const WATER_LINE: [u8; 3] = [222, 238, 238];
+const PAPER: [u8; 3] = [238, 232, 218];
+
+/// Colour of the light of the sky and of the sun: shadows are cool, sunlit slopes warm.
+const SKY: Light = [0.86, 0.97, 1.16];
+const SUN: Light = [1.06, 1.0, 0.90];
+/// Share of the light on flat, open ground that comes from the sky.
+const SKY_LIGHT: f32 = 0.42;
+/// Shares of the fine and of the coarse land in the slopes that are lit: fine texture on readable landforms.
+const FINE: f32 = 0.72;
+const COARSE: f32 = 0.45;
+
+/// Draws the map of a terrain.
+///
+/// # Errors
+/// When the terrain has no `height` layer.
+pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError> {
+    let height = terrain.get(layer::HEIGHT)?;
+    let frame = terrain.frame();
+    let (cols, rows) = (height.cols(), height.rows());
+    let kinds = water::kinds(terrain, height);
+    let wide = Wide::new(height, frame, style);
+    let offshore = Offshore::new(&kinds);
+    let ground = Ground::new(terrain, height, &kinds, style);
+    let sea = Sea::new(height, &kinds);
+    let rivers = style.rivers.then(|| terrain.vector("rivers")).flatten();
+    let rivers = rivers.and_then(|rivers| rivers::coverage(rivers, frame));
+    let suns = Suns::new(style.sun_from_deg, style.sun_height_deg);
+    let display = Display::new();
+    let [river, shore, lake, paper] = [RIVER_WATER, SHORE, LAKE_WATER, PAPER].map(light_of);
+    let cell_m = frame.spacing_m().map(|s| s as f32);
+
+    let mut picture = Raster::filled(cols, rows, [0u8; 3]);
+    picture.par_rows(|row, out| {
+        let mut blend = Vec::new();
+        let mut line = |grid: &Coarse, raster: &Raster<f32>| {
+            let mut fine = vec![0f32; cols];
+            grid.fine_row(raster, row, &mut blend, &mut fine);
+            fine
+        };
+        let [wide_x, wide_y] = [&wide.grade_x, &wide.grade_y].map(|raster| line(&wide.grid, raster));
+        let [sky, shadow] = [&wide.sky, &wide.shadow].map(|raster| line(&wide.grid, raster));
+        let distance = line(&offshore.grid, &offshore.distance);
+        let tint = ground.tints.as_ref().map(|(grid, channels)| [0, 1, 2].map(|i| line(grid, &channels[i])));
+        let (north, south) = (row.saturating_sub(1), (row + 1).min(rows - 1));
+        let lines = [height.row(north), height.row(row), height.row(south)];
+        let kind_lines = [kinds.row(north), kinds.row(row), kinds.row(south)];
+
+        for (col, out) in out.iter_mut().enumerate() {
+            let (west, east) = (col.saturating_sub(1), (col + 1).min(cols - 1));
+            let h = lines[1][col];
+            let (grade_x, grade_y) = grades(&lines, west, col, east, cell_m);
+            let around = Around::new(&kind_lines, west, col, east);
+            if around.holes == 1.0 {
+                *out = display.srgb(paper);
+                continue;
+            }
+            let lift = wide.exaggeration;
+            let lit = suns.light(
+                FINE * grade_x * lift + COARSE * wide_x[col],
+                FINE * grade_y * lift + COARSE * wide_y[col],
+                0.75 * shadow[col],
+            );
+            let open = (1.0 - 1.35 * (1.0 - sky[col])).max(0.15);
+
+            let mut color = [0f32; 3];
+            if around.land > 0.0 {
+                let steep = (grade_x * grade_x + grade_y * grade_y).sqrt();
+                let base =
+                    ground.color(h.max(0.0), steep, tint.as_ref().map(|t| [t[0][col], t[1][col], t[2][col]]));
+                let mut land = shone(base, lit, open);
+                if let Some(rivers) = &rivers {
+                    let cover = rivers.row(row)[col];
+                    if cover > 0.0 {
+                        land = mix(land, shone(river, 0.5 + 0.5 * lit, open), 0.92 * cover);
+                    }
+                }
+                add(&mut color, land, around.land);
+            }
+            if around.sea > 0.0 {
+                let bed = suns.light(0.55 * grade_x * sea.lift, 0.55 * grade_y * sea.lift, 0.0);
+                let surface = sea.color((-h).max(0.0), distance[col]);
+                add(&mut color, surface.map(|v| v * (0.72 + 0.28 * bed)), around.sea);
+            }
+            if around.lake > 0.0 {
+                add(&mut color, shone(lake, 0.8 + 0.2 * lit, 0.5 + 0.5 * open), around.lake);
+            }
+            if around.holes > 0.0 {
+                add(&mut color, paper, around.holes);
+            }
+            // A thin dark line where land and water meet.
+            let wet = around.sea + around.lake;
+            let edge = 4.0 * wet * around.land;
+            *out = display.srgb(mix(color, shore, 0.5 * edge.min(1.0)));
+        }
+    });
+    Ok(bordered(picture, style.border_px))
+}
+
+/// Ground under the sun and the sky.
+#[inline]
+fn shone(base: Light, lit: f32, open: f32) -> Light {
+    let (sun, sky) = ((1.0 - SKY_LIGHT) * lit, SKY_LIGHT * open);
+    [0, 1, 2].map(|i| {
+        let light = sun * SUN[i] + sky * SKY[i];
+        // Bright slopes approach the full light instead of running into it.
+        let bright = base[i] * light;
+        if bright > 0.7 { 0.7 + 0.3 * (1.0 - 1.0 / (1.0 + (bright - 0.7) / 0.3)) } else { bright }
+    })
+}
+
+#[inline]
+fn add(color: &mut Light, part: Light, share: f32) {
+    for i in 0..3 {
+        color[i] += part[i] * share;
+    }
+}
+
+/// Rise to the east and to the south; a hole counts as level with the sample itself.
+#[inline]
+fn grades(lines: &[&[f32]; 3], west: usize, col: usize, east: usize, cell_m: [f32; 2]) -> (f32, f32) {
+    let here = lines[1][col];
+    let or_here = |h: f32| if h.is_nan() { here } else { h };
+    let x = (or_here(lines[1][east]) - or_here(lines[1][west])) / ((east - west).max(1) as f32 * cell_m[0]);
+    let y = (or_here(lines[2][col]) - or_here(lines[0][col])) / (2.0 * cell_m[1]);
+    (if x.is_nan() { 0.0 } else { x }, if y.is_nan() { 0.0 } else { y })
+}
+
+/// What lies in and round a sample, as shares: the soft edges of land and water.
+struct Around {
+    land: f32,
+    sea: f32,
+    lake: f32,
+    holes: f32,
+}
+
+impl Around {
+    #[inline]
+    fn new(kinds: &[&[u8]; 3], west: usize, col: usize, east: usize) -> Self {
+        let here = kinds[1][col];
+        let alike = kinds.iter().all(|line| line[west] == here && line[col] == here && line[east] == here);
+        let mut shares = [0f32; 4];
+        if alike {
+            shares[usize::from(here)] = 1.0;
+        } else {
+            for (line, weight) in kinds.iter().zip([1.0, 2.0, 1.0]) {
+                for (col, across) in [(west, 1.0), (col, 2.0), (east, 1.0)] {
+                    shares[usize::from(line[col])] += weight * across / 16.0;
+                }
+            }
+        }
+        let share = |kind: u8| shares[usize::from(kind)];
+        Self { land: share(LAND), sea: share(SEA), lake: share(LAKE), holes: share(HOLE) }
+    }
+}
+
+/// What colours the land.
+struct Ground {
+    ramp: Ramp,
+    rock: Light,
+    low: f32,
+    high: f32,
+    /// How far up the ramp the highest land reaches: low hills end in meadows, not in snow.
+    top: f32,
+    /// Biome colours, softened over their borders.
+    tints: Option<(Coarse, [Raster<f32>; 3])>,
+}
+
+impl Ground {
+    fn new(terrain: &Terrain, height: &Raster<f32>, kinds: &Raster<u8>, style: &ReliefStyle) -> Self {
+        let (low, high) = height.range().unwrap_or((0.0, 1.0));
+        let (low, high) = (low.max(0.0), high.max(1e-3));
+        let top = math::lerp(0.5, 1.0, math::smoothstep(200.0, 2600.0, high));
+        let biomes = style.biomes.then(|| terrain.get(layer::BIOME).ok()).flatten();
+        let ramp = Ramp::new(&LAND_STOPS);
+        let tints = biomes.map(|biomes| biome::tints(biomes, kinds, ramp.at(0.0)));
+        Self { ramp, rock: light_of(ROCK), low, high, top, tints }
+    }
+
+    #[inline]
+    fn color(&self, height: f32, steep: f32, tint: Option<Light>) -> Light {
+        let t = ((height - self.low) / (self.high - self.low).max(1e-3)).clamp(0.0, 1.0);
+        let by_height = self.ramp.at(t * self.top);
+        // Grades from 31 to 50 degrees.
+        let bare = math::smoothstep(0.6, 1.2, steep);
+        match tint {
+            // Biomes say the colour; height only brightens it towards the tops.
+            Some(tint) => mix(tint.map(|v| v * (0.94 + 0.16 * t)), self.rock, 0.5 * bare),
+            None => mix(by_height, self.rock, 0.55 * bare),
+        }
+    }
+}
+
+/// What colours the sea.
+struct Sea {
+    ramp: Ramp,
+    line: Light,
+    deepest: f32,
+    /// Exaggeration of the sea bed.
+    lift: f32,
+    /// Pixels in a thousandth of the picture's longer side.
+    pixel: f32,
+}
+
+impl Sea {
+    fn new(height: &Raster<f32>, kinds: &Raster<u8>) -> Self {
+        let deepest = -height.range().map_or(0.0, |(low, _)| low.min(0.0));
+        let relief = height.range().map_or(1.0, |(low, high)| (high - low).max(1e-3));
+        let pixel = (kinds.cols().max(kinds.rows()) as f32 / 1000.0).max(0.25);
+        // A sea without a bed (most elevation models) is coloured by distance from the coast alone.
+        let has_bed = deepest > 0.02 * relief;
+        let lift = if has_bed { 1.0 } else { 0.0 };
+        Self {
+            ramp: Ramp::new(&SEA_STOPS),
+            line: light_of(WATER_LINE),
+            deepest: if has_bed { deepest } else { 0.0 },
+            lift,
+            pixel,
+        }
+    }
+
+    #[inline]
+    fn color(&self, depth: f32, distance: f32) -> Light {
+        let out = distance / self.pixel;
+        let far = out / (out + 90.0);
+        let t =
+            if self.deepest > 0.0 { 0.82 * (depth / self.deepest).sqrt() + 0.18 * far } else { 0.75 * far };
+        let water = self.ramp.at(t);
+        mix(water, self.line, water_line(out, self.pixel))
+    }
+}
+
+/// Lines along the coast that widen and fade on their way out, as engravers draw water.
+#[inline]
+fn water_line(out: f32, pixel: f32) -> f32 {
+    let mut strongest = 0f32;
+    for (at, strength) in [(5.0, 0.34), (12.0, 0.24), (22.0, 0.16), (36.0, 0.10)] {
+        let half = 1.1f32.max(0.8 / pixel);
+        let off = ((out - at) / half).abs();
+        strongest = strongest.max(strength * (1.0 - off).max(0.0));
+    }
+    strongest
+}
+
+/// The picture within a border of paper and a thin dark line.
+fn bordered(picture: Picture, border_px: usize) -> Picture {
+    let border = border_px.min(4096);
+    if border == 0 {
+        return picture;
+    }
+    let (cols, rows) = (picture.cols(), picture.rows());
+    Raster::from_fn(cols + 2 * border, rows + 2 * border, |col, row| {
+        let inside = |at: usize, size: usize| at.checked_sub(border).filter(|&i| i < size);
+        match (inside(col, cols), inside(row, rows)) {
+            (Some(c), Some(r)) => picture.row(r)[c],
+            _ => {
+                let near = |at: usize, size: usize| at + 2 >= border && at < border + size + 2;
+                if near(col, cols) && near(row, rows) { [92, 86, 78] } else { PAPER }
+            }
+        }
+    })
+}
+
+/// The colour of a biome by its number; `None` for a number that is no biome.
+#[must_use]
+pub fn biome_color(id: u8) -> Option<[u8; 3]> {
+    biome::COLORS.get(usize::from(id)).copied()
+}

@@ -1,0 +1,333 @@
+//! The courses of rivers on the land, and the valleys they lie in.
+
+use super::graph::{CenterIx, CornerIx};
+use super::land::Land;
+use super::map::{GREAT_VOLUME, Map, NONE};
+use super::{Island, Place};
+
+/// Pieces that a river's way from one corner to the next is drawn in.
+const PIECES: usize = 6;
+/// Rounds of smoothing that take the zigzag of the polygons out of a course.
+const SMOOTHING: usize = 3;
+
+/// A vertex of a course.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    pub at: [f64; 2],
+    /// Height of the river, in units.
+    pub z: f64,
+    pub volume: f64,
+}
+
+/// A river from its spring to the sea, or to where it joins another line.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub points: Vec<Point>,
+    pub into: Option<usize>,
+}
+
+/// A straight piece of a valley.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    at: [f32; 2],
+    along: [f32; 2],
+    per_length2: f32,
+    z: [f32; 2],
+    radius: [f32; 2],
+}
+
+/// All rivers.
+pub(super) struct Rivers {
+    pub lines: Vec<Line>,
+    segments: Vec<Segment>,
+    bins: Bins,
+}
+
+/// Which segments can be felt in which square.
+struct Bins {
+    min: [f64; 2],
+    per_unit: f64,
+    cols: usize,
+    rows: usize,
+    start: Vec<u32>,
+    list: Vec<u32>,
+}
+
+/// How great a river is, 0 to 1.
+fn greatness(volume: f64) -> f64 {
+    volume / (volume + GREAT_VOLUME)
+}
+
+impl Rivers {
+    pub fn none() -> Self {
+        let bins =
+            Bins { min: [0.0; 2], per_unit: 0.0, cols: 0, rows: 0, start: Vec::new(), list: Vec::new() };
+        Self { lines: Vec::new(), segments: Vec::new(), bins }
+    }
+
+    /// Lays the rivers of the map on land that has none yet.
+    pub fn lay(params: &Island, map: &Map, place: &Place, land: &Land) -> Self {
+        let is_river = |q: u32| map.volume[q as usize] > 0;
+        // Upstream first.
+        let order: Vec<u32> = map.order.iter().rev().copied().filter(|&q| is_river(q)).collect();
+        let courses = Courses::new(map, land, &order);
+        let carve = params.valley_width_m > 0.0;
+        let target = |at: [f64; 2], volume: f64| {
+            let ground = land.ground(at);
+            if let Some(level) = ground.lake_level {
+                return level;
+            }
+            if !carve {
+                return land.height(at).min(ground.height);
+            }
+            // Deep where there is room for it, shallow where the land is low; never below the sea.
+            let depth = params.valley_depth_m / params.peak_m * greatness(volume);
+            let height = ground.height;
+            if height > 0.0 { height * height / (height + depth) } else { height }
+        };
+
+        // Heights from the springs down, so that no vertex lies above one upstream.
+        let mut arriving = vec![f64::INFINITY; map.volume.len()];
+        let mut reaches: Vec<Vec<Point>> = vec![Vec::new(); map.volume.len()];
+        for &q in &order {
+            let volume = f64::from(map.volume[q as usize]);
+            let mut z = arriving[q as usize];
+            for at in courses.reach(map, q) {
+                z = z.min(target(at, volume));
+                reaches[q as usize].push(Point { at, z, volume });
+            }
+            let down = map.down[q as usize];
+            if down != NONE {
+                let arriving = &mut arriving[down as usize];
+                *arriving = arriving.min(z);
+            }
+        }
+
+        let lines = assemble(map, &order, &reaches);
+        let mut rivers = Self { lines, ..Self::none() };
+        if carve {
+            let half_width = 0.5 * params.valley_width_m / place.unit_m;
+            rivers.dig(half_width, place.half, map.width);
+        }
+        rivers
+    }
+
+    /// Makes the valleys.
+    fn dig(&mut self, half_width: f64, half: [f64; 2], polygon_width: f64) {
+        let radius = |p: &Point| (half_width * (0.3 + 0.7 * greatness(p.volume))) as f32;
+        for line in &self.lines {
+            for pair in line.points.windows(2) {
+                let (a, b) = (&pair[0], &pair[1]);
+                let along = [(b.at[0] - a.at[0]) as f32, (b.at[1] - a.at[1]) as f32];
+                let length2 = along[0] * along[0] + along[1] * along[1];
+                self.segments.push(Segment {
+                    at: [a.at[0] as f32, a.at[1] as f32],
+                    along,
+                    per_length2: if length2 > 0.0 { 1.0 / length2 } else { 0.0 },
+                    z: [a.z as f32, (b.z - a.z) as f32],
+                    radius: [radius(a), radius(b) - radius(a)],
+                });
+            }
+        }
+        self.bins = Bins::new(&self.segments, half, polygon_width);
+    }
+
+    /// Lowers (or, where noise dug deeper, lifts) the heights along a row into the valleys.
+    pub fn carve_row(&self, xs: &[f64], y: f64, heights: &mut [f32]) {
+        let Some(row) = self.bins.row(y) else { return };
+        for (&x, height) in xs.iter().zip(heights) {
+            let near = self.bins.at(row, x);
+            if near.is_empty() || *height <= 0.0 {
+                continue;
+            }
+            let (px, py) = (x as f32, y as f32);
+            let (mut deepest, mut sum, mut weights) = (0.0f32, 0.0f32, 0.0f32);
+            for &i in near {
+                let s = &self.segments[i as usize];
+                let (dx, dy) = (px - s.at[0], py - s.at[1]);
+                let t = ((dx * s.along[0] + dy * s.along[1]) * s.per_length2).clamp(0.0, 1.0);
+                let (ex, ey) = (dx - t * s.along[0], dy - t * s.along[1]);
+                let radius = s.radius[0] + t * s.radius[1];
+                let inside = (1.0 - (ex * ex + ey * ey) / (radius * radius)).max(0.0);
+                let weight = inside * inside;
+                deepest = deepest.max(weight);
+                // The nearest course decides, and where two are as near they share.
+                let share = weight * weight * weight * weight;
+                let share = share * share;
+                sum += share * (s.z[0] + t * s.z[1]);
+                weights += share;
+            }
+            if weights > f32::MIN_POSITIVE {
+                *height += deepest * (sum / weights - *height);
+            }
+        }
+    }
+}
+
+/// Where the corners of rivers lie on the land.
+struct Courses {
+    at: Vec<[f64; 2]>,
+    /// The greatest river that comes in at each corner.
+    main: Vec<u32>,
+    /// The polygon that a river's last corner looks out on.
+    mouth: Vec<Option<CenterIx>>,
+}
+
+impl Courses {
+    fn new(map: &Map, land: &Land, order: &[u32]) -> Self {
+        let corners = map.volume.len();
+        let mut at = vec![[0.0; 2]; corners];
+        let mut main = vec![NONE; corners];
+        let mut mouth = vec![None; corners];
+        for &q in order {
+            at[q as usize] = land.place_of(map.graph.corner(CornerIx(q)));
+            let down = map.down[q as usize];
+            if down == NONE {
+                let depth = |c: &CenterIx| map.center.elevation[c.at()];
+                let ocean = map.graph.corner_touches(CornerIx(q)).filter(|c| map.ocean[c.at()]);
+                mouth[q as usize] = ocean.min_by(|a, b| depth(a).total_cmp(&depth(b)));
+                continue;
+            }
+            let best = &mut main[down as usize];
+            if *best == NONE || map.volume[q as usize] > map.volume[*best as usize] {
+                *best = q;
+            }
+        }
+        for _ in 0..SMOOTHING {
+            let old = at.clone();
+            for &q in order {
+                let (up, down) = (main[q as usize], map.down[q as usize]);
+                if up != NONE && down != NONE {
+                    let [p, a, b] = [old[q as usize], old[up as usize], old[down as usize]];
+                    at[q as usize] = [0, 1].map(|i| 0.5 * p[i] + 0.25 * (a[i] + b[i]));
+                }
+            }
+        }
+        Self { at, main, mouth }
+    }
+
+    /// The way from a corner to just before the next, or out into the sea.
+    fn reach(&self, map: &Map, q: u32) -> impl Iterator<Item = [f64; 2]> {
+        let here = self.at[q as usize];
+        let up = self.main[q as usize];
+        let down = map.down[q as usize];
+        let (next, after) = if down == NONE {
+            let sea = self.mouth[q as usize].map_or(here, |c| map.graph.center(c));
+            (sea, sea)
+        } else {
+            let next = self.at[down as usize];
+            let after = match map.down[down as usize] {
+                NONE => self.mouth[down as usize].map_or(next, |c| map.graph.center(c)),
+                after => self.at[after as usize],
+            };
+            (next, after)
+        };
+        let before = if up == NONE { here } else { self.at[up as usize] };
+        let pieces = if down == NONE { 2 * PIECES + 1 } else { PIECES };
+        let length = if down == NONE { 2 * PIECES } else { PIECES };
+        (0..pieces).map(move |i| {
+            let t = i as f64 / length as f64;
+            [0, 1].map(|k| catmull_rom(before[k], here[k], next[k], after[k], t))
+        })
+    }
+}
+
+fn catmull_rom(a: f64, b: f64, c: f64, d: f64, t: f64) -> f64 {
+    b + 0.5 * t * (c - a + t * (2.0 * a - 5.0 * b + 4.0 * c - d + t * (3.0 * (b - c) + d - a)))
+}
+
+/// Strings the reaches together: the longest river first, each down to the sea or to a line already there.
+fn assemble(map: &Map, order: &[u32], reaches: &[Vec<Point>]) -> Vec<Line> {
+    let mut steps = vec![0u32; map.volume.len()];
+    let mut has_upstream = vec![false; map.volume.len()];
+    for &q in order.iter().rev() {
+        let down = map.down[q as usize];
+        if down != NONE {
+            steps[q as usize] = steps[down as usize] + 1;
+            has_upstream[down as usize] = true;
+        }
+    }
+    let mut springs: Vec<u32> = order.iter().copied().filter(|&q| !has_upstream[q as usize]).collect();
+    springs.sort_by_key(|&q| (std::cmp::Reverse(steps[q as usize]), q));
+    let mut drawn = vec![NONE; map.volume.len()];
+    let mut lines: Vec<Line> = Vec::new();
+    for spring in springs {
+        let mut points: Vec<Point> = Vec::new();
+        let mut into = None;
+        let mut q = spring;
+        'down: while q != NONE {
+            let start = reaches[q as usize].first();
+            if drawn[q as usize] != NONE {
+                into = Some(drawn[q as usize] as usize);
+                points.extend(start.map(|p| Point { volume: points.last().map_or(p.volume, |l| l.volume), ..*p }));
+                break;
+            }
+            drawn[q as usize] = lines.len() as u32;
+            for point in &reaches[q as usize] {
+                if point.z <= 0.0 {
+                    points.push(Point { z: 0.0, ..*point });
+                    break 'down;
+                }
+                points.push(*point);
+            }
+            q = map.down[q as usize];
+        }
+        if points.len() > 1 {
+            lines.push(Line { points, into });
+        } else {
+            drawn.iter_mut().filter(|d| **d == lines.len() as u32).for_each(|d| *d = NONE);
+        }
+    }
+    lines
+}
+
+impl Bins {
+    fn new(segments: &[Segment], half: [f64; 2], size: f64) -> Self {
+        let per_unit = 1.0 / size.max(half[0].max(half[1]) / 512.0);
+        let min = [-half[0], -half[1]];
+        let count = |half: f64| (2.0 * half * per_unit) as usize + 1;
+        let (cols, rows) = (count(half[0]), count(half[1]));
+        let mut bins = Self { min, per_unit, cols, rows, start: vec![0; cols * rows + 1], list: Vec::new() };
+        let each = |f: &mut dyn FnMut(usize, u32)| {
+            for (i, s) in segments.iter().enumerate() {
+                let reach = f64::from(s.radius[0].max(s.radius[0] + s.radius[1]));
+                let range = |axis: usize, count: usize| {
+                    let (a, b) = (f64::from(s.at[axis]), f64::from(s.at[axis] + s.along[axis]));
+                    let index = |at: f64| ((at - min[axis]) * per_unit).clamp(0.0, (count - 1) as f64) as usize;
+                    // A hair wider, as the segment is rounded to single precision.
+                    index(a.min(b) - reach - 1e-5)..=index(a.max(b) + reach + 1e-5)
+                };
+                for row in range(1, rows) {
+                    for col in range(0, cols) {
+                        f(row * cols + col, i as u32);
+                    }
+                }
+            }
+        };
+        each(&mut |bin, _| bins.start[bin + 1] += 1);
+        for bin in 0..cols * rows {
+            bins.start[bin + 1] += bins.start[bin];
+        }
+        bins.list = vec![0; bins.start[cols * rows] as usize];
+        let mut next = bins.start.clone();
+        each(&mut |bin, i| {
+            bins.list[next[bin] as usize] = i;
+            next[bin] += 1;
+        });
+        bins
+    }
+
+    fn index(&self, at: f64, axis: usize, count: usize) -> usize {
+        ((at - self.min[axis]) * self.per_unit).clamp(0.0, (count - 1) as f64) as usize
+    }
+
+    fn row(&self, y: f64) -> Option<usize> {
+        (!self.list.is_empty()).then(|| self.index(y, 1, self.rows))
+    }
+
+    #[inline]
+    fn at(&self, row: usize, x: f64) -> &[u32] {
+        let bin = row * self.cols + self.index(x, 0, self.cols);
+        &self.list[self.start[bin] as usize..self.start[bin + 1] as usize]
+    }
+}

@@ -1,0 +1,199 @@
+"""The package as a user meets it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rasterio
+
+import orogen
+
+ROOT = Path(__file__).resolve().parents[3]
+ISLAND = ROOT / "recipes" / "island.toml"
+DATA = ROOT.parent / "shared" / "data" / "dem"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    os.environ["OROGEN_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
+def island(samples: int = 129, **options: object) -> orogen.Terrain:
+    return orogen.build(ISLAND, samples=samples, set={"island.polygons": 600}, **options)
+
+
+def test_build_gives_the_land_of_the_recipe() -> None:
+    t = orogen.build(ISLAND, samples=129, seed="42")
+    assert t["height"].shape == (129, 129)
+    assert t["height"].dtype == np.float32
+    assert {"height", "temperature", "moisture", "biome"} <= set(t.layers)
+    assert t["biome"].dtype == np.uint8
+    assert t["height"].min() < 0 < t["height"].max()
+    assert t.frame.samples == (129, 129)
+    assert t.frame.size_m == (8192.0, 8192.0)
+
+
+def test_seed_samples_and_threads() -> None:
+    a, b = island(seed=1), island(seed="1", threads=1, cache=False)
+    assert np.array_equal(a["height"], b["height"])
+    assert not np.array_equal(a["height"], island(seed=2)["height"])
+
+
+def test_layers_are_views_that_cannot_be_written() -> None:
+    t = island()
+    a, b = t["height"], t["height"]
+    assert np.shares_memory(a, b)
+    with pytest.raises(ValueError):
+        a[0, 0] = 1.0
+    before = a.copy()
+    t.apply("combine.add", operand=5.0)
+    del t
+    assert np.array_equal(a, before), "a view keeps what it showed"
+
+
+def test_from_array_keeps_rows_and_spacing() -> None:
+    z = np.arange(12, dtype=np.float64).reshape(3, 4)
+    t = orogen.Terrain.from_array(z, spacing_m=30.0, seed="7")
+    assert np.array_equal(t["height"], z.astype(np.float32))
+    assert t.frame.samples == (4, 3)
+    assert t.frame.spacing_m == (30.0, 30.0)
+    assert t.frame.size_m == (90.0, 60.0)
+
+
+def test_every_operator_is_reached_by_apply() -> None:
+    for operator in orogen.operators():
+        t, other = island(65), island(65, seed="other")
+        t["slope"] = np.full((65, 65), 10.0)
+        params = {}
+        if "path" in operator["params"]["properties"]:
+            params["path"] = str(t.save(_tmp(), kinds=["r32"])[0])
+        t.apply(operator["id"], with_=other if operator["reads_second"] else None, **params)
+        for layer in operator["writes"]:
+            assert layer in t.layers, operator["id"]
+
+
+def _tmp() -> Path:
+    import tempfile
+
+    return Path(tempfile.mkdtemp())
+
+
+def test_a_mask_limits_where_an_operator_acts() -> None:
+    t = orogen.Terrain.flat(samples=9, size_m=80.0)
+    mask = np.zeros((9, 9))
+    mask[4, 4] = 1.0
+    t["mask"] = mask
+    t.apply("combine.add", operand=3.0, mask="mask")
+    assert np.array_equal(t["height"], 3.0 * mask.astype(np.float32))
+
+
+def test_rivers_and_polygons() -> None:
+    t = island(257)
+    assert len(t.rivers) > 0
+    river = t.rivers[0]
+    assert river.points.shape[1] == 3
+    assert np.all(np.diff(river.points[:, 2]) <= 1e-9), "no river rises downstream"
+    polygons = t.vectors["polygons"]
+    assert polygons.shape == "polygons" and len(polygons) == 600
+    assert len(t.lakes) >= 0 and len(t.plants) == 0
+
+
+def test_saved_files_open_in_gdal(tmp_path: Path) -> None:
+    t = island(129)
+    written = t.save(tmp_path / "out", kinds=["geotiff", "png16", "r32", "ascii", "geojson", "relief"])
+    assert all(path.exists() for path in written)
+    with rasterio.open(tmp_path / "out" / "height.tif") as tif:
+        assert (tif.width, tif.height) == (129, 129)
+        assert np.array_equal(tif.read(1), t["height"])
+        assert tif.nodata is not None
+        assert tif.crs is not None and tif.crs.linear_units.lower().startswith("met")
+        # Samples are vertices: the middle of the first pixel is the first sample.
+        x, y = tif.transform * (0.5, 0.5)
+        assert (x, y) == pytest.approx((t.frame.min_m[0], t.frame.max_m[1]))
+        assert tif.transform.e < 0
+    with rasterio.open(tmp_path / "out" / "height.asc") as asc:
+        assert np.allclose(asc.read(1), t["height"], atol=1e-3)
+    with rasterio.open(tmp_path / "out" / "height.png") as png:
+        sidecar = json.loads((tmp_path / "out" / "height.png.json").read_text())
+        metres = sidecar["min"] + png.read(1) / 65535.0 * (sidecar["max"] - sidecar["min"])
+        assert np.abs(metres - t["height"]).max() < (sidecar["max"] - sidecar["min"]) / 65535
+    rivers = json.loads((tmp_path / "out" / "rivers.geojson").read_text())
+    assert rivers["type"] == "FeatureCollection" and len(rivers["features"]) == len(t.rivers)
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the real elevation models are not beside the repository")
+def test_real_models_are_read_as_gdal_reads_them(tmp_path: Path) -> None:
+    for path in sorted(DATA.glob("*.tif")):
+        with rasterio.open(path) as tif:
+            z = tif.read(1).astype(np.float32)
+            if tif.nodata is not None:
+                z[z == tif.nodata] = np.nan
+        rows, cols = z.shape
+        t = orogen.Terrain.flat(samples=(cols, rows), size_m=(float(cols - 1), float(rows - 1)))
+        t.apply("source.dem", path=str(path), placement="fit", fill_holes=False)
+        assert np.allclose(t["height"], z, atol=1e-2, equal_nan=True), path.name
+
+
+def test_errors_are_the_sentences_of_the_command_line() -> None:
+    t = orogen.Terrain.flat(samples=9)
+    for op, params, sentence in [
+        ("combine.ad", {}, 'did you mean "combine.add"?'),
+        ("combine.add", {"operand": float("nan")}, "operand: found NaN"),
+        ("combine.add", {"operant": 1.0}, 'did you mean "operand"?'),
+        ("survey.hillshade", {"altitude_deg": 900.0}, "altitude_deg: found 900"),
+        ("combine.add", {"operand": object()}, "operand"),
+    ]:
+        with pytest.raises(orogen.OrogenError) as caught:
+            t.apply(op, **params)
+        assert sentence in str(caught.value)
+    with pytest.raises(orogen.OrogenError, match="no.toml"):
+        orogen.build("no.toml")
+    with pytest.raises(orogen.OrogenError, match="iland"):
+        orogen.build(ISLAND, set={"iland.polygons": 3})
+    with pytest.raises(KeyError, match="slope"):
+        t["slope"]
+    with pytest.raises(orogen.OrogenError, match="9 rows"):
+        t["mask"] = np.zeros((3, 3))
+
+
+def test_other_threads_go_on_during_a_build() -> None:
+    count, stop = 0, threading.Event()
+
+    def work() -> None:
+        nonlocal count
+        while not stop.is_set():
+            count += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    orogen.build(ISLAND, samples=1025, cache=False)
+    stop.set()
+    thread.join()
+    assert count > 20, "the interpreter was held"
+
+
+def test_ctrl_c_stops_a_build() -> None:
+    script = f"import orogen; print('go', flush=True); orogen.build({str(ISLAND)!r}, samples=8193, cache=False, memory_bytes=2**40)"
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "go\n"
+    time.sleep(1.0)
+    child.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    _, stderr = child.communicate(timeout=60)
+    assert "KeyboardInterrupt" in stderr
+    assert time.monotonic() - start < 10
+
+
+def test_progress_is_shown_when_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    orogen.build(ISLAND, samples=1025, cache=False, progress=True)
+    assert "island" in capfd.readouterr().err
+    island(65)
+    assert capfd.readouterr().err == ""

@@ -1,0 +1,21 @@
+"""What `mypy --strict` must accept: the package's types as a user meets them."""
+
+from pathlib import Path
+
+import numpy as np
+
+import orogen
+
+terrain: orogen.Terrain = orogen.Terrain.flat(samples=33, size_m=1000.0, seed=7)
+terrain.apply("combine.add", operand=100.0)
+terrain.apply("mask.height", min_m=50.0, max_m=200.0)
+terrain.apply("combine.multiply", operand=2.0, mask="mask")
+other = terrain.copy()
+terrain.apply("combine.max", with_=other, smooth_m=5.0)
+height = terrain["height"]
+terrain["height"] = np.zeros((33, 33))
+names: list[str] = terrain.layers
+size: tuple[float, float] = terrain.frame.size_m
+river_count: int = len(terrain.rivers)
+written: list[Path] = terrain.save("out", kinds=["geotiff"])
+catalogue = orogen.operators()

@@ -1,0 +1,78 @@
+//! Benchmarks, read as multiples of the reference kernel in the same run.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::shell::{cargo, run, target};
+
+/// Runs the benchmarks and prints the figures of the issues beside what they should be.
+pub fn run_all() -> Result<()> {
+    run(&mut cargo(&["bench", "-p", "orogen", "--bench", "foundation", "--", "--noplot", "--quiet"]))?;
+    let reference = |size: usize| seconds(&format!("reference/{size}"));
+    let build = |size: usize| seconds(&format!("island_build/{size}"));
+    println!("\nthe machine");
+    for threads in [1, 2] {
+        let bytes = 3.0 * 4.0 * f64::from(1 << 24);
+        println!("  triad, {threads} thread(s): {:.1} GB/s", bytes / seconds(&format!("triad/{threads}"))? / 1e9);
+    }
+    for size in [513, 1025, 2049] {
+        println!("  reference kernel at {size}: {:.3} s", reference(size)?);
+    }
+    let arithmetic = seconds("arithmetic/1")? / seconds("arithmetic/2")?;
+    println!("  a second core is worth {arithmetic:.2}");
+
+    println!("\nfigures");
+    figure("island at 1025, export included, in reference kernels", build(1025)? / reference(1025)?, "at most 8");
+    let cells = |size: f64| size * size;
+    let growth = build(2049)? / build(513)? / (cells(2049.0) / cells(513.0));
+    figure("growth from 513 to 2049, against linear in cells", growth, "at most 1.05");
+    let raster = |threads: usize| -> Result<f64> {
+        Ok(seconds(&format!("island_operator_{threads}/1025"))? - seconds(&format!("island_operator_{threads}/2"))?)
+    };
+    figure("raster part, 1 thread over 2", raster(1)? / raster(2)?, "at least 1.7 where the machine gives 1.9");
+    figure("polygon map alone, in reference kernels", seconds("island_operator_2/2")? / reference(1025)?, "-");
+    figure("raster part alone, in reference kernels", raster(2)? / reference(1025)?, "-");
+    figure("export alone, in reference kernels", seconds("island_export/1025")? / reference(1025)?, "-");
+    let voronoi = seconds("voronoi_100000/graph")? / seconds("voronoi_100000/library")?;
+    figure("Voronoi graph of 100,000, against 3 bare triangulations", voronoi, "at most 1.5");
+    for size in [1025usize, 2049, 4097] {
+        let peak = peak_bytes(size)?;
+        let samples = (size * size) as f64;
+        let name = format!("peak memory at {size}: {:.0} MB; beyond 100 MB, bytes a cell", peak / 1e6);
+        figure(&name, (peak - 100e6).max(0.0) / samples, "at most 60");
+    }
+    Ok(())
+}
+
+fn figure(name: &str, value: f64, wanted: &str) {
+    println!("  {name:<62} {value:>7.2}   {wanted}");
+}
+
+/// The median of a benchmark.
+fn seconds(name: &str) -> Result<f64> {
+    let path = target().join("criterion").join(name).join("new/estimates.json");
+    let text = std::fs::read(&path).with_context(|| format!("no result for {name}"))?;
+    let estimates: Value = serde_json::from_slice(&text)?;
+    estimates["median"]["point_estimate"].as_f64().map(|ns| ns / 1e9).with_context(|| format!("no median for {name}"))
+}
+
+/// The most memory a build of the island needs, as its manifest says.
+fn peak_bytes(size: usize) -> Result<f64> {
+    let out = target().join("bench-out");
+    let size = size.to_string();
+    let out_text = out.to_string_lossy();
+    let args = ["run", "--release", "--quiet", "--", "build", "recipes/island.toml", "--no-cache", "--quiet", "--json"];
+    let output = cargo(&args).args(["--samples", &size, "--threads", "2", "--out", &out_text]).output()?;
+    remove(&out)?;
+    let manifest: Value = serde_json::from_slice(&output.stdout).context("the build printed no manifest")?;
+    manifest["peak_memory_bytes"].as_f64().context("the manifest has no peak")
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}
