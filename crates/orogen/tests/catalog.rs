@@ -35,6 +35,19 @@ fn every_operator_has_its_file() {
     });
 }
 
+#[test]
+fn every_operator_has_an_example_and_a_page_with_its_picture() {
+    let docs = repository().join("docs");
+    for_each(|operator| {
+        ["examples/ID.toml", "src/operators/ID.md", "src/operators/ID.png"]
+            .map(|path| path.replace("ID", operator.id))
+            .into_iter()
+            .filter(|path| !docs.join(path).is_file())
+            .map(|path| format!("docs/{path} is missing: write the example, then run `cargo xtask docs`"))
+            .collect()
+    });
+}
+
 /// An operator that somebody wrote and forgot to list would be tested by nothing.
 #[test]
 fn every_operator_in_the_sources_is_in_the_catalogue() {

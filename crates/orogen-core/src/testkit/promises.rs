@@ -32,7 +32,7 @@ pub struct Promise {
 
 /// All of them, the quick ones first.
 pub const PROMISES: &[Promise] = &[
-    Promise { name: "named family.name", check: named },
+    Promise { name: "names follow the rules", check: named },
     Promise { name: "documented", check: documented },
     Promise { name: "units in names", check: units },
     Promise { name: "defaults are valid", check: defaults },
@@ -79,10 +79,17 @@ fn named(operator: &Operator) -> Result<(), String> {
             && w.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
     };
     match operator.id.split_once('.') {
-        Some((family, name)) if word(family) && word(name) => Ok(()),
-        _ => Err(format!("{:?} is not two lower-case words joined by a dot", operator.id)),
+        Some((family, name)) if word(family) && word(name) => {}
+        _ => return Err(format!("{:?} is not two lower-case words joined by a dot", operator.id)),
     }
+    let schema = operator.schema();
+    let taken = Walk::new(&schema).parameters().find(|(name, _)| STEP_KEYS.contains(name));
+    taken
+        .map_or(Ok(()), |(name, _)| Err(format!("a parameter is called {name:?}, which belongs to the step")))
 }
+
+/// Keys of a recipe step, which Python takes beside the parameters.
+const STEP_KEYS: [&str; 6] = ["id", "op", "from", "with", "mask", "enabled"];
 
 fn documented(operator: &Operator) -> Result<(), String> {
     let schema = operator.schema();

@@ -103,9 +103,20 @@ operator! {
     run: |self, terrain, ctx| { map(&mut terrain, ctx, |_, _, h| h + 1.0)?; }
 }
 
+operator! {
+    /// Takes a name that belongs to the step.
+    Grabbing("test.grabbing") {
+        /// A flag.
+        mask: bool,
+    }
+    layers: height(), reach: Reach::Point,
+    run: |self, terrain, ctx| { map(&mut terrain, ctx, |_, _, h| h + 1.0)?; }
+}
+
 #[test]
-fn a_name_without_family_is_noticed() {
-    breaks_only::<Nameless>("named family.name", "nameless");
+fn names_out_of_place_are_noticed() {
+    breaks_only::<Nameless>("names follow the rules", "nameless");
+    breaks_only::<Grabbing>("names follow the rules", "belongs to the step");
 }
 
 operator! {

@@ -26,9 +26,11 @@ pub enum Edit {
     Polygon {
         /// Number of the polygon, as in the `polygons` layer; or give `at_m`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0, max = 199_999))]
         index: Option<u32>,
         /// A place in the polygon, (x, y); or give `index`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(inner(range(min = -1e9, max = 1e9)), extend("x-unit" = "m"))]
         at_m: Option<[f64; 2]>,
         /// Elevation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +51,7 @@ pub enum Edit {
     /// Everything near a line: fully on the line, fading to nothing at `radius_m`.
     Brush {
         /// The stroke, (x, y) each; one point makes a dab.
-        #[schemars(length(min = 1, max = 10_000))]
+        #[schemars(length(min = 1, max = 10_000), inner(inner(range(min = -1e9, max = 1e9))), extend("x-unit" = "m"))]
         points_m: Vec<[f64; 2]>,
         /// Distance at which the stroke ends.
         #[schemars(range(min = 1e-3, max = 1e9), extend("x-unit" = "m", "x-slider" = [50.0, 2000.0]))]

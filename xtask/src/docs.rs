@@ -1,0 +1,340 @@
+//! Everything that is generated: the operator pages and pictures of the manual, its list of operators, Python stubs.
+//!
+//! Written by `cargo xtask docs`, compared by `cargo xtask docs --check`. Texts must match to the letter. Pictures are
+//! compared as the eye would: they come out of floating-point work whose last bits no picture needs to show.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use orogen::core::{LayerData, LayerName, Operator, layer};
+use orogen::io::{png8, preview, relief};
+use orogen::prelude::{BuildOptions, Unobserved};
+use serde_json::Value;
+
+use crate::{shell, stubs};
+
+const SUMMARY: &str = "docs/src/SUMMARY.md";
+const PAGES: &str = "docs/src/operators";
+const EXAMPLES: &str = "docs/examples";
+/// The line of the table of contents under which operators are listed, up to the end.
+const LIST_HEAD: &str = "# Operators\n";
+/// A page should load at once.
+const MAX_PICTURE_BYTES: usize = 200 * 1024;
+
+/// Writes what is generated, or fails when what is there differs.
+pub fn run(check: bool) -> Result<()> {
+    let mut stale = Vec::new();
+    for (path, text) in texts()? {
+        let path = shell::root().join(path);
+        if fs::read_to_string(&path).is_ok_and(|there| there == text) {
+            continue;
+        }
+        note(&path, check, text.as_bytes(), &mut stale)?;
+    }
+    for operator in orogen::catalog().operators() {
+        let path = shell::root().join(PAGES).join(format!("{}.png", operator.id));
+        let png = picture(operator).with_context(|| format!("the example of {}", operator.id))?;
+        if png.len() > MAX_PICTURE_BYTES {
+            bail!("{}: {} bytes, allowed are {MAX_PICTURE_BYTES}: take fewer samples", path.display(), png.len());
+        }
+        // A picture that looks the same is left alone, so that history holds no copies of it.
+        if fs::read(&path).is_ok_and(|there| looks_the_same(&there, &png)) {
+            continue;
+        }
+        note(&path, check, &png, &mut stale)?;
+    }
+    for path in leftovers()? {
+        stale.push(format!("{}: belongs to no operator", path.display()));
+        if !check {
+            fs::remove_file(&path)?;
+        }
+    }
+    if check && !stale.is_empty() {
+        bail!("out of date; run `cargo xtask docs` and commit:\n{}", stale.join("\n"));
+    }
+    println!("generated files: {}", if stale.is_empty() { "all up to date" } else { "written" });
+    Ok(())
+}
+
+fn note(path: &Path, check: bool, bytes: &[u8], stale: &mut Vec<String>) -> Result<()> {
+    stale.push(format!("{}: differs", path.display()));
+    if check {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, bytes).with_context(|| path.display().to_string())
+}
+
+/// Every generated text with its path.
+fn texts() -> Result<Vec<(String, String)>> {
+    let mut texts = vec![
+        (String::from(SUMMARY), summary()?),
+        (String::from("docs/src/operators.md"), index()),
+        (String::from(stubs::PATH), stubs::text()),
+    ];
+    for operator in orogen::catalog().operators() {
+        texts.push((format!("{PAGES}/{}.md", operator.id), page(operator)?));
+    }
+    Ok(texts)
+}
+
+/// Pages and pictures of operators that are no more.
+fn leftovers() -> Result<Vec<PathBuf>> {
+    let known: BTreeSet<String> = orogen::catalog()
+        .operators()
+        .iter()
+        .flat_map(|operator| [format!("{}.md", operator.id), format!("{}.png", operator.id)])
+        .collect();
+    let mut found = Vec::new();
+    for entry in fs::read_dir(shell::root().join(PAGES))? {
+        let path = entry?.path();
+        if path.file_name().is_none_or(|name| !known.contains(&*name.to_string_lossy())) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The table of contents: the part by hand, then every operator.
+fn summary() -> Result<String> {
+    let text = fs::read_to_string(shell::root().join(SUMMARY)).context(SUMMARY)?;
+    let (by_hand, _) =
+        text.split_once(LIST_HEAD).ok_or_else(|| anyhow!("{SUMMARY}: no line {:?}", LIST_HEAD.trim()))?;
+    let mut text = format!("{by_hand}{LIST_HEAD}\n- [All operators](operators.md)\n");
+    for operator in orogen::catalog().operators() {
+        text.push_str(&format!("  - [{0}](operators/{0}.md)\n", operator.id));
+    }
+    Ok(text)
+}
+
+/// All operators by family, with a line about each.
+fn index() -> String {
+    let mut text = format!("# All operators\n\n{}\n", generated("the parameter structs of the operators"));
+    let mut last = "";
+    for operator in orogen::catalog().operators() {
+        let family = operator.id.split('.').next().unwrap_or_default();
+        if family != last {
+            text.push_str(&format!("\n## {family}\n\n| operator | what it does |\n| --- | --- |\n"));
+            last = family;
+        }
+        text.push_str(&format!("| [`{0}`](operators/{0}.md) | {1} |\n", operator.id, cell(&orogen::summary(operator))));
+    }
+    text
+}
+
+/// The page of an operator.
+fn page(operator: &Operator) -> Result<String> {
+    let id = operator.id;
+    let schema = operator.schema();
+    let about = schema["description"].as_str().unwrap_or_default();
+    let example = fs::read_to_string(shell::root().join(EXAMPLES).join(format!("{id}.toml")))
+        .with_context(|| format!("{EXAMPLES}/{id}.toml: every operator has an example"))?;
+    let mut text = format!(
+        "# {id}\n\n{}\n\n{about}\n\n![What the example below makes]({id}.png)\n\n## What it touches\n\n{}",
+        generated(&source(id)),
+        touches(operator)
+    );
+    text.push_str(&format!("\n## Parameters\n\n{}", parameters(operator, &schema)));
+    text.push_str(&format!("\n## Example\n\n`{EXAMPLES}/{id}.toml` made the picture above:\n\n```toml\n{example}```\n"));
+    Ok(text)
+}
+
+fn generated(source: &str) -> String {
+    format!("<!-- Generated by `cargo xtask docs` from {source}. Do not edit. -->")
+}
+
+/// The file of an operator.
+fn source(id: &str) -> String {
+    let path = format!("crates/orogen-ops/src/{}", id.replace('.', "/"));
+    let file = format!("{path}.rs");
+    if shell::root().join(&file).exists() { file } else { format!("{path}/mod.rs") }
+}
+
+fn touches(operator: &Operator) -> String {
+    let op = operator.default_op();
+    let layers = op.layers();
+    let list = |names: Vec<String>| {
+        if names.is_empty() { String::from("nothing") } else { names.join(", ") }
+    };
+    let coded = |names: &[LayerName]| {
+        list(
+            names
+                .iter()
+                .map(|name| match layer::unit(name) {
+                    "" => format!("`{name}`"),
+                    unit => format!("`{name}` ({unit})"),
+                })
+                .collect(),
+        )
+    };
+    let mut rows = vec![("reads", coded(&layers.reads))];
+    if !layers.reads_second.is_empty() {
+        rows.push(("reads of the second land (`with`)", coded(&layers.reads_second)));
+    }
+    rows.push(("writes", coded(&layers.writes)));
+    if !layers.writes_vectors.is_empty() {
+        rows.push(("writes vectors", list(layers.writes_vectors.iter().map(|name| format!("`{name}`")).collect())));
+    }
+    if !op.files().is_empty() {
+        rows.push(("reads files", String::from("yes")));
+    }
+    rows.push(("[reach](../concepts/reach.md)", orogen::reach_text(operator)));
+    rows.push(("513 samples and more differ by", format!("at most {} % of the range", percent(operator.preview_rmse))));
+    let mut text = String::from("With its default parameters:\n\n| | |\n| --- | --- |\n");
+    for (what, value) in rows {
+        text.push_str(&format!("| {what} | {} |\n", cell(&value)));
+    }
+    text
+}
+
+fn percent(share: f64) -> f64 {
+    (share * 1e4).round() / 100.0
+}
+
+fn parameters(operator: &Operator, schema: &Value) -> String {
+    let parameters = orogen::parameters(operator);
+    if parameters.is_empty() {
+        return String::from("None.\n");
+    }
+    let mut text = String::from("| name | type | unit | default | range | what it does |\n|");
+    text.push_str(&" --- |".repeat(6));
+    text.push('\n');
+    let mut choices = String::new();
+    for p in parameters {
+        let property = &schema["properties"][&p.name];
+        let words = words(schema, property);
+        let kind = if words.is_empty() { p.kind.clone() } else { String::from("one of the words below") };
+        let default = p.default.map_or(String::from("unset"), |d| format!("`{d}`"));
+        // The unit has a column of its own.
+        let range = p.range.strip_suffix(&format!(" {}", p.unit)).unwrap_or(&p.range).to_owned();
+        let cells = [format!("`{}`", p.name), kind, p.unit.clone(), default, range, p.about];
+        text.push_str(&format!("| {} |\n", cells.map(|c| cell(&c)).join(" | ")));
+        if !words.is_empty() {
+            choices.push_str(&format!("\n`{}` is one of\n\n", p.name));
+            for (word, about) in words {
+                choices.push_str(&format!("- `{word}`: {about}\n"));
+            }
+        }
+    }
+    text + &choices
+}
+
+/// The words a parameter chooses from, each with what it means.
+fn words<'a>(schema: &'a Value, property: &'a Value) -> Vec<(String, &'a str)> {
+    let definition = property["$ref"]
+        .as_str()
+        .and_then(|target| schema.pointer(target.strip_prefix('#')?))
+        .unwrap_or(property);
+    let word = |form: &'a Value| {
+        Some((form.get("const")?.to_string(), form["description"].as_str().unwrap_or_default()))
+    };
+    definition["oneOf"].as_array().into_iter().flatten().filter_map(word).collect()
+}
+
+/// Text inside a table: one line, no bars.
+fn cell(text: &str) -> String {
+    text.replace('\n', " ").replace('|', "\\|")
+}
+
+/// The picture of an operator's example: a map if it makes height, else the first layer it makes.
+fn picture(operator: &Operator) -> Result<Vec<u8>> {
+    let folder = shell::root().join(EXAMPLES);
+    let recipe = orogen::read_recipe(&folder.join(format!("{}.toml", operator.id)))?;
+    let options = BuildOptions { base: Some(folder), ..BuildOptions::default() };
+    let built = orogen::build(&recipe, &options, &Unobserved)?;
+    if built.steps.last().is_none_or(|step| step.op != operator.id) {
+        bail!("its last step is not {}", operator.id);
+    }
+    let writes = operator.default_op().layers().writes;
+    let picture = match writes.first() {
+        Some(name) if !writes.contains(&layer::HEIGHT.name()) => match built.terrain.layers().get(name) {
+            Some(LayerData::F32(raster)) => preview::render(raster, preview::Palette::of(name), None),
+            Some(LayerData::U8(raster)) => preview::render_biomes(raster),
+            None => bail!("it makes no layer {name:?}"),
+        },
+        _ => relief::render(&built.terrain, &relief::ReliefStyle::default())?,
+    };
+    Ok(png8::encode(&picture))
+}
+
+/// Blocks along each side of a picture when two are compared.
+const BLOCKS: usize = 32;
+/// How far the colours of blocks may differ, out of 255: on average, and the worst block.
+const MEAN_ALLOWED: f64 = 1.0;
+const WORST_ALLOWED: f64 = 12.0;
+
+/// Whether two PNGs look alike: same size, and nearly the same colours seen from afar.
+fn looks_the_same(a: &[u8], b: &[u8]) -> bool {
+    match (blocks(a), blocks(b)) {
+        (Ok((size_a, a)), Ok((size_b, b))) => {
+            let differences: Vec<f64> = a.iter().zip(&b).map(|(x, y)| (x - y).abs()).collect();
+            let mean = differences.iter().sum::<f64>() / differences.len() as f64;
+            size_a == size_b
+                && a.len() == b.len()
+                && mean <= MEAN_ALLOWED
+                && differences.iter().all(|&d| d <= WORST_ALLOWED)
+        }
+        _ => false,
+    }
+}
+
+/// The size of a PNG and the mean of each channel in each of `BLOCKS` × `BLOCKS` blocks.
+fn blocks(png: &[u8]) -> Result<((u32, u32), Vec<f64>)> {
+    let mut decoder = png::Decoder::new(std::io::Cursor::new(png));
+    decoder.set_transformations(png::Transformations::normalize_to_color8());
+    let mut reader = decoder.read_info()?;
+    let mut pixels = vec![0; reader.output_buffer_size().ok_or_else(|| anyhow!("the picture is too large"))?];
+    let info = reader.next_frame(&mut pixels)?;
+    let (width, height, channels) = (info.width as usize, info.height as usize, info.color_type.samples());
+    let mut sums = vec![(0.0, 0.0); BLOCKS * BLOCKS * channels];
+    for row in 0..height {
+        for col in 0..width {
+            let block = (row * BLOCKS / height) * BLOCKS + col * BLOCKS / width;
+            for channel in 0..channels {
+                let (sum, count) = &mut sums[block * channels + channel];
+                *sum += f64::from(pixels[row * info.line_size + col * channels + channel]);
+                *count += 1.0;
+            }
+        }
+    }
+    Ok(((info.width, info.height), sums.into_iter().map(|(sum, count): (f64, f64)| sum / count.max(1.0)).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orogen::core::Raster;
+
+    fn picture(f: impl Fn(usize, usize) -> [u8; 3] + Sync) -> Vec<u8> {
+        png8::encode(&Raster::from_fn(100, 80, f))
+    }
+
+    fn land(col: usize, row: usize) -> [u8; 3] {
+        [(col * 2) as u8, (row * 3) as u8, 90]
+    }
+
+    #[test]
+    fn pictures_that_differ_in_their_last_bits_look_the_same() {
+        let noisy = picture(|c, r| land(c, r).map(|v| v ^ ((c + r) & 1) as u8));
+        assert!(looks_the_same(&picture(land), &noisy));
+    }
+
+    #[test]
+    fn a_changed_corner_another_size_and_no_picture_do_not() {
+        let corner = picture(|c, r| if c < 10 && r < 10 { [255; 3] } else { land(c, r) });
+        assert!(!looks_the_same(&picture(land), &corner));
+        let wider = png8::encode(&Raster::from_fn(101, 80, land));
+        assert!(!looks_the_same(&picture(land), &wider));
+        assert!(!looks_the_same(&picture(land), b"no picture"));
+    }
+
+    #[test]
+    fn cells_stay_in_their_table() {
+        assert_eq!(cell("a | b\nc"), "a \\| b c");
+    }
+}
