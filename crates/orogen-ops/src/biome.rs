@@ -61,7 +61,7 @@ pub const BIOMES: [Info; 16] = [
 ];
 
 /// Coldest yearly mean of the boreal, the temperate and the tropical zone, in degrees Celsius.
-const ZONES_C: [f64; 3] = [-1.0, 7.0, 16.0];
+const ZONES_C: [f64; 3] = [0.0, 8.0, 17.0];
 
 /// Columns of moisture, dry to wet; rows cold to tropical.
 const CLIMATES: [[Biome; 6]; 4] = {

@@ -11,7 +11,7 @@ use super::graph::{CenterIx, Graph};
 use super::map::{Map, NONE};
 use super::rivers::Rivers;
 use super::{Island, Place};
-use crate::biome::Biome;
+use crate::biome::{BIOMES, Biome};
 use crate::noise::Noise;
 
 /// What the sheet holds at each node.
@@ -21,7 +21,7 @@ const TEMPERATURE: usize = 1;
 const MOISTURE: usize = 2;
 /// A of equation 4.
 const AMPLITUDE: usize = 3;
-/// 2^(R - 1) with R of equation 4: how much of an octave's height the next one has.
+/// r^(R - 1) with R and r of equation 4: how much of an octave's height the next one has.
 const GAIN: usize = 4;
 /// 1 in lakes, 0 elsewhere.
 const LAKE: usize = 5;
@@ -38,6 +38,10 @@ const WARP_FREQUENCY: f64 = 0.25;
 const LAKE_SHORE: (f32, f32) = (0.15, 0.5);
 /// Hills never dig below this share of the ground they stand on.
 const LOWEST_HILL: f32 = 0.25;
+/// How much less each octave is ridged than the last.
+const RIDGE_FADE: f32 = 0.6;
+/// Mean size of the noise: what centres its crests on zero.
+const MEAN_SIZE: f32 = 0.26;
 /// Samples across the longer side when looking for the highest and the deepest place.
 const SURVEY_SAMPLES: usize = 257;
 /// Candidates for the highest place that are looked at closely.
@@ -157,18 +161,13 @@ pub(super) struct Land {
     warp: [Vec<Octave>; 2],
     warp_amplitude: f64,
     detail: Vec<Octave>,
-    /// `noise_lacunarity` to the power R - 1 is the gain to the power of this.
-    gain_power: f32,
     contrast: f64,
     noise: f32,
+    ridges: f32,
     shore: f32,
+    /// Height of the highest beach.
+    beach: f32,
     half: [f64; 2],
-}
-
-/// The ground without hills and valleys.
-pub(super) struct Ground {
-    pub height: f64,
-    pub lake_level: Option<f64>,
 }
 
 impl Land {
@@ -200,7 +199,7 @@ impl Land {
         let mut land = Self {
             scale: Scale { land_m: params.peak_m, sea_m: params.sea_depth_m },
             rivers: Rivers::none(),
-            sheet: Sheet::draw(map, place.half, params.contrast),
+            sheet: Sheet::draw(params, map, place.half),
             warp: [warp("warp x"), warp("warp y")],
             warp_amplitude: params.perturb * map.width,
             detail: Octave::family(
@@ -209,10 +208,11 @@ impl Land {
                 0.5 * params.noise_frequency,
                 params.noise_lacunarity,
             ),
-            gain_power: math::log2(params.noise_lacunarity) as f32,
             contrast: params.contrast,
             noise: params.noise as f32,
+            ridges: params.ridges as f32,
             shore: (params.shore_m / params.peak_m) as f32,
+            beach: (2.0 * params.beach_m / params.peak_m) as f32,
             half: place.half,
         };
         ctx.tick(15, 100)?;
@@ -247,7 +247,7 @@ impl Land {
     /// The place that is looked up at `q` on the map, nearly.
     pub fn place_of(&self, q: [f64; 2]) -> [f64; 2] {
         let mut p = q;
-        for _ in 0..24 {
+        for _ in 0..12 {
             let back = self.look_up(p);
             // Half steps: they settle where whole ones would swing.
             p = self.clamped([p[0] + 0.5 * (q[0] - back[0]), p[1] + 0.5 * (q[1] - back[1])]);
@@ -255,22 +255,10 @@ impl Land {
         p
     }
 
-    /// The ground at a place, without hills and valleys.
-    pub fn ground(&self, p: [f64; 2]) -> Ground {
-        let q = self.look_up(p);
-        let (node, lake_level) = self.sheet.at(q);
-        let is_lake = node[LAKE] >= LAKE_SHORE.1 && !lake_level.is_nan();
-        Ground {
-            height: f64::from(self.raised(node[ELEVATION])),
-            lake_level: is_lake.then_some(f64::from(lake_level)),
-        }
-    }
-
-    /// The height at a place, valleys and hills and all, in units.
-    pub fn height(&self, p: [f64; 2]) -> f64 {
-        let mut scratch = Scratch::new(1);
-        self.row(&[p[0]], p[1], &mut scratch);
-        f64::from(scratch.height[0])
+    /// The height at a place, in units, and whether it is in a lake. `scratch` is room for one.
+    pub fn height(&self, p: [f64; 2], scratch: &mut Scratch) -> (f64, bool) {
+        self.row(&[p[0]], p[1], scratch);
+        (f64::from(scratch.height[0]), scratch.is_lake[0])
     }
 
     /// Equation 3 in single precision; its usual exponent needs no logarithm.
@@ -313,18 +301,18 @@ impl Land {
             s.lake[i] = node[LAKE];
             s.lake_level[i] = lake_level;
         }
-        if self.gain_power != 1.0 {
-            for gain in &mut s.gain {
-                *gain = math::pow(f64::from(*gain), f64::from(self.gain_power)) as f32;
-            }
-        }
         s.hills.fill(0.0);
+        let mut ridges = self.ridges;
         for octave in &self.detail {
             octave.row(xs, y, &mut s.room, &mut s.octave);
             for i in 0..xs.len() {
-                s.hills[i] += s.weight[i] * s.octave[i];
+                let round = s.octave[i];
+                let crest = 2.0 * (MEAN_SIZE - round.abs());
+                s.hills[i] += s.weight[i] * (round + ridges * (crest - round));
                 s.weight[i] *= s.gain[i];
             }
+            // Fine crests would look like worms.
+            ridges *= RIDGE_FADE;
         }
         for (height, hills) in s.height.iter_mut().zip(&s.hills) {
             *height = with_hills(*height, *hills, self.shore);
@@ -356,7 +344,9 @@ impl Land {
                     0 => map.locator.locate(scratch.looked_up[i]),
                     _ => map.locator.locate_from(scratch.looked_up[i], hint),
                 };
-                map.dry_biome[hint.at()].id()
+                let c = hint.at();
+                let high = map.dry_biome[c] == Biome::Beach && scratch.height[i] > self.beach && !map.ocean[c];
+                if high { map.climate[c].id() } else { map.dry_biome[c].id() }
             };
         }
     }
@@ -450,7 +440,9 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn draw(map: &Map, half: [f64; 2], contrast: f64) -> Self {
+    fn draw(params: &Island, map: &Map, half: [f64; 2]) -> Self {
+        let gain =
+            BIOMES.map(|b| math::pow(params.noise_lacunarity, params.roughness * f64::from(b.roughness) - 1.0) as f32);
         let area = 4.0 * half[0] * half[1];
         let step = (map.width / NODES_PER_POLYGON).max((area / MOST_NODES).sqrt()).min(0.125);
         // Two nodes beyond each side, for the spline.
@@ -465,7 +457,7 @@ impl Sheet {
                 for c in map.graph.corner_touches(q) {
                     let info = map.biome[c.at()].info();
                     node[AMPLITUDE] += info.amplitude;
-                    node[GAIN] += math::f32::exp2(info.roughness - 1.0);
+                    node[GAIN] += gain[info.biome as usize];
                     count += 1.0;
                 }
                 node[AMPLITUDE] /= count;
@@ -484,7 +476,7 @@ impl Sheet {
                 node[TEMPERATURE] = map.center.temperature[c] as f32;
                 node[MOISTURE] = map.center.moisture[c] as f32;
                 node[AMPLITUDE] = info.amplitude;
-                node[GAIN] = math::f32::exp2(info.roughness - 1.0);
+                node[GAIN] = gain[info.biome as usize];
                 node
             })
             .collect();
@@ -520,7 +512,7 @@ impl Sheet {
         }
         let level = |lake: &u32| {
             let elevation = map.lake_level.get(*lake as usize);
-            elevation.map_or(f32::NAN, |e| math::pow(e.abs(), contrast) as f32)
+            elevation.map_or(f32::NAN, |e| math::pow(e.abs(), params.contrast) as f32)
         };
         let lake_level = lake.iter().map(level).collect();
         Self { cols, min, per_unit: 1.0 / step, nodes, lake_level }

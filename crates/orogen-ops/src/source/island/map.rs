@@ -18,6 +18,12 @@ use crate::noise::Noise;
 pub(super) const NONE: u32 = u32::MAX;
 /// Volume at which a river is half of what the greatest can be.
 pub(super) const GREAT_VOLUME: f64 = 16.0;
+/// The noise of equation 1 is 1 on average and varies by this times ours.
+const SHAPE_CONTRAST: f64 = 1.6;
+/// Moisture of the smallest stream; the greatest river has 1.
+const STREAM_MOISTURE: f64 = 0.5;
+/// Lattice cells of the clouds across half the shorter side.
+const CLOUDS: f64 = 2.0;
 /// How far the lowest land polygon lies above the coast, in steps.
 const LOWEST_LAND: f64 = 0.3;
 /// Corners tried for each spring wanted.
@@ -49,6 +55,8 @@ pub(super) struct Map {
     pub biome: Vec<Biome>,
     /// What the biome would be on dry ground: for lakes, whose shore may wander.
     pub dry_biome: Vec<Biome>,
+    /// The biome of the climate alone: no beach, no lake, no ocean.
+    pub climate: Vec<Biome>,
     pub center: Values,
     pub corner: Values,
     /// Where water goes from each corner; `NONE` at the sea and in it.
@@ -86,6 +94,7 @@ impl Map {
             coast: vec![false; centers],
             biome: vec![Biome::Ocean; centers],
             dry_biome: vec![Biome::Beach; centers],
+            climate: vec![Biome::Beach; centers],
             center: Values::default(),
             corner: Values::default(),
             down: vec![NONE; corners],
@@ -150,7 +159,7 @@ impl Map {
                 let noise: f64 = (octaves.iter())
                     .map(|(noise, shift, frequency, amplitude)| {
                         let value = f64::from(noise.at(x * frequency + shift[0], y * frequency + shift[1]));
-                        (0.5 + 0.5 * value) * amplitude
+                        (1.0 + SHAPE_CONTRAST * value) * amplitude
                     })
                     .sum();
                 let (x, y) = (x / place.half[0], y / place.half[1]);
@@ -378,7 +387,7 @@ impl Map {
         let temperature = |e: &f64| params.coast_c + (params.summit_c - params.coast_c) * e.max(0.0);
         self.corner.temperature = self.corner.elevation.iter().map(temperature).collect();
         self.center.temperature = self.averages(&self.corner.temperature);
-        self.moisten(params.moisture_spread);
+        self.moisten(params);
         self.center.moisture = self.averages(&self.corner.moisture);
         self.apply(edits, Quantity::Temperature, place, ctx, |old, weight, mode, value| {
             *old = change(*old, weight, mode, value);
@@ -392,6 +401,7 @@ impl Map {
             let climate = Biome::of_climate(self.center.temperature[c], self.center.moisture[c]);
             let height_m = scale.elevation_to_m(self.center.elevation[c], params.contrast);
             let beach = self.ocean[c] || self.coast[c] && self.lake[c] == NONE && height_m < params.beach_m;
+            self.climate[c] = climate;
             self.dry_biome[c] = if beach { Biome::Beach } else { climate };
             self.biome[c] = match (self.ocean[c], self.lake[c]) {
                 (true, _) => Biome::Ocean,
@@ -534,16 +544,25 @@ impl Map {
         false
     }
 
-    /// Moisture at the corners: from rivers by their volume and from lakes, a share less with every step.
-    fn moisten(&mut self, spread: f64) {
+    /// Moisture at the corners: from rivers by their volume, from lakes and from rain on high ground, a share less with every step.
+    fn moisten(&mut self, params: &Island) {
         let graph = &self.graph;
+        let spread = params.moisture_spread;
+        let seed = self.seed.child("rain");
+        let (clouds, shift) = (Noise::new(seed), [seed.unit(0) * 256.0, seed.unit(1) * 256.0]);
         let mut moisture: Vec<f64> = (graph.corner_ixs())
             .map(|q| {
                 if graph.corner_touches(q).any(|c| self.lake[c.at()] != NONE) {
                     return 1.0;
                 }
                 let volume = f64::from(self.volume[q.at()]);
-                if volume > 0.0 { 0.25 + 0.75 * volume / (volume + GREAT_VOLUME) } else { 0.0 }
+                let greatness = volume / (volume + GREAT_VOLUME);
+                let river =
+                    if volume > 0.0 { STREAM_MOISTURE + (1.0 - STREAM_MOISTURE) * greatness } else { 0.0 };
+                let [x, y] = graph.corner(q);
+                let cloud = clouds.at(x * CLOUDS + shift[0], y * CLOUDS + shift[1]);
+                let share = (0.6 + f64::from(cloud)).clamp(0.0, 1.0);
+                river.max(params.rain * share * self.corner.elevation[q.at()].clamp(0.0, 1.0))
             })
             .collect();
         let mut heap: BinaryHeap<(u64, Reverse<u32>)> = (moisture.iter().enumerate())

@@ -122,6 +122,9 @@ pub struct Island {
     /// Share of moisture that is left one step further from a river.
     #[schemars(range(min = 0.0, max = 0.999), extend("x-slider" = [0.5, 0.95]))]
     pub moisture_spread: f64,
+    /// Moisture that rain brings to the highest polygons, more in some parts than in others; 0 leaves it to rivers.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub rain: f64,
     /// Coast polygons lower than this are beach.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "m", "x-slider" = [0.0, 30.0]))]
     pub beach_m: f64,
@@ -134,6 +137,12 @@ pub struct Island {
     /// Strength of the hills of equation 4; 1 is the strength of the biome table.
     #[schemars(range(min = 0.0, max = 10.0), extend("x-slider" = [0.0, 2.0]))]
     pub noise: f64,
+    /// Roughness of the hills of equation 4: what R is multiplied by; 1 is the biome table as it stands.
+    #[schemars(range(min = 0.0, max = 2.0), extend("x-slider" = [0.0, 1.0]))]
+    pub roughness: f64,
+    /// How much of the hills is sharp crests instead of round tops.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub ridges: f64,
     /// Octaves added to the first in the noise of the hills: n of equation 4.
     #[schemars(range(min = 0, max = 16), extend("x-slider" = [0, 8]))]
     pub noise_octaves: u32,
@@ -168,21 +177,24 @@ impl Default for Island {
             water_share: 0.3,
             ruggedness: 0.6,
             coast_c: 24.0,
-            summit_c: -10.0,
-            rivers: 80,
+            summit_c: -12.0,
+            rivers: 60,
             river_spacing: 2,
             river_width_m: 2.0,
-            valley_width_m: 400.0,
+            valley_width_m: 300.0,
             valley_depth_m: 30.0,
             moisture_spread: 0.8,
+            rain: 0.9,
             beach_m: 4.0,
-            perturb: 0.6,
+            perturb: 0.9,
             contrast: 1.5,
             noise: 1.0,
+            roughness: 0.5,
+            ridges: 0.5,
             noise_octaves: 5,
             noise_frequency: 8.0,
             noise_lacunarity: 2.0,
-            shore_m: 40.0,
+            shore_m: 120.0,
             edits: Vec::new(),
         }
     }

@@ -1,7 +1,9 @@
 //! The courses of rivers on the land, and the valleys they lie in.
 
+use rayon::prelude::*;
+
 use super::graph::{CenterIx, CornerIx};
-use super::land::Land;
+use super::land::{Land, Scratch};
 use super::map::{GREAT_VOLUME, Map, NONE};
 use super::{Island, Place};
 
@@ -9,6 +11,8 @@ use super::{Island, Place};
 const PIECES: usize = 6;
 /// Rounds of smoothing that take the zigzag of the polygons out of a course.
 const SMOOTHING: usize = 3;
+/// Rounds of smoothing along the profile of a course.
+const PROFILE_SMOOTHING: usize = 60;
 
 /// A vertex of a course.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +21,10 @@ pub(super) struct Point {
     /// Height of the river, in units.
     pub z: f64,
     pub volume: f64,
+    /// Level of the highest lake downstream, or of the sea.
+    floor: f64,
+    /// Level of the lowest lake upstream.
+    cap: f64,
 }
 
 /// A river from its spring to the sea, or to where it joins another line.
@@ -34,6 +42,7 @@ struct Segment {
     per_length2: f32,
     z: [f32; 2],
     radius: [f32; 2],
+    line: u32,
 }
 
 /// All rivers.
@@ -72,36 +81,22 @@ impl Rivers {
         let order: Vec<u32> = map.order.iter().rev().copied().filter(|&q| is_river(q)).collect();
         let courses = Courses::new(map, land, &order);
         let carve = params.valley_width_m > 0.0;
-        let target = |at: [f64; 2], volume: f64| {
-            let ground = land.ground(at);
-            if let Some(level) = ground.lake_level {
-                return level;
-            }
-            if !carve {
-                return land.height(at).min(ground.height);
-            }
-            // Deep where there is room for it, shallow where the land is low; never below the sea.
-            let depth = params.valley_depth_m / params.peak_m * greatness(volume);
-            let height = ground.height;
-            if height > 0.0 { height * height / (height + depth) } else { height }
-        };
-
-        // Heights from the springs down, so that no vertex lies above one upstream.
-        let mut arriving = vec![f64::INFINITY; map.volume.len()];
-        let mut reaches: Vec<Vec<Point>> = vec![Vec::new(); map.volume.len()];
-        for &q in &order {
-            let volume = f64::from(map.volume[q as usize]);
-            let mut z = arriving[q as usize];
-            for at in courses.reach(map, q) {
-                z = z.min(target(at, volume));
-                reaches[q as usize].push(Point { at, z, volume });
-            }
-            let down = map.down[q as usize];
-            if down != NONE {
-                let arriving = &mut arriving[down as usize];
-                *arriving = arriving.min(z);
-            }
-        }
+        let mut reaches: Vec<Vec<Target>> = vec![Vec::new(); map.volume.len()];
+        (reaches.par_iter_mut().enumerate()).filter(|(q, _)| map.volume[*q] > 0).for_each_init(
+            || Scratch::new(1),
+            |scratch, (q, reach)| {
+                let volume = f64::from(map.volume[q]);
+                let depth = if carve { params.valley_depth_m / params.peak_m * greatness(volume) } else { 0.0 };
+                reach.extend(courses.reach(map, q as u32).map(|at| {
+                    let (height, is_lake) = land.height(at, scratch);
+                    let lake = is_lake.then_some(height);
+                    // Deep where there is room for it, shallow where the land is low; never below the sea.
+                    let floor = if height > 0.0 { height * height / (height + depth) } else { height };
+                    Target { at, height: floor, lake }
+                }));
+            },
+        );
+        let reaches = level(map, &order, &reaches);
 
         let lines = assemble(map, &order, &reaches);
         let mut rivers = Self { lines, ..Self::none() };
@@ -115,7 +110,7 @@ impl Rivers {
     /// Makes the valleys.
     fn dig(&mut self, half_width: f64, half: [f64; 2], polygon_width: f64) {
         let radius = |p: &Point| (half_width * (0.3 + 0.7 * greatness(p.volume))) as f32;
-        for line in &self.lines {
+        for (number, line) in self.lines.iter().enumerate() {
             for pair in line.points.windows(2) {
                 let (a, b) = (&pair[0], &pair[1]);
                 let along = [(b.at[0] - a.at[0]) as f32, (b.at[1] - a.at[1]) as f32];
@@ -126,6 +121,7 @@ impl Rivers {
                     per_length2: if length2 > 0.0 { 1.0 / length2 } else { 0.0 },
                     z: [a.z as f32, (b.z - a.z) as f32],
                     radius: [radius(a), radius(b) - radius(a)],
+                    line: number as u32,
                 });
             }
         }
@@ -141,7 +137,8 @@ impl Rivers {
                 continue;
             }
             let (px, py) = (x as f32, y as f32);
-            let (mut deepest, mut sum, mut weights) = (0.0f32, 0.0f32, 0.0f32);
+            let mut all = Blend::default();
+            let mut line = (NONE, Course::default());
             for &i in near {
                 let s = &self.segments[i as usize];
                 let (dx, dy) = (px - s.at[0], py - s.at[1]);
@@ -149,17 +146,127 @@ impl Rivers {
                 let (ex, ey) = (dx - t * s.along[0], dy - t * s.along[1]);
                 let radius = s.radius[0] + t * s.radius[1];
                 let inside = (1.0 - (ex * ex + ey * ey) / (radius * radius)).max(0.0);
-                let weight = inside * inside;
-                deepest = deepest.max(weight);
-                // The nearest course decides, and where two are as near they share.
-                let share = weight * weight * weight * weight;
-                let share = share * share;
-                sum += share * (s.z[0] + t * s.z[1]);
-                weights += share;
+                if s.line != line.0 {
+                    all.add(&line.1);
+                    line = (s.line, Course::default());
+                }
+                line.1.add(inside, s.z[0] + t * s.z[1]);
             }
-            if weights > f32::MIN_POSITIVE {
-                *height += deepest * (sum / weights - *height);
-            }
+            all.add(&line.1);
+            *height = all.carve(*height);
+        }
+    }
+}
+
+/// One course as felt at one place: the nearest piece says how strongly, the pieces near it how high. Averaging
+/// over pieces keeps the inside of a bend free of the crack where the nearest piece changes.
+#[derive(Default)]
+struct Course {
+    inside: f32,
+    shares: f32,
+    z: f32,
+}
+
+impl Course {
+    #[inline]
+    fn add(&mut self, inside: f32, z: f32) {
+        let square = inside * inside;
+        let share = square * square * square * square;
+        self.inside = self.inside.max(inside);
+        self.shares += share;
+        self.z += share * z;
+    }
+}
+
+/// Several courses at one place: the nearest decides, and where two are as near they share, without a crease.
+#[derive(Default)]
+struct Blend {
+    shares: f32,
+    weight: f32,
+    z: f32,
+}
+
+impl Blend {
+    #[inline]
+    fn add(&mut self, course: &Course) {
+        if course.shares > f32::MIN_POSITIVE {
+            let weight = course.inside * course.inside;
+            let share = weight * weight;
+            self.shares += share;
+            self.weight += share * weight;
+            self.z += share * (course.z / course.shares);
+        }
+    }
+
+    #[inline]
+    fn carve(&self, height: f32) -> f32 {
+        if self.shares > f32::MIN_POSITIVE {
+            height + self.weight / self.shares * (self.z / self.shares - height)
+        } else {
+            height
+        }
+    }
+}
+
+/// Where a vertex of a river would like to lie.
+#[derive(Clone, Copy)]
+struct Target {
+    at: [f64; 2],
+    height: f64,
+    lake: Option<f64>,
+}
+
+/// Heights that never rise downstream: halfway between cutting through every rise (the lowest target upstream) and
+/// filling every hollow (the highest downstream), and at the level of every lake on the way.
+fn level(map: &Map, order: &[u32], reaches: &[Vec<Target>]) -> Vec<Vec<Point>> {
+    let corners = map.volume.len();
+    let mut points: Vec<Vec<Point>> = vec![Vec::new(); corners];
+    // Going down: the lowest target so far, and the lowest lake.
+    let mut above = vec![(f64::INFINITY, f64::INFINITY); corners];
+    for &q in order {
+        let (mut z, mut cap) = above[q as usize];
+        let volume = f64::from(map.volume[q as usize]);
+        for target in &reaches[q as usize] {
+            z = z.min(target.height);
+            cap = cap.min(target.lake.unwrap_or(f64::INFINITY));
+            points[q as usize].push(Point { at: target.at, z, volume, floor: 0.0, cap });
+        }
+        if let Some(next) = above.get_mut(map.down[q as usize] as usize) {
+            *next = (next.0.min(z), next.1.min(cap));
+        }
+    }
+    // Going up: the highest target so far, and the highest lake.
+    let mut below = vec![(f64::NEG_INFINITY, 0.0f64); corners];
+    for &q in order.iter().rev() {
+        let sea = (f64::NEG_INFINITY, 0.0);
+        let (mut high, mut floor) = below.get(map.down[q as usize] as usize).copied().unwrap_or(sea);
+        for (target, point) in reaches[q as usize].iter().zip(&mut points[q as usize]).rev() {
+            high = high.max(target.height);
+            floor = floor.max(target.lake.unwrap_or(0.0));
+            point.floor = floor;
+            point.z = if target.height > 0.0 { point.within(0.5 * (point.z + high)) } else { 0.0 };
+        }
+        below[q as usize] = (high, floor);
+    }
+    points
+}
+
+impl Point {
+    /// A height brought between the lakes downstream and upstream. Both bounds fall downstream, so heights that
+    /// fall still do.
+    fn within(&self, z: f64) -> f64 {
+        z.max(self.floor).min(self.cap)
+    }
+}
+
+/// Evens out the steps of a course; the ends stay, and what falls still falls.
+fn smooth(points: &mut [Point]) {
+    for _ in 0..PROFILE_SMOOTHING {
+        let mut before = points.first().map_or(0.0, |p| p.z);
+        for i in 1..points.len().saturating_sub(1) {
+            let here = points[i].z;
+            points[i].z = points[i].within(0.25 * (before + 2.0 * here + points[i + 1].z));
+            before = here;
         }
     }
 }
@@ -249,20 +356,24 @@ fn assemble(map: &Map, order: &[u32], reaches: &[Vec<Point>]) -> Vec<Line> {
     }
     let mut springs: Vec<u32> = order.iter().copied().filter(|&q| !has_upstream[q as usize]).collect();
     springs.sort_by_key(|&q| (std::cmp::Reverse(steps[q as usize]), q));
-    let mut drawn = vec![NONE; map.volume.len()];
+    // The line and the vertex at which each corner is drawn.
+    let mut drawn: Vec<Option<(usize, usize)>> = vec![None; map.volume.len()];
     let mut lines: Vec<Line> = Vec::new();
     for spring in springs {
         let mut points: Vec<Point> = Vec::new();
         let mut into = None;
         let mut q = spring;
         'down: while q != NONE {
-            let start = reaches[q as usize].first();
-            if drawn[q as usize] != NONE {
-                into = Some(drawn[q as usize] as usize);
-                points.extend(start.map(|p| Point { volume: points.last().map_or(p.volume, |l| l.volume), ..*p }));
+            if let Some((line, vertex)) = drawn[q as usize] {
+                // Down to the other line as it lies now, smoothed.
+                let end = lines[line].points[vertex];
+                points.iter_mut().for_each(|p| p.z = p.z.max(end.z));
+                let volume = points.last().map_or(end.volume, |p| p.volume);
+                points.push(Point { volume, ..end });
+                into = Some(line);
                 break;
             }
-            drawn[q as usize] = lines.len() as u32;
+            drawn[q as usize] = Some((lines.len(), points.len()));
             for point in &reaches[q as usize] {
                 if point.z <= 0.0 {
                     points.push(Point { z: 0.0, ..*point });
@@ -272,11 +383,8 @@ fn assemble(map: &Map, order: &[u32], reaches: &[Vec<Point>]) -> Vec<Line> {
             }
             q = map.down[q as usize];
         }
-        if points.len() > 1 {
-            lines.push(Line { points, into });
-        } else {
-            drawn.iter_mut().filter(|d| **d == lines.len() as u32).for_each(|d| *d = NONE);
-        }
+        smooth(&mut points);
+        lines.push(Line { points, into });
     }
     lines
 }
