@@ -1,8 +1,11 @@
 //! Chores of the repository. What CI runs is what you run: `cargo xtask test`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its user")]
 
+mod bench;
+mod docs;
 mod python;
 mod shell;
+mod stubs;
 mod test;
 mod walls;
 
@@ -13,7 +16,7 @@ cargo xtask test              everything CI checks; installs what it needs
 cargo xtask test --only PART  one part of it: fmt, clippy, walls, rust, docs, book, python
 cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
 cargo xtask book              builds the manual into docs/book
-cargo xtask bench [--peers]   benchmarks as multiples of the reference kernel
+cargo xtask bench             benchmarks as multiples of the reference kernel
 cargo xtask goldens           renews the golden pictures after a change that was meant";
 
 fn main() -> Result<()> {
@@ -23,6 +26,13 @@ fn main() -> Result<()> {
     match args.as_slice() {
         ["test"] => test::all(),
         ["test", "--only", part] => test::only(part),
+        ["docs"] => docs::run(false),
+        ["docs", "--check"] => docs::run(true),
+        ["book"] => test::book(),
+        ["bench"] => bench::run_all(),
+        ["goldens"] => shell::run(
+            shell::cargo(&["test", "-p", "orogen", "--test", "golden"]).env("OROGEN_RENEW_GOLDENS", "1"),
+        ),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(())

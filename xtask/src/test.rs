@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::shell::{cargo, has, run};
-use crate::{python, walls};
+use crate::shell::{cargo, has, run, target};
+use crate::{docs, python, walls};
 
 type Part = (&'static str, fn() -> Result<()>);
 
@@ -15,6 +15,8 @@ const PARTS: &[Part] = &[
     ("walls", walls::check),
     ("clippy", || run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))),
     ("rust", rust),
+    ("docs", || docs::run(true)),
+    ("book", book),
     ("python", python::test),
 ];
 
@@ -49,4 +51,19 @@ fn rust() -> Result<()> {
     };
     run(&mut tests)?;
     run(&mut cargo(&["test", "--workspace", "--quiet", "--doc"]))
+}
+
+/// Builds the manual, with an mdBook of our own when there is none.
+pub fn book() -> Result<()> {
+    let own = target().join("tools");
+    let mut mdbook = Command::new("mdbook");
+    if !has("mdbook", &["--version"]) {
+        let program = own.join("bin/mdbook");
+        if !program.exists() {
+            // Without its server and search index: the pages are all that is checked here.
+            run(cargo(&["install", "mdbook", "--version", "0.5.4", "--locked", "--no-default-features", "--debug", "--root"]).arg(&own))?;
+        }
+        mdbook = Command::new(program);
+    }
+    run(mdbook.args(["build", "docs"]))
 }
