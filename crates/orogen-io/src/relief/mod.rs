@@ -97,7 +97,7 @@ pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError
     let wide = Wide::new(height, frame, style);
     let offshore = Offshore::new(&kinds);
     let ground = Ground::new(terrain, height, &kinds, style);
-    let sea = Sea::new(height, &kinds);
+    let sea = Sea::new(height);
     let rivers = style.rivers.then(|| terrain.vector("rivers")).flatten();
     let rivers = rivers.and_then(|rivers| rivers::coverage(rivers, frame));
     let suns = Suns::new(style.sun_from_deg, style.sun_height_deg);
@@ -130,13 +130,18 @@ pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError
                 *out = display.srgb(paper);
                 continue;
             }
-            let lift = wide.exaggeration;
-            let lit = suns.light(
-                FINE * grade_x * lift + COARSE * wide_x[col],
-                FINE * grade_y * lift + COARSE * wide_y[col],
-                0.75 * shadow[col],
-            );
-            let open = (1.0 - 1.35 * (1.0 - sky[col])).max(0.15);
+            // Open sea, half of many maps, needs no light on land.
+            let (lit, open) = if around.sea < 1.0 {
+                let lift = wide.exaggeration;
+                let lit = suns.light(
+                    FINE * grade_x * lift + COARSE * wide_x[col],
+                    FINE * grade_y * lift + COARSE * wide_y[col],
+                    0.75 * shadow[col],
+                );
+                (lit, (1.0 - 1.35 * (1.0 - sky[col])).max(0.15))
+            } else {
+                (1.0, 1.0)
+            };
 
             let mut color = [0f32; 3];
             if around.land > 0.0 {
@@ -153,7 +158,7 @@ pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError
                 add(&mut color, land, around.land);
             }
             if around.sea > 0.0 {
-                let bed = suns.light(0.55 * grade_x * sea.lift, 0.55 * grade_y * sea.lift, 0.0);
+                let bed = if sea.has_bed { suns.light(0.55 * grade_x, 0.55 * grade_y, 0.0) } else { 1.0 };
                 let surface = sea.color((-h).max(0.0), distance[col]);
                 add(&mut color, surface.map(|v| v * (0.72 + 0.28 * bed)), around.sea);
             }
@@ -270,28 +275,20 @@ impl Ground {
 struct Sea {
     ramp: Ramp,
     line: Light,
+    /// A sea without a bed (that of most elevation models) is coloured by distance from the coast alone.
+    has_bed: bool,
     deepest: f32,
-    /// Exaggeration of the sea bed.
-    lift: f32,
     /// Pixels in a thousandth of the picture's longer side.
     pixel: f32,
 }
 
 impl Sea {
-    fn new(height: &Raster<f32>, kinds: &Raster<u8>) -> Self {
-        let deepest = -height.range().map_or(0.0, |(low, _)| low.min(0.0));
-        let relief = height.range().map_or(1.0, |(low, high)| (high - low).max(1e-3));
-        let pixel = (kinds.cols().max(kinds.rows()) as f32 / 1000.0).max(0.25);
-        // A sea without a bed (most elevation models) is coloured by distance from the coast alone.
-        let has_bed = deepest > 0.02 * relief;
-        let lift = if has_bed { 1.0 } else { 0.0 };
-        Self {
-            ramp: Ramp::new(&SEA_STOPS),
-            line: light_of(WATER_LINE),
-            deepest: if has_bed { deepest } else { 0.0 },
-            lift,
-            pixel,
-        }
+    fn new(height: &Raster<f32>) -> Self {
+        let (low, high) = height.range().unwrap_or((0.0, 1.0));
+        let deepest = (-low).max(0.0);
+        let pixel = (height.cols().max(height.rows()) as f32 / 1000.0).max(0.25);
+        let (ramp, line) = (Ramp::new(&SEA_STOPS), light_of(WATER_LINE));
+        Self { ramp, line, has_bed: deepest > 0.02 * (high - low), deepest, pixel }
     }
 
     #[inline]
@@ -308,9 +305,13 @@ impl Sea {
 /// Lines along the coast that widen and fade on their way out, as engravers draw water.
 #[inline]
 fn water_line(out: f32, pixel: f32) -> f32 {
+    const LINES: [(f32, f32); 4] = [(5.0, 0.34), (12.0, 0.24), (22.0, 0.16), (36.0, 0.10)];
+    let half = 1.1f32.max(0.8 / pixel);
+    if out > LINES[3].0 + half {
+        return 0.0;
+    }
     let mut strongest = 0f32;
-    for (at, strength) in [(5.0, 0.34), (12.0, 0.24), (22.0, 0.16), (36.0, 0.10)] {
-        let half = 1.1f32.max(0.8 / pixel);
+    for (at, strength) in LINES {
         let off = ((out - at) / half).abs();
         strongest = strongest.max(strength * (1.0 - off).max(0.0));
     }
