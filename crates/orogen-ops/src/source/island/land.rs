@@ -39,7 +39,7 @@ const LAKE_SHORE: (f32, f32) = (0.15, 0.5);
 /// Hills never dig below this share of the ground they stand on.
 const LOWEST_HILL: f32 = 0.25;
 /// How much less each octave is ridged than the last.
-const RIDGE_FADE: f32 = 0.6;
+const RIDGE_FADE: f32 = 0.7;
 /// Mean size of the noise: what centres its crests on zero.
 const MEAN_SIZE: f32 = 0.26;
 /// Samples across the longer side when looking for the highest and the deepest place.
@@ -76,11 +76,13 @@ impl Scale {
     }
 }
 
-/// One octave of a noise: its own luck, shifted so that no two octaves share their zeros.
+/// One octave of a noise: its own luck, shifted so that no two octaves share their zeros, and its lattice slanted so
+/// that no direction stands out. (A slant along rows costs nothing; a turn would.)
 #[derive(Clone, Copy)]
 struct Octave {
     noise: Noise,
     shift: [f64; 2],
+    slant: f64,
     frequency: f64,
 }
 
@@ -91,7 +93,9 @@ impl Octave {
             .map(|i| {
                 let seed = Seed(seed.bits(i));
                 let shift = [seed.unit(0) * 256.0, seed.unit(1) * 256.0];
-                let octave = Self { noise: Noise::new(seed), shift, frequency };
+                let slant = 0.25 + 0.25 * seed.unit(2);
+                let slant = if i % 2 == 0 { slant } else { -slant };
+                let octave = Self { noise: Noise::new(seed), shift, slant, frequency };
                 frequency *= lacunarity;
                 octave
             })
@@ -99,14 +103,22 @@ impl Octave {
     }
 
     fn at(&self, p: [f64; 2]) -> f32 {
-        self.noise.at(p[0] * self.frequency + self.shift[0], p[1] * self.frequency + self.shift[1])
+        let (start, y) = self.lattice(p[1]);
+        self.noise.at(p[0] * self.frequency + start, y)
     }
 
     fn row(&self, xs: &[f64], y: f64, room: &mut Room, out: &mut [f32]) {
+        let (start, y) = self.lattice(y);
         for (lattice, &x) in room.lattice.iter_mut().zip(xs) {
-            *lattice = x * self.frequency + self.shift[0];
+            *lattice = x * self.frequency + start;
         }
-        self.noise.row(&room.lattice, y * self.frequency + self.shift[1], &mut room.lines, out);
+        self.noise.row(&room.lattice, y, &mut room.lines, out);
+    }
+
+    /// Where a row starts on the lattice, and which it is.
+    fn lattice(&self, y: f64) -> (f64, f64) {
+        let y = y * self.frequency;
+        (self.shift[0] + self.slant * y, y + self.shift[1])
     }
 }
 

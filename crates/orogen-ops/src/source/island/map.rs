@@ -332,17 +332,18 @@ impl Map {
     /// level again, and a hollow below the sea that the sea cannot reach is a lake at sea level.
     fn reflood(&mut self) {
         let old_lake = std::mem::take(&mut self.lake);
-        let mut sums = vec![(0.0, 0usize); self.lake_level.len()];
+        let old_level = std::mem::take(&mut self.lake_level);
+        // A lake moves by what its polygons move on average; one that nothing touched stays to the bit.
+        let mut moved = vec![(0.0, 0.0); old_level.len()];
         for (c, &lake) in old_lake.iter().enumerate() {
-            if let Some(sum) = sums.get_mut(lake as usize) {
-                sum.0 += self.center.elevation[c];
-                sum.1 += 1;
+            if let Some((sum, count)) = moved.get_mut(lake as usize) {
+                *sum += self.center.elevation[c] - old_level[lake as usize];
+                *count += 1.0;
             }
         }
-        let level = |c: usize| sums.get(old_lake[c] as usize).map(|(sum, count)| sum / *count as f64);
-        for c in 0..old_lake.len() {
-            if let Some(level) = level(c) {
-                self.center.elevation[c] = level;
+        for (c, &lake) in old_lake.iter().enumerate() {
+            if let Some((sum, count)) = moved.get(lake as usize) {
+                self.center.elevation[c] = old_level[lake as usize] + sum / count;
             }
         }
         let water: Vec<bool> = (0..old_lake.len())

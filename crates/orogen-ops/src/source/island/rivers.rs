@@ -11,6 +11,8 @@ use super::{Island, Place};
 const PIECES: usize = 6;
 /// Rounds of smoothing that take the zigzag of the polygons out of a course.
 const SMOOTHING: usize = 3;
+/// Sea polygons that a river is led out into; it ends as soon as it meets the sea.
+const MOUTH: usize = 4;
 /// Rounds of smoothing along the profile of a course.
 const PROFILE_SMOOTHING: usize = 60;
 
@@ -87,7 +89,7 @@ impl Rivers {
             |scratch, (q, reach)| {
                 let volume = f64::from(map.volume[q]);
                 let depth = if carve { params.valley_depth_m / params.peak_m * greatness(volume) } else { 0.0 };
-                reach.extend(courses.reach(map, q as u32).map(|at| {
+                reach.extend(courses.reach(map, q as u32).into_iter().map(|at| {
                     let (height, is_lake) = land.height(at, scratch);
                     let lake = is_lake.then_some(height);
                     // Deep where there is room for it, shallow where the land is low; never below the sea.
@@ -276,8 +278,8 @@ struct Courses {
     at: Vec<[f64; 2]>,
     /// The greatest river that comes in at each corner.
     main: Vec<u32>,
-    /// The polygon that a river's last corner looks out on.
-    mouth: Vec<Option<CenterIx>>,
+    /// Where the middles of the sea polygons lie that a river's last corner looks out on, from the shore outwards.
+    mouth: Vec<Vec<[f64; 2]>>,
 }
 
 impl Courses {
@@ -285,14 +287,21 @@ impl Courses {
         let corners = map.volume.len();
         let mut at = vec![[0.0; 2]; corners];
         let mut main = vec![NONE; corners];
-        let mut mouth = vec![None; corners];
+        let mut mouth = vec![Vec::new(); corners];
         for &q in order {
             at[q as usize] = land.place_of(map.graph.corner(CornerIx(q)));
             let down = map.down[q as usize];
             if down == NONE {
-                let depth = |c: &CenterIx| map.center.elevation[c.at()];
+                let deepest = |a: &CenterIx, b: &CenterIx| {
+                    map.center.elevation[a.at()].total_cmp(&map.center.elevation[b.at()])
+                };
                 let ocean = map.graph.corner_touches(CornerIx(q)).filter(|c| map.ocean[c.at()]);
-                mouth[q as usize] = ocean.min_by(|a, b| depth(a).total_cmp(&depth(b)));
+                let mut next = ocean.min_by(deepest);
+                while let Some(c) = next.filter(|_| mouth[q as usize].len() < MOUTH) {
+                    mouth[q as usize].push(land.place_of(map.graph.center(c)));
+                    let deeper = |n: &CenterIx| map.center.elevation[n.at()] < map.center.elevation[c.at()];
+                    next = map.graph.center_neighbors(c).filter(deeper).min_by(deepest);
+                }
                 continue;
             }
             let best = &mut main[down as usize];
@@ -314,28 +323,33 @@ impl Courses {
     }
 
     /// The way from a corner to just before the next, or out into the sea.
-    fn reach(&self, map: &Map, q: u32) -> impl Iterator<Item = [f64; 2]> {
-        let here = self.at[q as usize];
+    fn reach(&self, map: &Map, q: u32) -> Vec<[f64; 2]> {
+        let mut nodes = vec![self.at[q as usize]];
         let up = self.main[q as usize];
-        let down = map.down[q as usize];
-        let (next, after) = if down == NONE {
-            let sea = self.mouth[q as usize].map_or(here, |c| map.graph.center(c));
-            (sea, sea)
-        } else {
-            let next = self.at[down as usize];
-            let after = match map.down[down as usize] {
-                NONE => self.mouth[down as usize].map_or(next, |c| map.graph.center(c)),
-                after => self.at[after as usize],
-            };
-            (next, after)
-        };
-        let before = if up == NONE { here } else { self.at[up as usize] };
-        let pieces = if down == NONE { 2 * PIECES + 1 } else { PIECES };
-        let length = if down == NONE { 2 * PIECES } else { PIECES };
-        (0..pieces).map(move |i| {
-            let t = i as f64 / length as f64;
-            [0, 1].map(|k| catmull_rom(before[k], here[k], next[k], after[k], t))
-        })
+        nodes.insert(0, if up == NONE { nodes[0] } else { self.at[up as usize] });
+        // From the corner after next on only the direction matters.
+        let mut down = map.down[q as usize];
+        for _ in 0..2 {
+            if down != NONE {
+                nodes.push(self.at[down as usize]);
+                down = map.down[down as usize];
+            }
+        }
+        let last = [q, map.down[q as usize]].into_iter().find(|&q| q != NONE && map.down[q as usize] == NONE);
+        nodes.extend(last.into_iter().flat_map(|q| &self.mouth[q as usize]));
+        nodes.push(nodes[nodes.len() - 1]);
+        let spans = if map.down[q as usize] == NONE { nodes.len() - 3 } else { 1 };
+        let mut way = Vec::with_capacity(spans * PIECES + 1);
+        for span in nodes.windows(4).take(spans) {
+            way.extend((0..PIECES).map(|i| {
+                let t = i as f64 / PIECES as f64;
+                [0, 1].map(|k| catmull_rom(span[0][k], span[1][k], span[2][k], span[3][k], t))
+            }));
+        }
+        if spans == 0 {
+            way.push(self.at[q as usize]);
+        }
+        way
     }
 }
 
@@ -382,6 +396,9 @@ fn assemble(map: &Map, order: &[u32], reaches: &[Vec<Point>]) -> Vec<Line> {
                 points.push(*point);
             }
             q = map.down[q as usize];
+        }
+        if let (None, Some(last)) = (into, points.last_mut()) {
+            last.z = 0.0;
         }
         smooth(&mut points);
         lines.push(Line { points, into });

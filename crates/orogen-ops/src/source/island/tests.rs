@@ -1,1 +1,434 @@
+//! What the operator promises, on whole islands.
+
+use orogen_core::testkit::assert_close;
+use orogen_core::{Seed, param};
+
+use super::graph::{CenterIx, CornerIx};
+use super::map::NONE;
 use super::*;
+use crate::biome::Biome;
+
+fn island(text: &str) -> Island {
+    param::parse(&toml::from_str(text).unwrap()).unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+fn frame(samples: usize) -> Frame {
+    Frame::square(8192.0, samples).unwrap()
+}
+
+fn build_on(op: &Island, world: Frame, window: Frame, seed: &str) -> Terrain {
+    let ctx = Ctx::new(Seed::from_text(seed)).in_world(world);
+    op.apply(Terrain::new(window), &ctx).unwrap()
+}
+
+fn build(op: &Island, samples: usize, seed: &str) -> Terrain {
+    build_on(op, frame(samples), frame(samples), seed)
+}
+
+fn grown(op: &Island, seed: &str) -> (Map, Place, Land) {
+    let ctx = Ctx::new(Seed::from_text(seed));
+    let place = Place::of(&frame(129));
+    let mut map = Map::grow(op, &place, &ctx).unwrap();
+    let mut land = Land::new(op, &map, &place, &ctx).unwrap();
+    if !op.edits.is_empty() {
+        map.edit(op, &place, &land.scale, &ctx).unwrap();
+        land = land.reshaped(op, &map, &place, &ctx).unwrap();
+    }
+    (map, place, land)
+}
+
+/// A seed whose island has lakes.
+fn with_lakes() -> (Map, Place, Land) {
+    (0..40)
+        .map(|i| grown(&Island::default(), &format!("lake {i}")))
+        .find(|(map, ..)| map.lake_level.len() > 1)
+        .expect("some island has lakes")
+}
+
+#[test]
+fn the_ocean_is_the_water_that_reaches_the_border() {
+    let (map, ..) = with_lakes();
+    let graph = &map.graph;
+    let mut reached = vec![false; map.ocean.len()];
+    let mut stack: Vec<CenterIx> = graph.center_ixs().filter(|&c| graph.is_border_center(c)).collect();
+    while let Some(c) = stack.pop() {
+        if map.is_water(c.at()) && !std::mem::replace(&mut reached[c.at()], true) {
+            stack.extend(graph.center_neighbors(c));
+        }
+    }
+    assert_eq!(reached, map.ocean);
+    assert!(map.ocean.iter().any(|&o| o) && map.ocean.iter().any(|&o| !o));
+}
+
+#[test]
+fn elevation_falls_to_the_coast_and_no_land_lies_below_it() {
+    let (map, ..) = with_lakes();
+    for q in map.graph.corner_ixs() {
+        let here = map.corner.elevation[q.at()];
+        let ocean = map.graph.corner_touches(q).filter(|c| map.ocean[c.at()]).count();
+        let all = map.graph.corner_touches(q).count();
+        let neighbors = || map.graph.corner_adjacent(q).map(|n| map.corner.elevation[n.at()]);
+        if ocean == all {
+            assert!(here < 0.0 && neighbors().any(|n| n > here), "sea deepens from the coast");
+        } else if ocean > 0 {
+            assert_eq!(here, 0.0, "coast");
+        } else {
+            let along_lake = map.graph.corner_touches(q).any(|c| map.lake[c.at()] != NONE);
+            assert!(here > 0.0 || along_lake);
+            assert!(neighbors().any(|n| n < here || along_lake && n == here), "land falls to the coast");
+        }
+    }
+    for c in 0..map.ocean.len() {
+        assert_eq!(map.center.elevation[c] < 0.0, map.ocean[c], "polygon {c}");
+    }
+    assert_close!(map.corner.elevation.iter().copied().fold(0.0, f64::max), 1.0, rel = 1e-12);
+    assert_close!(map.corner.elevation.iter().copied().fold(0.0, f64::min), -1.0, rel = 1e-12);
+}
+
+#[test]
+fn lakes_are_level_on_the_map_and_on_the_land() {
+    let (map, place, land) = with_lakes();
+    for c in map.graph.center_ixs() {
+        let Some(&level) = map.lake_level.get(map.lake[c.at()] as usize) else { continue };
+        assert_eq!(map.center.elevation[c.at()], level);
+        for q in map.graph.center_corners(c) {
+            assert_eq!(map.corner.elevation[q.at()], level);
+        }
+    }
+    let frame = frame(513);
+    let painted = paint(&land, &map, &place, &frame, &Ctx::silent()).unwrap();
+    let mut wet = 0;
+    for row in 1..512 {
+        for col in 1..512 {
+            if painted.biome.row(row)[col] != Biome::Lake.id() {
+                continue;
+            }
+            wet += 1;
+            for (c, r) in [(col + 1, row), (col, row + 1)] {
+                if painted.biome.row(r)[c] == Biome::Lake.id() {
+                    assert_eq!(painted.height.row(r)[c], painted.height.row(row)[col]);
+                }
+            }
+        }
+    }
+    assert!(wet > 20, "{wet} lake samples");
+}
+
+#[test]
+fn rivers_reach_the_sea_and_never_lose_water() {
+    for seed in ["a", "b", "658175619cff"] {
+        let (map, ..) = grown(&Island::default(), seed);
+        let mut springs = 0;
+        for q in 0..map.volume.len() {
+            if map.volume[q] == 0 {
+                continue;
+            }
+            springs += usize::from(map.volume[q] == 1);
+            let (mut at, mut steps) = (q, 0);
+            while map.down[at] != NONE {
+                let next = map.down[at] as usize;
+                assert!(map.volume[next] > map.volume[at]);
+                at = next;
+                steps += 1;
+                assert!(steps <= map.volume.len(), "rivers do not go round");
+            }
+            let mut touches = map.graph.corner_touches(CornerIx(at as u32));
+            assert!(touches.any(|c| map.ocean[c.at()]), "a river ends at the ocean");
+        }
+        assert!(springs > 20, "{springs} springs");
+    }
+}
+
+#[test]
+fn river_lines_fall_to_the_sea_and_lie_on_the_land() {
+    for (op, seed) in [
+        (Island::default(), "a"),
+        (Island::default(), "h"),
+        (island("valley_width_m = 0"), "a"),
+        (island("edits = [{ kind = \"brush\", points_m = [[4000, 3000]], radius_m = 900, elevation_m = -50 }]"), "b"),
+    ] {
+        let (_, place, land) = grown(&op, seed);
+        let world = frame(129);
+        let layer = river_layer(&op, &land, &place);
+        let volume = layer.vertex_numbers("volume").unwrap();
+        assert!(layer.len() > 20);
+        let mut scratch = Scratch::new(1);
+        let mut misfit = Vec::new();
+        for (i, line) in land.rivers.lines.iter().enumerate() {
+            for range in layer.parts(i) {
+                let points = &layer.vertices()[range.clone()];
+                assert!(points.windows(2).all(|p| p[0][2] >= p[1][2]), "line {i} rises");
+                assert!(volume[range].windows(2).all(|v| v[0] <= v[1]), "line {i} loses water");
+                let last = points.last().unwrap();
+                match line.into {
+                    None => assert_eq!(last[2], 0.0, "line {i} ends in the sea"),
+                    Some(other) => {
+                        let range = layer.parts(other).next().unwrap();
+                        assert!(layer.vertices()[range].contains(last), "line {i} joins line {other}");
+                    }
+                }
+                for p in points {
+                    let inside = world.extent();
+                    assert!((inside.min[0]..=inside.max[0]).contains(&p[0]));
+                    let ground = land.scale.to_m(land.height(place.to_map([p[0], p[1]]), &mut scratch).0);
+                    misfit.push((ground - p[2]).abs());
+                }
+            }
+        }
+        misfit.sort_by(f64::total_cmp);
+        let most = misfit[misfit.len() * 95 / 100];
+        let allowed = if op.valley_width_m > 0.0 { 6.0 } else { 120.0 };
+        assert!(most < allowed, "95 % of vertices lie within {most} m of the land");
+    }
+}
+
+#[test]
+fn a_window_equals_the_whole_to_the_bit() {
+    let op = Island::default();
+    let world = frame(257);
+    let whole = build_on(&op, world, world, "window");
+    for window in [world.window(90, 100, 70, 33), world.window(0, 0, 1, 257), world.window(250, 250, 7, 7)] {
+        assert_eq!(build_on(&op, world, window, "window"), whole.crop(&window).unwrap());
+    }
+    // Finer samples between the coarse ones change nothing at the coarse ones.
+    let fine = build_on(&op, world, frame(513), "window");
+    let (coarse, fine) = (whole.get(layer::HEIGHT).unwrap(), fine.get(layer::HEIGHT).unwrap());
+    for row in (0..257).step_by(16) {
+        for col in 0..257 {
+            assert_eq!(coarse.row(row)[col].to_bits(), fine.row(2 * row)[2 * col].to_bits());
+        }
+    }
+}
+
+#[test]
+fn thread_count_changes_nothing() {
+    let build_with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| build(&Island::default(), 129, "threads"))
+    };
+    assert_eq!(build_with(1), build_with(3));
+}
+
+#[test]
+fn the_preview_is_faithful() {
+    let (coarse, fine) = (build(&Island::default(), 513, "x"), build(&Island::default(), 1025, "x"));
+    let (coarse, fine) = (coarse.get(layer::HEIGHT).unwrap(), fine.get(layer::HEIGHT).unwrap());
+    let mut squares = 0.0;
+    for row in 0..1025 {
+        for col in 0..1025 {
+            let preview = coarse.bilinear(col as f64 / 2.0, row as f64 / 2.0);
+            squares += f64::from(preview - fine.row(row)[col]).powi(2);
+        }
+    }
+    let rmse = (squares / (1025.0 * 1025.0)).sqrt() / 900.0;
+    assert!(rmse < 0.01, "{rmse} of the relief");
+}
+
+#[test]
+fn every_seed_makes_a_good_island() {
+    let op = Island::default();
+    for i in 0..50 {
+        let terrain = build(&op, 257, &format!("seed {i}"));
+        let height = terrain.get(layer::HEIGHT).unwrap();
+        let (low, high) = height.range().unwrap();
+        // Coarse samples may pass the summit by, but nothing may exceed it.
+        assert!((560.0..=707.0).contains(&high), "seed {i}: peak {high}");
+        assert!((-202.0..=-190.0).contains(&low), "seed {i}: depth {low}");
+        let edge = (0..257).flat_map(|k| [(k, 0), (k, 256), (0, k), (256, k)]);
+        assert!(edge.into_iter().all(|(col, row)| height.row(row)[col] < 0.0), "seed {i}: land at the border");
+        let land = height.as_slice().iter().filter(|&&h| h > 0.0).count() as f64 / (257.0 * 257.0);
+        assert!((0.2..0.6).contains(&land), "seed {i}: land share {land}");
+        let moisture = terrain.get(layer::MOISTURE).unwrap().range().unwrap();
+        assert!(moisture.0 >= 0.0 && moisture.1 <= 1.0001, "seed {i}: {moisture:?}");
+        let biomes = terrain.get(layer::BIOME).unwrap().as_slice();
+        let kinds = Biome::from_id(15).into_iter().count()
+            + (0..15).filter(|id| biomes.contains(id)).count();
+        assert!(kinds >= 9, "seed {i}: {kinds} biomes");
+    }
+}
+
+#[test]
+fn the_summit_is_the_peak_at_any_sampling() {
+    for seed in ["a", "b", "c", "d", "e", "f"] {
+        let height = build(&Island::default(), 1025, seed);
+        let (low, high) = height.get(layer::HEIGHT).unwrap().range().unwrap();
+        assert_close!(high, 700.0, rel = 0.01);
+        assert_close!(low, -200.0, rel = 0.01);
+    }
+}
+
+#[test]
+fn the_plain_form_of_the_paper_works_too() {
+    let plain = "ruggedness = 0\nshore_m = 0\nvalley_width_m = 0\nridges = 0\nroughness = 1\nrain = 0\nnoise_frequency = 2";
+    let terrain = build(&island(plain), 257, "plain");
+    let (low, high) = terrain.get(layer::HEIGHT).unwrap().range().unwrap();
+    assert!(high > 600.0 && low < -180.0, "{low} to {high}");
+    // Without ruggedness elevations are whole steps.
+    let (map, ..) = grown(&island(plain), "plain");
+    let mut levels: Vec<f64> = map.corner.elevation.iter().copied().filter(|e| *e > 0.0).collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    for level in &levels {
+        let steps = level / levels[0];
+        assert_close!(steps, steps.round(), abs = 1e-9);
+    }
+}
+
+#[test]
+fn an_edit_does_what_it_says_and_leaves_the_rest() {
+    let plain = build(&Island::default(), 257, "edit");
+    let at = |terrain: &Terrain, x: f64, y: f64| {
+        let [col, row] = terrain.frame().locate(x, y);
+        let (col, row) = (col.round() as usize, row.round() as usize);
+        (
+            f64::from(terrain.get(layer::HEIGHT).unwrap().row(row)[col]),
+            f64::from(terrain.get(layer::TEMPERATURE).unwrap().row(row)[col]),
+            f64::from(terrain.get(layer::MOISTURE).unwrap().row(row)[col]),
+            Biome::from_id(terrain.get(layer::BIOME).unwrap().row(row)[col]).unwrap(),
+        )
+    };
+    let edited = |edit: &str| build(&island(&format!("noise = 0\nedits = [{edit}]")), 257, "edit");
+
+    // An island out at sea, at its height.
+    let raised = edited("{ kind = \"brush\", points_m = [[700, 700]], radius_m = 1000, elevation_m = 300 }");
+    assert!(at(&plain, 700.0, 700.0).0 < -20.0);
+    let (height, temperature, ..) = at(&raised, 700.0, 700.0);
+    assert!((200.0..320.0).contains(&height), "{height}");
+    assert!(temperature < 20.0, "raised ground is colder: {temperature}");
+    let (far, unedited) = (build(&island("noise = 0"), 257, "edit"), at(&raised, 4096.0, 7000.0).0);
+    assert_eq!(at(&far, 4096.0, 7000.0).0, unedited, "far ground stays where it was");
+
+    // Climate alone: temperature and moisture change, the biome follows, the ground stays.
+    let climate = edited(
+        "{ kind = \"brush\", points_m = [[3500, 4100], [4700, 4100]], radius_m = 1500, temperature_c = -30, moisture = 1 }",
+    );
+    let (height, temperature, moisture, biome) = at(&climate, 4100.0, 4100.0);
+    assert!(temperature < -25.0 && moisture > 0.9, "{temperature} {moisture}");
+    assert_eq!(biome, Biome::Snow);
+    assert_close!(height, at(&far, 4100.0, 4100.0).0, abs = 60.0);
+
+    // One polygon, by place and by number, added to.
+    let (map, place, land) = grown(&island("noise = 0"), "edit");
+    let c = map.locator.locate([0.1, 0.1]);
+    let [x, y] = place.to_world(map.graph.center(c));
+    let by_place = island(&format!(
+        "noise = 0\nedits = [{{ kind = \"polygon\", at_m = [{x}, {y}], elevation_m = 120, mode = \"add\" }}]"
+    ));
+    let by_index = island(&format!(
+        "noise = 0\nedits = [{{ kind = \"polygon\", index = {}, elevation_m = 120, mode = \"add\" }}]",
+        c.0
+    ));
+    let (changed, ..) = grown(&by_place, "edit");
+    assert_eq!(changed.center.elevation, grown(&by_index, "edit").0.center.elevation);
+    let metres = |map: &Map| land.scale.elevation_to_m(map.center.elevation[c.at()], 1.5);
+    assert_close!(metres(&changed), metres(&map) + 120.0, abs = 1e-6);
+    let differing = changed.center.elevation.iter().zip(&map.center.elevation).filter(|(a, b)| a != b).count();
+    assert_eq!(differing, 1);
+}
+
+#[test]
+fn sunk_land_becomes_sea_or_lake_and_lakes_stay_level() {
+    let sunk = island(
+        "edits = [{ kind = \"brush\", points_m = [[4096, 4096]], radius_m = 900, elevation_m = -300, mode = \"add\" }]",
+    );
+    let (map, ..) = grown(&sunk, "sunk");
+    for c in map.graph.center_ixs() {
+        assert_eq!(map.center.elevation[c.at()] < 0.0, map.ocean[c.at()]);
+        if let Some(&level) = map.lake_level.get(map.lake[c.at()] as usize) {
+            assert!(map.graph.center_corners(c).iter().all(|q| map.corner.elevation[q.at()] == level));
+        }
+    }
+    let drained = (0..map.volume.len()).filter(|&q| map.volume[q] > 0);
+    for mut q in drained {
+        for _ in 0..map.volume.len() {
+            match map.down[q] {
+                NONE => break,
+                next => q = next as usize,
+            }
+        }
+        assert_eq!(map.down[q], NONE, "rivers find a way out of the hollow");
+    }
+}
+
+#[test]
+fn bad_edits_are_refused_with_a_sentence() {
+    for (text, sentence) in [
+        ("edits = [{ kind = \"polygon\" }]", "edits[0]: give the polygon's \"index\" or a place in it, \"at_m\""),
+        (
+            "polygons = 10\nedits = [{ kind = \"polygon\", index = 10 }]",
+            "edits[0]: found polygon 10, allowed is 0 to 9",
+        ),
+        ("summit_c = 30", "summit_c: found 30, allowed is at most coast_c (24)"),
+    ] {
+        let faults = island(text).faults();
+        assert_eq!(faults.iter().map(ToString::to_string).collect::<Vec<_>>(), [sentence]);
+    }
+    let wrong = "edits = [{ kind = \"brush\", points_m = [], radius_m = 5, moisture = nan }]";
+    let faults = param::parse::<Island>(&toml::from_str(wrong).unwrap()).unwrap_err();
+    assert_eq!(faults.len(), 2, "{faults:?}");
+}
+
+#[test]
+fn parameters_survive_toml() {
+    let op = island(
+        "edits = [{ kind = \"polygon\", index = 3, moisture = 0.5 }, { kind = \"brush\", points_m = [[1, 2]], radius_m = 5 }]",
+    );
+    let text = toml::to_string(&op).unwrap();
+    assert_eq!(island(&text), op);
+}
+
+#[test]
+fn any_number_of_polygons_works() {
+    for polygons in [1, 2, 3, 4, 9, 30, 400] {
+        for relax in [0, 3] {
+            let terrain = build(&island(&format!("polygons = {polygons}\nrelax = {relax}")), 33, "few");
+            let height = terrain.get(layer::HEIGHT).unwrap();
+            assert!(height.as_slice().iter().all(|h| h.is_finite()), "{polygons} polygons");
+        }
+    }
+    for i in 0..20 {
+        let (map, ..) = grown(&island("polygons = 30"), &format!("few {i}"));
+        assert!(map.ocean.iter().any(|&o| !o), "there is land");
+    }
+    let many = build(&island("polygons = 200000"), 33, "many");
+    assert!(many.get(layer::HEIGHT).unwrap().range().unwrap().1 > 100.0);
+}
+
+#[test]
+fn extreme_parameters_give_finite_land() {
+    for text in [
+        "noise_octaves = 16\nnoise_lacunarity = 8\nnoise_frequency = 10000",
+        "perturb = 5\ncontrast = 8\nnoise = 10",
+        "perturb = 0\ncontrast = 0.25\nnoise = 0\nrivers = 100000\nriver_spacing = 1",
+        "valley_width_m = 100000\nvalley_depth_m = 5000",
+        "shape_amplitude = 10\ndistance_scale = 0\nsize_offset = -10",
+        "size_offset = 10\npolygons = 200",
+        "water_share = 1\nriver_spacing = 64\nmoisture_spread = 0.999",
+    ] {
+        let terrain = build(&island(text), 33, "extreme");
+        for layer in [layer::HEIGHT, layer::TEMPERATURE, layer::MOISTURE] {
+            assert!(terrain.get(layer).unwrap().as_slice().iter().all(|v| v.is_finite()), "{text}");
+        }
+    }
+}
+
+#[test]
+fn long_frames_keep_their_polygons_round() {
+    let world = Frame::new([1e6, -2e6], [12_000.0, 3000.0], [257, 65]).unwrap();
+    let terrain = build_on(&Island::default(), world, world, "long");
+    let height = terrain.get(layer::HEIGHT).unwrap();
+    assert!((0..257).all(|col| height.row(0)[col] < 0.0 && height.row(64)[col] < 0.0));
+    let land: Vec<usize> = (0..257).filter(|&col| (0..65).any(|row| height.row(row)[col] > 0.0)).collect();
+    assert!(land.len() > 80, "the island stretches with the frame: {} columns", land.len());
+    let polygons = terrain.vector("polygons").unwrap();
+    let (mut wide, mut high) = (0.0, 0.0);
+    for i in 0..polygons.len() {
+        let ring = &polygons.vertices()[polygons.parts(i).next().unwrap()];
+        let span = |axis: usize| {
+            let values = ring.iter().map(|p| p[axis]);
+            values.clone().fold(f64::MIN, f64::max) - values.fold(f64::MAX, f64::min)
+        };
+        (wide, high) = (wide + span(0), high + span(1));
+    }
+    assert_close!(wide, high, rel = 0.1);
+}
