@@ -71,7 +71,7 @@ const SEA_STOPS: [(f32, [u8; 3]); 5] = [
 ];
 const ROCK: [u8; 3] = [142, 132, 124];
 const LAKE_WATER: [u8; 3] = [108, 164, 192];
-const RIVER_WATER: [u8; 3] = [86, 144, 180];
+const RIVER_WATER: [u8; 3] = [64, 124, 172];
 const SHORE: [u8; 3] = [62, 96, 118];
 const WATER_LINE: [u8; 3] = [222, 238, 238];
 const PAPER: [u8; 3] = [238, 232, 218];
@@ -79,6 +79,8 @@ const PAPER: [u8; 3] = [238, 232, 218];
 /// Colour of the light of the sky and of the sun: shadows are cool, sunlit slopes warm.
 const SKY: Light = [0.86, 0.97, 1.16];
 const SUN: Light = [1.06, 1.0, 0.90];
+/// Brightness of flat, open ground: mountains see less of sun and sky, and a map of them is not to be dark.
+const EXPOSURE: f32 = 1.1;
 /// Share of the light on flat, open ground that comes from the sky.
 const SKY_LIGHT: f32 = 0.38;
 /// Shares of the fine and of the coarse land in the slopes that are lit: fine texture on readable landforms.
@@ -180,7 +182,7 @@ pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError
 /// Ground under the sun and the sky.
 #[inline]
 fn shone(base: Light, lit: f32, open: f32) -> Light {
-    let (sun, sky) = ((1.0 - SKY_LIGHT) * lit, SKY_LIGHT * open);
+    let (sun, sky) = (EXPOSURE * (1.0 - SKY_LIGHT) * lit, EXPOSURE * SKY_LIGHT * open);
     [0, 1, 2].map(|i| {
         let light = sun * SUN[i] + sky * SKY[i];
         // Bright slopes approach the full light instead of running into it.

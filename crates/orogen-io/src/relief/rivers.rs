@@ -15,7 +15,7 @@ struct Piece {
 /// Rows that are drawn together.
 const BAND: usize = 32;
 /// Drawn widths in pixels of a picture of a thousand pixels: the smallest brook and what the largest volume adds.
-const THINNEST: f32 = 0.9;
+const THINNEST: f32 = 1.0;
 const VOLUME_WIDTH: f32 = 2.8;
 /// Widest river drawn, in pixels: what a stranger's attribute says is not to fill the picture.
 const WIDEST: f32 = 200.0;
@@ -160,8 +160,8 @@ impl<'a> Widths<'a> {
         };
         let value = if value.is_finite() { value.max(0.0) as f32 } else { 0.0 };
         let thinnest = THINNEST * self.pixel;
-        let width =
-            if self.volume { thinnest + self.scale * value.sqrt() } else { thinnest.max(self.scale * value) };
+        // Brooks narrower than a pixel are drawn too, and what they grow downstream is added, so that it shows.
+        let width = thinnest + self.scale * if self.volume { value.sqrt() } else { value };
         0.5 * width.min(WIDEST)
     }
 }
