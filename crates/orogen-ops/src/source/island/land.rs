@@ -30,10 +30,12 @@ const LAKE: usize = 5;
 const NODES_PER_POLYGON: f64 = 4.0;
 /// Nodes of the sheet at most: 32 MB.
 const MOST_NODES: f64 = 1e6;
-/// Octaves of the perturbation; each is half as long and half as strong as the last.
-const WARP_OCTAVES: u64 = 5;
+/// Octaves of the perturbation; each is half as long as the last.
+const WARP_OCTAVES: u64 = 6;
+/// Strength of an octave of the perturbation against the last: that of a natural coast.
+const WARP_GAIN: f32 = 0.54;
 /// Lattice cells of the perturbation's first octave across a polygon.
-const WARP_FREQUENCY: f64 = 0.25;
+const WARP_FREQUENCY: f64 = 0.3;
 /// From which share of lake the ground bends to the lake, and from which it is lake.
 const LAKE_SHORE: (f32, f32) = (0.15, 0.5);
 /// Hills never dig below this share of the ground they stand on.
@@ -46,6 +48,9 @@ const MEAN_SIZE: f32 = 0.26;
 const SURVEY_SAMPLES: usize = 257;
 /// Candidates for the highest place that are looked at closely.
 const SURVEY_TOPS: usize = 12;
+
+/// Progress when the land of an edited map is shaped.
+const EDITED_PERCENT: usize = 21;
 
 /// Metres for a unit of land height and for a unit of sea depth.
 #[derive(Clone, Copy, Debug)]
@@ -184,9 +189,9 @@ pub(super) struct Land {
 
 impl Land {
     pub fn new(params: &Island, map: &Map, place: &Place, ctx: &Ctx<'_>) -> Result<Self, OpError> {
-        let mut land = Self::without_scale(params, map, place, ctx)?;
+        let mut land = Self::without_scale(params, map, place, 10, ctx)?;
         land.scale = land.survey(params);
-        ctx.tick(25, 100)?;
+        ctx.tick(19, 100)?;
         Ok(land)
     }
 
@@ -198,16 +203,21 @@ impl Land {
         place: &Place,
         ctx: &Ctx<'_>,
     ) -> Result<Self, OpError> {
-        let mut land = Self::without_scale(params, map, place, ctx)?;
+        let mut land = Self::without_scale(params, map, place, EDITED_PERCENT, ctx)?;
         land.scale = self.scale;
         Ok(land)
     }
 
-    fn without_scale(params: &Island, map: &Map, place: &Place, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+    fn without_scale(
+        params: &Island,
+        map: &Map,
+        place: &Place,
+        percent: usize,
+        ctx: &Ctx<'_>,
+    ) -> Result<Self, OpError> {
         let seed = ctx.seed();
-        let warp = |name: &str| {
-            Octave::family(seed.child(name), WARP_OCTAVES, WARP_FREQUENCY / map.width, 2.0)
-        };
+        let warp =
+            |name: &str| Octave::family(seed.child(name), WARP_OCTAVES, WARP_FREQUENCY / map.width, 2.0);
         let mut land = Self {
             scale: Scale { land_m: params.peak_m, sea_m: params.sea_depth_m },
             rivers: Rivers::none(),
@@ -227,9 +237,9 @@ impl Land {
             beach: (2.0 * params.beach_m / params.peak_m) as f32,
             half: place.half,
         };
-        ctx.tick(15, 100)?;
+        ctx.tick(percent, 100)?;
         land.rivers = Rivers::lay(params, map, place, &land);
-        ctx.tick(20, 100)?;
+        ctx.tick(percent + 3, 100)?;
         Ok(land)
     }
 
@@ -245,7 +255,7 @@ impl Land {
             let mut sum = 0.0f32;
             for octave in &self.warp[axis] {
                 sum += amplitude * octave.at(p);
-                amplitude *= 0.5;
+                amplitude *= WARP_GAIN;
             }
             f64::from(sum) * self.warp_amplitude
         });
@@ -277,8 +287,11 @@ impl Land {
     #[inline]
     fn raised(&self, elevation: f32) -> f32 {
         let size = elevation.abs();
-        let power =
-            if self.contrast == 1.5 { size * size.sqrt() } else { math::pow(f64::from(size), self.contrast) as f32 };
+        let power = if self.contrast == 1.5 {
+            size * size.sqrt()
+        } else {
+            math::pow(f64::from(size), self.contrast) as f32
+        };
         power.copysign(elevation)
     }
 
@@ -296,7 +309,7 @@ impl Land {
                 for (sum, value) in s.hills.iter_mut().zip(&s.octave) {
                     *sum += amplitude * value;
                 }
-                amplitude *= 0.5;
+                amplitude *= WARP_GAIN;
             }
             for (at, sum) in s.looked_up.iter_mut().zip(&s.hills) {
                 at[axis] = f64::from(*sum) * self.warp_amplitude;
@@ -357,7 +370,8 @@ impl Land {
                     _ => map.locator.locate_from(scratch.looked_up[i], hint),
                 };
                 let c = hint.at();
-                let high = map.dry_biome[c] == Biome::Beach && scratch.height[i] > self.beach && !map.ocean[c];
+                let high =
+                    map.dry_biome[c] == Biome::Beach && scratch.height[i] > self.beach && !map.ocean[c];
                 if high { map.climate[c].id() } else { map.dry_biome[c].id() }
             };
         }
@@ -434,7 +448,8 @@ fn with_hills(ground: f32, hills: f32, shore: f32) -> f32 {
     }
     let size = ground.abs();
     let t = (size / shore).min(1.0);
-    let raised = size + hills.copysign(1.0) * hills.abs() * t * t * (3.0 - 2.0 * t) * 1.0f32.copysign(ground);
+    // Hills count upwards at sea too, so there they make it shallower.
+    let raised = size + hills * 1.0f32.copysign(ground) * t * t * (3.0 - 2.0 * t);
     let floor = LOWEST_HILL * size;
     let soft = 0.5 * size + f32::MIN_POSITIVE;
     let near = (soft - (raised - floor).abs()).max(0.0);
@@ -453,8 +468,9 @@ struct Sheet {
 
 impl Sheet {
     fn draw(params: &Island, map: &Map, half: [f64; 2]) -> Self {
-        let gain =
-            BIOMES.map(|b| math::pow(params.noise_lacunarity, params.roughness * f64::from(b.roughness) - 1.0) as f32);
+        let gain = BIOMES.map(|b| {
+            math::pow(params.noise_lacunarity, params.roughness * f64::from(b.roughness) - 1.0) as f32
+        });
         let area = 4.0 * half[0] * half[1];
         let step = (map.width / NODES_PER_POLYGON).max((area / MOST_NODES).sqrt()).min(0.125);
         // Two nodes beyond each side, for the spline.
@@ -561,12 +577,7 @@ impl Sheet {
 fn spline(t: f32) -> [f32; 4] {
     let u = 1.0 - t;
     let (t2, u2) = (t * t, u * u);
-    [
-        u2 * u / 6.0,
-        (4.0 - 3.0 * t2 * (2.0 - t)) / 6.0,
-        (4.0 - 3.0 * u2 * (2.0 - u)) / 6.0,
-        t2 * t / 6.0,
-    ]
+    [u2 * u / 6.0, (4.0 - 3.0 * t2 * (2.0 - t)) / 6.0, (4.0 - 3.0 * u2 * (2.0 - u)) / 6.0, t2 * t / 6.0]
 }
 
 /// The value at a place in a polygon: straight over the triangle of the centre and two corners that it lies in.
@@ -619,8 +630,8 @@ fn blur(nodes: &mut [Node], cols: usize, share: Node) {
 }
 
 /// Gives every node without a lake the lake of a neighbour.
-fn spread(lake: &mut Vec<u32>, cols: usize) {
-    let old = lake.clone();
+fn spread(lake: &mut [u32], cols: usize) {
+    let old = lake.to_vec();
     let rows = old.len() / cols;
     for row in 0..rows {
         for col in 0..cols {

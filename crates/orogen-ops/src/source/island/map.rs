@@ -16,6 +16,8 @@ use crate::noise::Noise;
 
 /// No index.
 pub(super) const NONE: u32 = u32::MAX;
+/// Progress when edits are applied.
+const EDIT_PERCENT: usize = 20;
 /// Volume at which a river is half of what the greatest can be.
 pub(super) const GREAT_VOLUME: f64 = 16.0;
 /// The noise of equation 1 is 1 on average and varies by this times ours.
@@ -109,7 +111,7 @@ impl Map {
         map.number_lakes(&water);
         map.raise(params);
         ctx.tick(8, 100)?;
-        map.settle(params, &[], place, ctx)?;
+        map.settle(params, &[], place, 8, ctx)?;
         Ok(map)
     }
 
@@ -133,7 +135,7 @@ impl Map {
         if self.center.elevation != before {
             self.reflood();
         }
-        self.settle(params, &params.edits, place, ctx)
+        self.settle(params, &params.edits, place, EDIT_PERCENT, ctx)
     }
 
     pub fn is_water(&self, c: usize) -> bool {
@@ -346,9 +348,8 @@ impl Map {
                 self.center.elevation[c] = old_level[lake as usize] + sum / count;
             }
         }
-        let water: Vec<bool> = (0..old_lake.len())
-            .map(|c| old_lake[c] != NONE || self.center.elevation[c] < 0.0)
-            .collect();
+        let water: Vec<bool> =
+            (0..old_lake.len()).map(|c| old_lake[c] != NONE || self.center.elevation[c] < 0.0).collect();
         // A lake above the sea stays one even where its neighbour was sunk: only water below zero joins the sea.
         let below: Vec<bool> = self.center.elevation.iter().map(|&e| e < 0.0).collect();
         self.flood(&below);
@@ -380,11 +381,12 @@ impl Map {
         params: &Island,
         edits: &[Edit],
         place: &Place,
+        percent: usize,
         ctx: &Ctx<'_>,
     ) -> Result<(), OpError> {
         self.drain();
         self.spring(params);
-        ctx.tick(9, 100)?;
+        ctx.tick(percent, 100)?;
         let temperature = |e: &f64| params.coast_c + (params.summit_c - params.coast_c) * e.max(0.0);
         self.corner.temperature = self.corner.elevation.iter().map(temperature).collect();
         self.center.temperature = self.averages(&self.corner.temperature);
@@ -424,7 +426,7 @@ impl Map {
         self.order.clear();
         let mut level = vec![f64::INFINITY; corners];
         let mut heap = BinaryHeap::new();
-        let any_sea = touches.iter().any(|t| *t == (true, true));
+        let any_sea = touches.contains(&(true, true));
         let mut rank = 0u32;
         for q in graph.corner_ixs() {
             let outlet = if any_sea { touches[q.at()] == (true, true) } else { graph.is_border_corner(q) };
@@ -616,7 +618,7 @@ impl Map {
         let (mut center, mut corner) = (pick(&mut self.center), pick(&mut self.corner));
         for edit in edits {
             let Some((mode, value)) = edit.change(quantity) else { continue };
-            ctx.tick(9, 100)?;
+            ctx.tick(EDIT_PERCENT, 100)?;
             match edit {
                 Edit::Polygon { index, at_m, .. } => {
                     let c = match (index, at_m) {
@@ -633,7 +635,15 @@ impl Map {
                 Edit::Brush { points_m, radius_m, strength, .. } => {
                     let radius = radius_m / place.unit_m;
                     let stroke: Vec<[f64; 2]> = points_m.iter().map(|&p| place.to_map(p)).collect();
+                    let bounds = [0, 1].map(|axis| {
+                        let values = || stroke.iter().map(|p| p[axis]);
+                        values().fold(f64::INFINITY, f64::min) - radius
+                            ..=values().fold(f64::NEG_INFINITY, f64::max) + radius
+                    });
                     let weight = |p: [f64; 2]| {
+                        if !bounds[0].contains(&p[0]) || !bounds[1].contains(&p[1]) {
+                            return 0.0;
+                        }
                         let near = (distance2_to_stroke(p, &stroke) / (radius * radius)).min(1.0);
                         strength * (1.0 - near) * (1.0 - near)
                     };

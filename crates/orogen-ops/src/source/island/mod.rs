@@ -53,9 +53,11 @@ use map::Map;
 /// costs less than keeping its result at the finest spacing.
 ///
 /// **After** Weiss, "Procedural Terrain", 2015, chapter IV, which follows Patel, "Polygonal map generation for
-/// games", 2010. Ours differs: noise counts from 0 to 1 in equation 1 and its lattice spans the frame (so that the
-/// paper's numbers make a good island for every seed); steps vary in height (`ruggedness`), hills fade towards the
-/// shore (`shore_m`) and rivers lie in valleys (`valley_width_m`). Setting these three to 0 gives the paper's plain form.
+/// games", 2010. Ours differs: noise is 1 on average in equation 1 and its lattice spans the frame, so that the paper's
+/// numbers make a good island for every seed; the sheet that triangles are drawn on is smooth. Steps vary in height
+/// (`ruggedness`), rain falls on high ground (`rain`), hills have crests (`ridges`) and fade towards the shore
+/// (`shore_m`), rivers lie in valleys (`valley_width_m`): 0 turns each off, and with `noise = 1` and `roughness = 1`
+/// that is the paper's plain form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Island {
@@ -186,9 +188,9 @@ impl Default for Island {
             moisture_spread: 0.8,
             rain: 0.9,
             beach_m: 4.0,
-            perturb: 0.9,
+            perturb: 1.0,
             contrast: 1.5,
-            noise: 1.0,
+            noise: 0.4,
             roughness: 0.5,
             ridges: 0.5,
             noise_octaves: 5,

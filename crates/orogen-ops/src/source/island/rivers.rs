@@ -88,7 +88,8 @@ impl Rivers {
             || Scratch::new(1),
             |scratch, (q, reach)| {
                 let volume = f64::from(map.volume[q]);
-                let depth = if carve { params.valley_depth_m / params.peak_m * greatness(volume) } else { 0.0 };
+                let depth =
+                    if carve { params.valley_depth_m / params.peak_m * greatness(volume) } else { 0.0 };
                 reach.extend(courses.reach(map, q as u32).into_iter().map(|at| {
                     let (height, is_lake) = land.height(at, scratch);
                     let lake = is_lake.then_some(height);
@@ -111,7 +112,7 @@ impl Rivers {
 
     /// Makes the valleys.
     fn dig(&mut self, half_width: f64, half: [f64; 2], polygon_width: f64) {
-        let radius = |p: &Point| (half_width * (0.3 + 0.7 * greatness(p.volume))) as f32;
+        let radius = |p: &Point| (half_width * (0.2 + 0.8 * greatness(p.volume))) as f32;
         for (number, line) in self.lines.iter().enumerate() {
             for pair in line.points.windows(2) {
                 let (a, b) = (&pair[0], &pair[1]);
@@ -418,7 +419,8 @@ impl Bins {
                 let reach = f64::from(s.radius[0].max(s.radius[0] + s.radius[1]));
                 let range = |axis: usize, count: usize| {
                     let (a, b) = (f64::from(s.at[axis]), f64::from(s.at[axis] + s.along[axis]));
-                    let index = |at: f64| ((at - min[axis]) * per_unit).clamp(0.0, (count - 1) as f64) as usize;
+                    let index =
+                        |at: f64| ((at - min[axis]) * per_unit).clamp(0.0, (count - 1) as f64) as usize;
                     // A hair wider, as the segment is rounded to single precision.
                     index(a.min(b) - reach - 1e-5)..=index(a.max(b) + reach + 1e-5)
                 };

@@ -145,7 +145,12 @@ fn river_lines_fall_to_the_sea_and_lie_on_the_land() {
         (Island::default(), "a"),
         (Island::default(), "h"),
         (island("valley_width_m = 0"), "a"),
-        (island("edits = [{ kind = \"brush\", points_m = [[4000, 3000]], radius_m = 900, elevation_m = -50 }]"), "b"),
+        (
+            island(
+                "edits = [{ kind = \"brush\", points_m = [[4000, 3000]], radius_m = 900, elevation_m = -50 }]",
+            ),
+            "b",
+        ),
     ] {
         let (_, place, land) = grown(&op, seed);
         let world = frame(129);
@@ -217,7 +222,8 @@ fn the_preview_is_faithful() {
     for row in 0..1025 {
         for col in 0..1025 {
             let preview = coarse.bilinear(col as f64 / 2.0, row as f64 / 2.0);
-            squares += f64::from(preview - fine.row(row)[col]).powi(2);
+            let error = f64::from(preview - fine.row(row)[col]);
+            squares += error * error;
         }
     }
     let rmse = (squares / (1025.0 * 1025.0)).sqrt() / 900.0;
@@ -235,14 +241,16 @@ fn every_seed_makes_a_good_island() {
         assert!((560.0..=707.0).contains(&high), "seed {i}: peak {high}");
         assert!((-202.0..=-190.0).contains(&low), "seed {i}: depth {low}");
         let edge = (0..257).flat_map(|k| [(k, 0), (k, 256), (0, k), (256, k)]);
-        assert!(edge.into_iter().all(|(col, row)| height.row(row)[col] < 0.0), "seed {i}: land at the border");
+        assert!(
+            edge.into_iter().all(|(col, row)| height.row(row)[col] < 0.0),
+            "seed {i}: land at the border"
+        );
         let land = height.as_slice().iter().filter(|&&h| h > 0.0).count() as f64 / (257.0 * 257.0);
         assert!((0.2..0.6).contains(&land), "seed {i}: land share {land}");
         let moisture = terrain.get(layer::MOISTURE).unwrap().range().unwrap();
         assert!(moisture.0 >= 0.0 && moisture.1 <= 1.0001, "seed {i}: {moisture:?}");
         let biomes = terrain.get(layer::BIOME).unwrap().as_slice();
-        let kinds = Biome::from_id(15).into_iter().count()
-            + (0..15).filter(|id| biomes.contains(id)).count();
+        let kinds = Biome::from_id(15).into_iter().count() + (0..15).filter(|id| biomes.contains(id)).count();
         assert!(kinds >= 9, "seed {i}: {kinds} biomes");
     }
 }
@@ -259,7 +267,7 @@ fn the_summit_is_the_peak_at_any_sampling() {
 
 #[test]
 fn the_plain_form_of_the_paper_works_too() {
-    let plain = "ruggedness = 0\nshore_m = 0\nvalley_width_m = 0\nridges = 0\nroughness = 1\nrain = 0\nnoise_frequency = 2";
+    let plain = "ruggedness = 0\nshore_m = 0\nvalley_width_m = 0\nridges = 0\nroughness = 1\nnoise = 1\nrain = 0\nnoise_frequency = 2";
     let terrain = build(&island(plain), 257, "plain");
     let (low, high) = terrain.get(layer::HEIGHT).unwrap().range().unwrap();
     assert!(high > 600.0 && low < -180.0, "{low} to {high}");
@@ -322,7 +330,8 @@ fn an_edit_does_what_it_says_and_leaves_the_rest() {
     assert_eq!(changed.center.elevation, grown(&by_index, "edit").0.center.elevation);
     let metres = |map: &Map| land.scale.elevation_to_m(map.center.elevation[c.at()], 1.5);
     assert_close!(metres(&changed), metres(&map) + 120.0, abs = 1e-6);
-    let differing = changed.center.elevation.iter().zip(&map.center.elevation).filter(|(a, b)| a != b).count();
+    let differing =
+        changed.center.elevation.iter().zip(&map.center.elevation).filter(|(a, b)| a != b).count();
     assert_eq!(differing, 1);
 }
 
@@ -353,7 +362,10 @@ fn sunk_land_becomes_sea_or_lake_and_lakes_stay_level() {
 #[test]
 fn bad_edits_are_refused_with_a_sentence() {
     for (text, sentence) in [
-        ("edits = [{ kind = \"polygon\" }]", "edits[0]: give the polygon's \"index\" or a place in it, \"at_m\""),
+        (
+            "edits = [{ kind = \"polygon\" }]",
+            "edits[0]: give the polygon's \"index\" or a place in it, \"at_m\"",
+        ),
         (
             "polygons = 10\nedits = [{ kind = \"polygon\", index = 10 }]",
             "edits[0]: found polygon 10, allowed is 0 to 9",
@@ -431,4 +443,37 @@ fn long_frames_keep_their_polygons_round() {
         (wide, high) = (wide + span(0), high + span(1));
     }
     assert_close!(wide, high, rel = 0.1);
+}
+
+#[test]
+fn the_recipe_holds_the_defaults() {
+    let text = include_str!("../../../../../recipes/island.toml");
+    let recipe: toml::Table = toml::from_str(text).unwrap();
+    let step = recipe["step"][0]["params"].as_table().unwrap();
+    assert_eq!(param::parse::<Island>(step).unwrap(), Island::default());
+    assert_eq!(recipe["seed"].as_str(), Some("658175619cff"));
+}
+
+#[test]
+fn a_cancelled_build_stops_and_progress_never_falls() {
+    use std::sync::Mutex;
+    struct Watcher(Mutex<f32>, f32);
+    impl orogen_core::Watch for Watcher {
+        fn progress(&self, share: f32) {
+            let mut last = self.0.lock().unwrap();
+            assert!(share >= *last - 0.02, "{share} after {last}");
+            *last = last.max(share);
+        }
+        fn is_cancelled(&self) -> bool {
+            *self.0.lock().unwrap() > self.1
+        }
+    }
+    let op = island("edits = [{ kind = \"polygon\", index = 3, elevation_m = 5 }]");
+    for (stop, ok) in [(0.05, false), (0.5, false), (2.0, true)] {
+        let watcher = Watcher(Mutex::new(0.0), stop);
+        let ctx = Ctx::new(Seed(1)).watched_by(&watcher);
+        let result = op.apply(Terrain::new(frame(129)), &ctx);
+        assert_eq!(result.is_ok(), ok, "cancelled at {stop}");
+        assert!(ok || result == Err(OpError::Cancelled));
+    }
 }
