@@ -19,7 +19,17 @@ cargo xtask book              builds the manual into docs/book
 cargo xtask bench             benchmarks as multiples of the reference kernel
 cargo xtask goldens           renews the golden pictures after a change that was meant";
 
-fn main() -> Result<()> {
+fn main() -> std::process::ExitCode {
+    match chore() {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
+fn chore() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     std::env::set_current_dir(shell::root())?;
