@@ -416,7 +416,7 @@ impl Land {
         }
     }
 
-    /// The largest value near a place: three looks, each eight times closer than the last.
+    /// The largest value near a place: two looks, each eight times closer than the last.
     fn climb(&self, (mut best, mut at): (f32, [f64; 2]), mut step: f64, sign: f32) -> f32 {
         const SIDE: usize = 17;
         let mut scratch = Scratch::new(SIDE);

@@ -18,6 +18,8 @@ use crate::noise::Noise;
 pub(super) const NONE: u32 = u32::MAX;
 /// Progress when edits are applied.
 const EDIT_PERCENT: usize = 20;
+/// Polygons by default.
+const USUAL_POLYGONS: f64 = 4000.0;
 /// Volume at which a river is half of what the greatest can be.
 pub(super) const GREAT_VOLUME: f64 = 16.0;
 /// The noise of equation 1 is 1 on average and varies by this times ours.
@@ -47,6 +49,9 @@ pub(super) struct Map {
     pub locator: Locator,
     /// Width of a polygon, on average.
     pub width: f64,
+    /// A step against one on a square map of as many polygons as by default: what moisture and rivers count in, so
+    /// that more polygons make finer land and not drier.
+    pub step: f64,
     pub ocean: Vec<bool>,
     /// Number of the lake, `NONE` elsewhere.
     pub lake: Vec<u32>,
@@ -90,6 +95,7 @@ impl Map {
         let (centers, corners) = (graph.centers().len(), graph.corners().len());
         let mut map = Self {
             width: (rect.area() / centers as f64).sqrt(),
+            step: (rect.area() / centers as f64 * USUAL_POLYGONS / 4.0).sqrt(),
             ocean: vec![false; centers],
             lake: vec![NONE; centers],
             lake_level: Vec::new(),
@@ -550,7 +556,7 @@ impl Map {
     /// Moisture at the corners: from rivers by their volume, from lakes and from rain on high ground, a share less with every step.
     fn moisten(&mut self, params: &Island) {
         let graph = &self.graph;
-        let spread = params.moisture_spread;
+        let spread = math::pow(params.moisture_spread, self.step);
         let seed = self.seed.child("rain");
         let (clouds, shift) = (Noise::new(seed), [seed.unit(0) * 256.0, seed.unit(1) * 256.0]);
         let mut moisture: Vec<f64> = (graph.corner_ixs())
@@ -558,7 +564,7 @@ impl Map {
                 if graph.corner_touches(q).any(|c| self.lake[c.at()] != NONE) {
                     return 1.0;
                 }
-                let volume = f64::from(self.volume[q.at()]);
+                let volume = f64::from(self.volume[q.at()]) * self.step;
                 let greatness = volume / (volume + GREAT_VOLUME);
                 let river =
                     if volume > 0.0 { STREAM_MOISTURE + (1.0 - STREAM_MOISTURE) * greatness } else { 0.0 };

@@ -121,7 +121,7 @@ pub struct Island {
     /// Depth, about, of the valley of a great river.
     #[schemars(range(min = 0.0, max = 5000.0), extend("x-unit" = "m", "x-slider" = [0.0, 150.0]))]
     pub valley_depth_m: f64,
-    /// Share of moisture that is left one step further from a river.
+    /// Share of moisture that is left one step (of a map of 4000 polygons) further from a river.
     #[schemars(range(min = 0.0, max = 0.999), extend("x-slider" = [0.5, 0.95]))]
     pub moisture_spread: f64,
     /// Moisture that rain brings to the highest polygons, more in some parts than in others; 0 leaves it to rivers.
@@ -333,6 +333,7 @@ fn paint(land: &Land, map: &Map, place: &Place, frame: &Frame, ctx: &Ctx<'_>) ->
 /// The polygons where they were drawn, with all that the map knows about each.
 fn polygon_layer(map: &Map, land: &Land, place: &Place) -> VectorLayer {
     let graph = &map.graph;
+    let count = graph.centers().len();
     let mut layer = VectorLayer::new(Shape::Polygons);
     for c in graph.center_ixs() {
         layer.push(graph.center_corners(c).iter().map(|&q| {
@@ -340,11 +341,11 @@ fn polygon_layer(map: &Map, land: &Land, place: &Place) -> VectorLayer {
             [x, y, land.scale.to_m(land.contrast(map.corner.elevation[q.at()]))]
         }));
     }
-    let each = |f: &dyn Fn(usize) -> bool| Column::Flag((0..layer_len(map)).map(f).collect());
+    let each = |f: &dyn Fn(usize) -> bool| Column::Flag((0..count).map(f).collect());
     let numbers = |values: &[f64]| Column::Number(values.to_vec());
     let elevation = map.center.elevation.iter().map(|&e| land.scale.to_m(land.contrast(e))).collect();
     let columns = [
-        ("index", Column::Integer((0..layer_len(map) as i64).collect())),
+        ("index", Column::Integer((0..count as i64).collect())),
         ("elevation_m", Column::Number(elevation)),
         ("temperature_c", numbers(&map.center.temperature)),
         ("moisture", numbers(&map.center.moisture)),
@@ -360,10 +361,6 @@ fn polygon_layer(map: &Map, land: &Land, place: &Place) -> VectorLayer {
         debug_assert!(fits, "{name} has one entry a polygon");
     }
     layer
-}
-
-fn layer_len(map: &Map) -> usize {
-    map.graph.centers().len()
 }
 
 /// The rivers on the land. A line ends in the sea, or where it joins the line numbered `into` (-1 for the sea).

@@ -87,7 +87,7 @@ impl Rivers {
         (reaches.par_iter_mut().enumerate()).filter(|(q, _)| map.volume[*q] > 0).for_each_init(
             || Scratch::new(1),
             |scratch, (q, reach)| {
-                let volume = f64::from(map.volume[q]);
+                let volume = f64::from(map.volume[q]) * map.step;
                 let depth =
                     if carve { params.valley_depth_m / params.peak_m * greatness(volume) } else { 0.0 };
                 reach.extend(courses.reach(map, q as u32).into_iter().map(|at| {
@@ -228,7 +228,7 @@ fn level(map: &Map, order: &[u32], reaches: &[Vec<Target>]) -> Vec<Vec<Point>> {
     let mut above = vec![(f64::INFINITY, f64::INFINITY); corners];
     for &q in order {
         let (mut z, mut cap) = above[q as usize];
-        let volume = f64::from(map.volume[q as usize]);
+        let volume = f64::from(map.volume[q as usize]) * map.step;
         for target in &reaches[q as usize] {
             z = z.min(target.height);
             cap = cap.min(target.lake.unwrap_or(f64::INFINITY));

@@ -477,3 +477,14 @@ fn a_cancelled_build_stops_and_progress_never_falls() {
         assert!(ok || result == Err(OpError::Cancelled));
     }
 }
+
+#[test]
+fn more_polygons_make_finer_land_not_drier() {
+    let mean_moisture = |polygons: u32| {
+        let (map, ..) = grown(&island(&format!("polygons = {polygons}\nrivers = 100")), "wet");
+        let land: Vec<usize> = (0..map.ocean.len()).filter(|&c| !map.ocean[c]).collect();
+        land.iter().map(|&c| map.center.moisture[c]).sum::<f64>() / land.len() as f64
+    };
+    let (few, many) = (mean_moisture(2000), mean_moisture(16_000));
+    assert!((many / few - 1.0).abs() < 0.35, "{few} and {many}");
+}
