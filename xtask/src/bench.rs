@@ -15,7 +15,10 @@ pub fn run_all() -> Result<()> {
     println!("\nthe machine");
     for threads in [1, 2] {
         let bytes = 3.0 * 4.0 * f64::from(1 << 24);
-        println!("  triad, {threads} thread(s): {:.1} GB/s", bytes / seconds(&format!("triad/{threads}"))? / 1e9);
+        println!(
+            "  triad, {threads} thread(s): {:.1} GB/s",
+            bytes / seconds(&format!("triad/{threads}"))? / 1e9
+        );
     }
     for size in [513, 1025, 2049] {
         println!("  reference kernel at {size}: {:.3} s", reference(size)?);
@@ -24,15 +27,28 @@ pub fn run_all() -> Result<()> {
     println!("  a second core is worth {arithmetic:.2}");
 
     println!("\nfigures");
-    figure("island at 1025, export included, in reference kernels", build(1025)? / reference(1025)?, "at most 8");
+    figure(
+        "island at 1025, export included, in reference kernels",
+        build(1025)? / reference(1025)?,
+        "at most 8",
+    );
     let cells = |size: f64| size * size;
     let growth = build(2049)? / build(513)? / (cells(2049.0) / cells(513.0));
     figure("growth from 513 to 2049, against linear in cells", growth, "at most 1.05");
     let raster = |threads: usize| -> Result<f64> {
-        Ok(seconds(&format!("island_operator_{threads}/1025"))? - seconds(&format!("island_operator_{threads}/2"))?)
+        Ok(seconds(&format!("island_operator_{threads}/1025"))?
+            - seconds(&format!("island_operator_{threads}/2"))?)
     };
-    figure("raster part, 1 thread over 2", raster(1)? / raster(2)?, "at least 1.7 where the machine gives 1.9");
-    figure("polygon map alone, in reference kernels", seconds("island_operator_2/2")? / reference(1025)?, "-");
+    figure(
+        "raster part, 1 thread over 2",
+        raster(1)? / raster(2)?,
+        "at least 1.7 where the machine gives 1.9",
+    );
+    figure(
+        "polygon map alone, in reference kernels",
+        seconds("island_operator_2/2")? / reference(1025)?,
+        "-",
+    );
     figure("raster part alone, in reference kernels", raster(2)? / reference(1025)?, "-");
     figure("export alone, in reference kernels", seconds("island_export/1025")? / reference(1025)?, "-");
     let voronoi = seconds("voronoi_100000/graph")? / seconds("voronoi_100000/library")?;
@@ -55,7 +71,10 @@ fn seconds(name: &str) -> Result<f64> {
     let path = target().join("criterion").join(name).join("new/estimates.json");
     let text = std::fs::read(&path).with_context(|| format!("no result for {name}"))?;
     let estimates: Value = serde_json::from_slice(&text)?;
-    estimates["median"]["point_estimate"].as_f64().map(|ns| ns / 1e9).with_context(|| format!("no median for {name}"))
+    estimates["median"]["point_estimate"]
+        .as_f64()
+        .map(|ns| ns / 1e9)
+        .with_context(|| format!("no median for {name}"))
 }
 
 /// The most memory a build of the island needs, as its manifest says.
@@ -63,7 +82,17 @@ fn peak_bytes(size: usize) -> Result<f64> {
     let out = target().join("bench-out");
     let size = size.to_string();
     let out_text = out.to_string_lossy();
-    let args = ["run", "--release", "--quiet", "--", "build", "recipes/island.toml", "--no-cache", "--quiet", "--json"];
+    let args = [
+        "run",
+        "--release",
+        "--quiet",
+        "--",
+        "build",
+        "recipes/island.toml",
+        "--no-cache",
+        "--quiet",
+        "--json",
+    ];
     let output = cargo(&args).args(["--samples", &size, "--threads", "2", "--out", &out_text]).output()?;
     remove(&out)?;
     let manifest: Value = serde_json::from_slice(&output.stdout).context("the build printed no manifest")?;

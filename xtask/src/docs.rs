@@ -288,7 +288,7 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
 fn readme_picture() -> Result<Vec<u8>> {
     let recipe = orogen::read_recipe(&shell::root().join("recipes/island.toml"))?;
     let mut options = BuildOptions::default();
-    options.overrides.samples = Some(769);
+    options.overrides.samples = Some(641);
     let built = orogen::build(&recipe, &options, &Unobserved)?;
     Ok(png8::encode(&relief::render(&built.terrain, &relief::ReliefStyle::default())?))
 }

@@ -24,7 +24,10 @@ pub fn text() -> String {
     let mut text = String::from(HEAD);
     for operator in orogen::catalog().operators() {
         let schema = operator.schema();
-        text.push_str(&format!("    @overload\n    def apply(\n        self,\n        op: Literal[\"{}\"],\n        *,\n", operator.id));
+        text.push_str(&format!(
+            "    @overload\n    def apply(\n        self,\n        op: Literal[\"{}\"],\n        *,\n",
+            operator.id
+        ));
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             text.push_str(&format!("        {name}: {} = ...,\n", python_type(&schema, property)));
         }
@@ -67,13 +70,22 @@ fn python_type(root: &Value, property: &Value) -> String {
         "boolean" => String::from("bool"),
         "string" => String::from("str"),
         "null" => String::from("None"),
-        "array" => format!("Sequence[{}]", if property["items"].is_object() { python_type(root, &property["items"]) } else { String::from("Any") }),
+        "array" => format!(
+            "Sequence[{}]",
+            if property["items"].is_object() {
+                python_type(root, &property["items"])
+            } else {
+                String::from("Any")
+            }
+        ),
         "object" => String::from("Mapping[str, Any]"),
         _ => String::from("Any"),
     };
     match &property["type"] {
         Value::String(name) => plain(name),
-        Value::Array(names) => names.iter().filter_map(Value::as_str).map(plain).collect::<Vec<_>>().join(" | "),
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).map(plain).collect::<Vec<_>>().join(" | ")
+        }
         _ => String::from("Any"),
     }
 }

@@ -13,7 +13,9 @@ type Part = (&'static str, fn() -> Result<()>);
 const PARTS: &[Part] = &[
     ("fmt", || run(&mut cargo(&["fmt", "--all", "--check"]))),
     ("walls", walls::check),
-    ("clippy", || run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))),
+    ("clippy", || {
+        run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
+    }),
     ("rust", rust),
     ("docs", || docs::run(true)),
     ("book", book),
@@ -45,7 +47,15 @@ pub fn only(wanted: &str) -> Result<()> {
 /// Unit, integration and documentation tests, by nextest where it is present.
 fn rust() -> Result<()> {
     let mut tests: Command = if has("cargo-nextest", &["--version"]) {
-        cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "fail", "--hide-progress-bar"])
+        cargo(&[
+            "nextest",
+            "run",
+            "--workspace",
+            "--no-fail-fast",
+            "--status-level",
+            "fail",
+            "--hide-progress-bar",
+        ])
     } else {
         cargo(&["test", "--workspace", "--quiet", "--no-fail-fast", "--lib", "--bins", "--tests"])
     };
@@ -61,7 +71,17 @@ pub fn book() -> Result<()> {
         let program = own.join("bin/mdbook");
         if !program.exists() {
             // Without its server and search index: the pages are all that is checked here.
-            run(cargo(&["install", "mdbook", "--version", "0.5.4", "--locked", "--no-default-features", "--debug", "--root"]).arg(&own))?;
+            run(cargo(&[
+                "install",
+                "mdbook",
+                "--version",
+                "0.5.4",
+                "--locked",
+                "--no-default-features",
+                "--debug",
+                "--root",
+            ])
+            .arg(&own))?;
         }
         mdbook = Command::new(program);
     }

@@ -9,8 +9,25 @@ use crate::shell::cargo;
 
 /// Crates that each of ours must not reach, directly or through others.
 const WALLS: &[(&str, &[&str])] = &[
-    ("orogen-core", &["orogen-ops", "orogen-recipe", "orogen-io", "orogen", "clap", "wgpu", "egui", "tempfile", "tiff", "png"]),
-    ("orogen-ops", &["orogen-recipe", "orogen-io", "orogen", "clap", "wgpu", "egui", "tempfile", "tiff", "png"]),
+    (
+        "orogen-core",
+        &[
+            "orogen-ops",
+            "orogen-recipe",
+            "orogen-io",
+            "orogen",
+            "clap",
+            "wgpu",
+            "egui",
+            "tempfile",
+            "tiff",
+            "png",
+        ],
+    ),
+    (
+        "orogen-ops",
+        &["orogen-recipe", "orogen-io", "orogen", "clap", "wgpu", "egui", "tempfile", "tiff", "png"],
+    ),
     ("orogen-recipe", &["orogen-ops", "orogen-io", "orogen", "clap", "wgpu", "egui", "tiff", "png"]),
     ("orogen-io", &["orogen-ops", "orogen-recipe", "orogen", "clap", "wgpu", "egui"]),
     ("orogen", &["orogen-cli", "clap", "wgpu", "egui"]),
@@ -31,7 +48,8 @@ pub fn check() -> Result<()> {
         let Some(&from) = node["id"].as_str().and_then(|id| names.get(id)) else { continue };
         for dep in node["deps"].as_array().into_iter().flatten() {
             // What only tests and build scripts use crosses no wall.
-            let normal = dep["dep_kinds"].as_array().is_some_and(|kinds| kinds.iter().any(|k| k["kind"].is_null()));
+            let normal =
+                dep["dep_kinds"].as_array().is_some_and(|kinds| kinds.iter().any(|k| k["kind"].is_null()));
             if let (true, Some(&to)) = (normal, dep["pkg"].as_str().and_then(|id| names.get(id))) {
                 graph.entry(from).or_default().insert(to);
             }
@@ -40,7 +58,12 @@ pub fn check() -> Result<()> {
     let mut broken = Vec::new();
     for (name, forbidden) in WALLS {
         let reached = reach(&graph, name);
-        broken.extend(forbidden.iter().filter(|f| reached.contains(*f)).map(|f| format!("{name} must not depend on {f}")));
+        broken.extend(
+            forbidden
+                .iter()
+                .filter(|f| reached.contains(*f))
+                .map(|f| format!("{name} must not depend on {f}")),
+        );
     }
     broken.extend(licences(packages)?);
     if !broken.is_empty() {
@@ -80,7 +103,8 @@ fn licences(packages: &[Value]) -> Result<Vec<String>> {
         .iter()
         .filter_map(|p| {
             let licence = p["license"].as_str().unwrap_or("none named");
-            (!fits(licence)).then(|| format!("licence of {}: {licence}, allowed are those of deny.toml", p["name"]))
+            (!fits(licence))
+                .then(|| format!("licence of {}: {licence}, allowed are those of deny.toml", p["name"]))
         })
         .collect())
 }

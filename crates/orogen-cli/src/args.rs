@@ -7,11 +7,16 @@ use orogen::core::Rect;
 
 /// Makes whole natural environments from a few lines of text.
 #[derive(Debug, Parser)]
-#[command(name = "orogen", version, about, after_help = "\
+#[command(
+    name = "orogen",
+    version,
+    about,
+    after_help = "\
 Examples:
   orogen new --seed 42 my-island.toml     a commented recipe to start from
   orogen build my-island.toml             land, maps and a manifest in out/my-island
-  orogen ops source.island                what an operator does and takes")]
+  orogen ops source.island                what an operator does and takes"
+)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]

@@ -54,7 +54,12 @@ pub fn run(args: &Build) -> Result<()> {
 pub fn overrides(changes: &Changes) -> Result<Overrides, BuildError> {
     let mut overrides =
         Overrides { seed: changes.seed.clone(), samples: changes.samples, ..Overrides::default() };
-    overrides.set = changes.set.iter().map(|text| Set::parse(text)).collect::<Result<_, _>>().map_err(BuildError::Call)?;
+    overrides.set = changes
+        .set
+        .iter()
+        .map(|text| Set::parse(text))
+        .collect::<Result<_, _>>()
+        .map_err(BuildError::Call)?;
     Ok(overrides)
 }
 

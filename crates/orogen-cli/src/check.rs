@@ -27,7 +27,9 @@ pub fn run(args: &Check) -> Result<()> {
         }
         Err(BuildError::Recipe(faults)) => {
             if args.json {
-                output::print_json(&json!({ "faults": faults.list.iter().map(|fault| fault.text(&faults.recipe)).collect::<Vec<_>>() }))?;
+                output::print_json(
+                    &json!({ "faults": faults.list.iter().map(|fault| fault.text(&faults.recipe)).collect::<Vec<_>>() }),
+                )?;
             }
             Err(BuildError::Recipe(faults).into())
         }

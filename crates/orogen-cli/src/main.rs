@@ -36,17 +36,15 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            match error.downcast_ref::<BuildError>() {
-                Some(error) => {
-                    eprintln!("error: {error}");
-                    ExitCode::from(if error.is_callers_fault() { 2 } else { 1 })
-                }
-                None => {
-                    eprintln!("error: {error:#}");
-                    ExitCode::from(1)
-                }
+        Err(error) => match error.downcast_ref::<BuildError>() {
+            Some(error) => {
+                eprintln!("error: {error}");
+                ExitCode::from(if error.is_callers_fault() { 2 } else { 1 })
             }
-        }
+            None => {
+                eprintln!("error: {error:#}");
+                ExitCode::from(1)
+            }
+        },
     }
 }

@@ -33,7 +33,11 @@ pub fn run(args: &New) -> Result<()> {
 fn write(file: &Path, text: &str, force: bool) -> Result<(), BuildError> {
     let mut options = OpenOptions::new();
     options.write(true);
-    if force { options.create(true).truncate(true) } else { options.create_new(true) };
+    if force {
+        options.create(true).truncate(true)
+    } else {
+        options.create_new(true)
+    };
     let failed = |e: std::io::Error| {
         let hint = if e.kind() == std::io::ErrorKind::AlreadyExists { "; --force replaces it" } else { "" };
         BuildError::Read { path: file.to_path_buf(), reason: format!("cannot write: {e}{hint}") }

@@ -12,11 +12,8 @@ pub fn list(args: &Ops) -> Result<()> {
         if args.json {
             return output::print_json(&catalog_json());
         }
-        let lines: Vec<String> = catalog
-            .operators()
-            .iter()
-            .map(|op| format!("{:<20} {}\n", op.id, orogen::summary(op)))
-            .collect();
+        let lines: Vec<String> =
+            catalog.operators().iter().map(|op| format!("{:<20} {}\n", op.id, orogen::summary(op))).collect();
         return output::print(&lines.concat());
     };
     let operator = catalog.get(name).ok_or_else(|| {

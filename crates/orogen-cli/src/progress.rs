@@ -84,7 +84,8 @@ impl Observer for Bars {
     }
 
     fn step_finished(&self, report: &StepReport) {
-        let note = if report.cached { String::from("from the cache") } else { format!("{:.2} s", report.seconds) };
+        let note =
+            if report.cached { String::from("from the cache") } else { format!("{:.2} s", report.seconds) };
         self.finish(&note);
     }
 

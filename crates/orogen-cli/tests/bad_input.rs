@@ -1,5 +1,6 @@
 //! Bad input gets a sentence and exit code 2 (the call or the recipe is wrong) or 1 (the work failed); never a panic,
 //! and never half a file.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod common;
 
@@ -93,9 +94,15 @@ fn frames_that_are_none() {
 
 #[test]
 fn names_that_do_not_exist() {
-    refused(SMALL.replace("source.island", "source.iland"), &["r.toml:7:", "did you mean \"source.island\"?"]);
+    refused(
+        SMALL.replace("source.island", "source.iland"),
+        &["r.toml:7:", "did you mean \"source.island\"?"],
+    );
     refused(SMALL.to_owned() + "from = \"later\"\n", &["\"later\""]);
-    refused(SMALL.to_owned() + "[[export]]\nkind = \"geotif\"\n", &["r.toml:10:", "did you mean \"geotiff\"?"]);
+    refused(
+        SMALL.to_owned() + "[[export]]\nkind = \"geotif\"\n",
+        &["r.toml:10:", "did you mean \"geotiff\"?"],
+    );
 }
 
 #[test]
@@ -115,7 +122,8 @@ fn a_missing_file_and_a_folder() {
 #[test]
 fn a_dem_that_is_missing_or_broken() {
     let bench = Bench::new();
-    let recipe = |path: &str| format!("[[step]]\nid = \"dem\"\nop = \"source.dem\"\nparams = {{ path = {path:?} }}\n");
+    let recipe =
+        |path: &str| format!("[[step]]\nid = \"dem\"\nop = \"source.dem\"\nparams = {{ path = {path:?} }}\n");
     bench.write("r.toml", recipe("no.tif"));
     bench.run(&["build", "r.toml", "--samples", "65"]).fails(1, &["step \"dem\"", "no.tif"]);
     bench.write("bad.tif", b"II*\0 this is no TIFF");
@@ -147,7 +155,10 @@ fn a_disk_that_is_full() {
     // A file may grow to 8 KiB only, and the signal for it is ignored, so that writes fail half-way as on a full disk.
     let bench = Bench::new();
     bench.write("r.toml", SMALL);
-    let script = format!("trap '' XFSZ; ulimit -f 16; exec {} build r.toml --no-cache --out full", env!("CARGO_BIN_EXE_orogen"));
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 16; exec {} build r.toml --no-cache --out full",
+        env!("CARGO_BIN_EXE_orogen")
+    );
     let output = Command::new("sh").args(["-c", &script]).current_dir(bench.path("")).output().unwrap();
     Run::of(output).fails(1, &["full"]);
     assert_eq!(bench.files(), ["r.toml"]);
@@ -172,7 +183,8 @@ fn a_damaged_cache_is_recomputed_with_a_warning() {
     let bench = Bench::new();
     bench.write("r.toml", SMALL);
     bench.run(&["build", "r.toml", "--out", "a"]).succeeds();
-    let blobs: Vec<_> = std::fs::read_dir(bench.path("cache/blobs")).unwrap().map(|e| e.unwrap().path()).collect();
+    let blobs: Vec<_> =
+        std::fs::read_dir(bench.path("cache/blobs")).unwrap().map(|e| e.unwrap().path()).collect();
     assert!(!blobs.is_empty());
     for blob in blobs {
         let mut bytes = std::fs::read(&blob).unwrap();
@@ -183,5 +195,8 @@ fn a_damaged_cache_is_recomputed_with_a_warning() {
     let run = bench.run(&["build", "r.toml", "--out", "b"]);
     run.succeeds();
     assert!(run.stderr.contains("warning") && run.stderr.contains("recomputed"), "{}", run.stderr);
-    assert_eq!(std::fs::read(bench.path("a/height.tif")).unwrap(), std::fs::read(bench.path("b/height.tif")).unwrap());
+    assert_eq!(
+        std::fs::read(bench.path("a/height.tif")).unwrap(),
+        std::fs::read(bench.path("b/height.tif")).unwrap()
+    );
 }

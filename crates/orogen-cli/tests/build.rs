@@ -1,4 +1,5 @@
 //! The main job, as a user runs it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod common;
 
@@ -18,16 +19,28 @@ fn one_command_writes_every_file() {
     let run = bench.run(&["build", "r.toml"]);
     run.succeeds();
     assert_eq!(run.stdout, "");
-    let mut names: Vec<String> =
-        std::fs::read_dir(bench.path("out/r")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(bench.path("out/r"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
-    for name in
-        ["biome.tif", "height.png", "height.png.json", "height.tif", "manifest.json", "moisture.tif", "polygons.geojson", "relief.png", "rivers.geojson", "temperature.tif"]
-    {
+    for name in [
+        "biome.tif",
+        "height.png",
+        "height.png.json",
+        "height.tif",
+        "manifest.json",
+        "moisture.tif",
+        "polygons.geojson",
+        "relief.png",
+        "rivers.geojson",
+        "temperature.tif",
+    ] {
         assert!(names.iter().any(|n| n == name), "{name} is missing: {names:?}");
     }
     let manifest = manifest(&bench, "out/r");
-    let listed: Vec<&str> = manifest["files"].as_array().unwrap().iter().map(|f| f["name"].as_str().unwrap()).collect();
+    let listed: Vec<&str> =
+        manifest["files"].as_array().unwrap().iter().map(|f| f["name"].as_str().unwrap()).collect();
     assert_eq!(listed.len() + 1, names.len(), "{listed:?} {names:?}");
     let height = &manifest["files"].as_array().unwrap().iter().find(|f| f["name"] == "height.tif").unwrap();
     assert_eq!(height["unit"], "m");
@@ -60,7 +73,10 @@ fn same_recipe_same_bytes_for_every_thread_count_and_cache() {
 #[test]
 fn changing_the_last_step_recomputes_only_that() {
     let bench = Bench::new();
-    bench.write("r.toml", SMALL.to_owned() + "[[step]]\nid = \"raise\"\nop = \"combine.add\"\nparams = { operand = 10.0 }\n");
+    bench.write(
+        "r.toml",
+        SMALL.to_owned() + "[[step]]\nid = \"raise\"\nop = \"combine.add\"\nparams = { operand = 10.0 }\n",
+    );
     bench.run(&["build", "r.toml", "--out", "a"]).succeeds();
     bench.run(&["build", "r.toml", "--out", "b", "--set", "raise.operand=20"]).succeeds();
     let steps = &manifest(&bench, "b")["steps"];
@@ -152,7 +168,8 @@ fn the_catalogue_is_told_in_words_and_as_json() {
     assert!(bench.run(&["ops"]).succeeds().stdout.contains("source.island"));
     assert!(bench.run(&["ops", "source.island"]).succeeds().stdout.contains("polygons"));
     bench.run(&["ops", "source.iland"]).fails(2, &["did you mean \"source.island\"?"]);
-    let json: serde_json::Value = serde_json::from_str(&bench.run(&["ops", "--json"]).succeeds().stdout).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&bench.run(&["ops", "--json"]).succeeds().stdout).unwrap();
     assert!(json["operators"].as_array().unwrap().len() > 5);
     let schema: serde_json::Value = serde_json::from_str(&bench.run(&["schema"]).succeeds().stdout).unwrap();
     assert_eq!(schema["title"], "Orogen recipe");

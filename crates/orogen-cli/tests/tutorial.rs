@@ -1,4 +1,5 @@
 //! The tutorial of the manual, run as a reader would: every `sh` block in turn, in one folder.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod common;
 
@@ -11,12 +12,14 @@ use common::{Bench, Run};
 fn the_first_tutorial_works() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/tutorial/first-island.md");
     let text = std::fs::read_to_string(page).unwrap();
-    let blocks: Vec<&str> = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let blocks: Vec<&str> =
+        text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() >= 6, "the tutorial has {} commands", blocks.len());
 
     let bench = Bench::new();
     let binary = Path::new(env!("CARGO_BIN_EXE_orogen"));
-    let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+    let path =
+        format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
     for block in blocks {
         let output = Command::new("sh")
             .args(["-e", "-c", block])

@@ -211,8 +211,11 @@ pub struct Operator {
     pub preview_rmse: f64,
     schema: fn() -> serde_json::Value,
     default: fn() -> Box<dyn AnyOp>,
-    parse: fn(&toml::Table) -> Result<Box<dyn AnyOp>, Vec<Fault>>,
+    parse: Parse,
 }
+
+/// Makes an operator of its parameters, or tells all their faults.
+type Parse = fn(&toml::Table) -> Result<Box<dyn AnyOp>, Vec<Fault>>;
 
 impl Operator {
     /// The entry of an operator type.

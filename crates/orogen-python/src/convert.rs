@@ -33,7 +33,10 @@ fn to_value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return Ok(Value::Boolean(object.extract()?));
     }
     if object.is_instance_of::<PyInt>() {
-        return object.extract().map(Value::Integer).map_err(|_| crate::error(format!("{object} is too large")));
+        return object
+            .extract()
+            .map(Value::Integer)
+            .map_err(|_| crate::error(format!("{object} is too large")));
     }
     if object.is_instance_of::<PyFloat>() {
         return Ok(Value::Float(object.extract()?));
@@ -45,7 +48,11 @@ fn to_value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return nested_table(dict, depth + 1).map(Value::Table);
     }
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return object.try_iter()?.map(|item| to_value(&item?, depth + 1)).collect::<PyResult<_>>().map(Value::Array);
+        return object
+            .try_iter()?
+            .map(|item| to_value(&item?, depth + 1))
+            .collect::<PyResult<_>>()
+            .map(Value::Array);
     }
     // NumPy scalars and arrays, and anything else that turns itself into plain Python.
     if let Ok(plain) = object.call_method0("tolist") {
@@ -80,5 +87,6 @@ pub fn vectors<'py>(py: Python<'py>, layer: &VectorLayer) -> PyResult<Bound<'py,
         }
         Ok(dict)
     };
-    (shape, vertices, parts, columns(layer.feature_attributes())?, columns(layer.vertex_attributes())?).into_pyobject(py)
+    (shape, vertices, parts, columns(layer.feature_attributes())?, columns(layer.vertex_attributes())?)
+        .into_pyobject(py)
 }

@@ -13,7 +13,12 @@ use pyo3::prelude::*;
 
 use crate::terrain::Terrain;
 
-pyo3::create_exception!(_orogen, OrogenError, PyException, "What went wrong, in the sentence the command line prints.");
+pyo3::create_exception!(
+    _orogen,
+    OrogenError,
+    PyException,
+    "What went wrong, in the sentence the command line prints."
+);
 
 /// An error as Python sees it.
 fn error(error: impl std::fmt::Display) -> PyErr {
@@ -29,7 +34,6 @@ fn operators_json() -> String {
 /// Evaluates a recipe file.
 #[pyfunction]
 #[pyo3(signature = (path, *, samples, seed, threads, set, cache, memory, progress))]
-#[allow(clippy::too_many_arguments, reason = "the typed face in Python gives each a default and a name")]
 fn build(
     py: Python<'_>,
     path: PathBuf,

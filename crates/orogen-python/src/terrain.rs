@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use orogen::{ExportKind, ExportOptions};
 use orogen::core::{AnyOp, Ctx, Frame, LayerData, LayerName, Raster, Seed};
+use orogen::{ExportKind, ExportOptions};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::{convert, error, work};
+
+/// (x, y), which Python sees as a tuple.
+type Pair = (f64, f64);
 
 /// A terrain and the seed of what is done to it.
 #[pyclass(module = "orogen._orogen")]
@@ -45,9 +48,15 @@ impl Terrain {
 
     /// Heights from an array, row 0 in the north.
     #[staticmethod]
-    fn from_array(z: PyReadonlyArray2<'_, f32>, spacing_m: [f64; 2], origin_m: [f64; 2], seed: String) -> PyResult<Self> {
+    fn from_array(
+        z: PyReadonlyArray2<'_, f32>,
+        spacing_m: [f64; 2],
+        origin_m: [f64; 2],
+        seed: String,
+    ) -> PyResult<Self> {
         let [rows, cols] = [z.shape()[0], z.shape()[1]];
-        let size_m = [spacing_m[0] * cols.saturating_sub(1) as f64, spacing_m[1] * rows.saturating_sub(1) as f64];
+        let size_m =
+            [spacing_m[0] * cols.saturating_sub(1) as f64, spacing_m[1] * rows.saturating_sub(1) as f64];
         let frame = Frame::new(origin_m, size_m, [cols, rows]).map_err(error)?;
         let mut inner = orogen::core::Terrain::new(frame);
         inner.set(orogen::core::layer::HEIGHT, raster(&z)?);
@@ -107,13 +116,18 @@ impl Terrain {
 
     /// Sets a layer from an array of floats.
     fn set_layer(&mut self, name: &str, values: PyReadonlyArray2<'_, f32>) -> PyResult<()> {
-        let name = LayerName::parse(name).ok_or_else(|| error(format!("{name:?} is no layer name: words of a-z, 0-9 and _ joined by dots")))?;
+        let name = LayerName::parse(name).ok_or_else(|| {
+            error(format!("{name:?} is no layer name: words of a-z, 0-9 and _ joined by dots"))
+        })?;
         let raster = raster(&values)?;
         let frame = self.inner.frame();
         if (raster.cols(), raster.rows()) != (frame.cols(), frame.rows()) {
             return Err(error(format!(
                 "layer {name:?}: found an array of {} x {}, the terrain has {} rows and {} columns",
-                raster.rows(), raster.cols(), frame.rows(), frame.cols()
+                raster.rows(),
+                raster.cols(),
+                frame.rows(),
+                frame.cols()
             )));
         }
         self.inner.set_named(name, LayerData::F32(Arc::new(raster)));
@@ -136,7 +150,7 @@ impl Terrain {
     }
 
     /// (samples, spacing in metres, south-west corner, north-east corner), each (x, y).
-    fn frame(&self) -> ((usize, usize), (f64, f64), (f64, f64), (f64, f64)) {
+    fn frame(&self) -> ((usize, usize), Pair, Pair, Pair) {
         let frame = self.inner.frame();
         let extent = frame.extent();
         ((frame.cols(), frame.rows()), frame.spacing_m().into(), extent.min.into(), extent.max.into())
@@ -157,7 +171,9 @@ impl Terrain {
     fn save(&self, py: Python<'_>, folder: PathBuf, kinds: Option<Vec<String>>) -> PyResult<Vec<PathBuf>> {
         let kinds: Vec<ExportKind> = match kinds {
             None => ExportKind::DEFAULT.to_vec(),
-            Some(names) => names.iter().map(|name| ExportKind::parse(name)).collect::<Result<_, _>>().map_err(error)?,
+            Some(names) => {
+                names.iter().map(|name| ExportKind::parse(name)).collect::<Result<_, _>>().map_err(error)?
+            }
         };
         let (terrain, seed) = (&self.inner, &self.seed);
         let written = work::run(py, None, |progress| {
@@ -175,7 +191,11 @@ fn raster(values: &PyReadonlyArray2<'_, f32>) -> PyResult<Raster<f32>> {
 }
 
 #[allow(unsafe_code, reason = "the array borrows from a buffer object that it keeps alive itself")]
-fn view<'py, T: Element>(py: Python<'py>, data: &LayerData, raster: &Raster<T>) -> PyResult<Bound<'py, PyAny>> {
+fn view<'py, T: Element>(
+    py: Python<'py>,
+    data: &LayerData,
+    raster: &Raster<T>,
+) -> PyResult<Bound<'py, PyAny>> {
     let array = ArrayView2::from_shape((raster.rows(), raster.cols()), raster.as_slice()).map_err(error)?;
     let owner = Bound::new(py, LayerBuffer { _data: data.clone() })?.into_any();
     // SAFETY: the buffer object holds the shared raster, nobody writes to it while it is shared, and the array is

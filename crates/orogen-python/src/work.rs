@@ -93,7 +93,9 @@ pub fn run<T: Send>(
                 raised = Some(error);
             }
         }
-        let result = py.detach(|| worker.join()).map_err(|_| crate::error("a fault of Orogen stopped the work; please report it"))?;
+        let result = py
+            .detach(|| worker.join())
+            .map_err(|_| crate::error("a fault of Orogen stopped the work; please report it"))?;
         match raised {
             Some(error) => Err(error),
             None => Ok(result),

@@ -112,8 +112,9 @@ def test_saved_files_open_in_gdal(tmp_path: Path) -> None:
     with rasterio.open(tmp_path / "out" / "height.tif") as tif:
         assert (tif.width, tif.height) == (129, 129)
         assert np.array_equal(tif.read(1), t["height"])
-        assert tif.nodata is not None
-        assert tif.crs is not None and tif.crs.linear_units.lower().startswith("met")
+        assert tif.nodata == -9999 and tif.units == ("m",) and tif.descriptions == ("height",)
+        assert "Orogen local" in tif.crs.to_wkt() and 'UNIT["metre",1' in tif.crs.to_wkt()
+        assert tif.tags()["AREA_OR_POINT"] == "Point"
         # Samples are vertices: the middle of the first pixel is the first sample.
         x, y = tif.transform * (0.5, 0.5)
         assert (x, y) == pytest.approx((t.frame.min_m[0], t.frame.max_m[1]))

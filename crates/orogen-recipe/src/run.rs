@@ -308,7 +308,9 @@ impl Runner<'_> {
                     refine(step, input, base_input.as_ref(), &solved)
                 };
                 let result = match (&before, &step.mask) {
-                    (Some(before), Some(mask)) => limit_to_mask(before, placed, mask, &step.layers.writes).map_err(fail)?,
+                    (Some(before), Some(mask)) => {
+                        limit_to_mask(before, placed, mask, &step.layers.writes).map_err(fail)?
+                    }
                     _ => placed,
                 };
                 (result, Vec::new())

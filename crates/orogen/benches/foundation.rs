@@ -5,7 +5,9 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main, measurement::WallTime};
+use criterion::{
+    BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main, measurement::WallTime,
+};
 use orogen::ops::reference::reference_fbm;
 use orogen::ops::source::island::{Island, graph};
 use orogen::prelude::*;
@@ -61,7 +63,12 @@ fn machine(criterion: &mut Criterion) {
         let pool = pool(threads);
         group.bench_function(BenchmarkId::from_parameter(threads), |bencher| {
             bencher.iter(|| {
-                pool.install(|| (0..16usize).into_par_iter().map(|i| reference_fbm(257, 65, Seed(i as u64)).sum_f64()).sum::<f64>())
+                pool.install(|| {
+                    (0..16usize)
+                        .into_par_iter()
+                        .map(|i| reference_fbm(257, 65, Seed(i as u64)).sum_f64())
+                        .sum::<f64>()
+                })
             });
         });
     }
@@ -70,14 +77,18 @@ fn machine(criterion: &mut Criterion) {
 
 /// The whole main job: recipe to files, cache off, two threads.
 fn island(criterion: &mut Criterion) {
-    let recipe = Recipe::parse("island.toml", orogen::presets::PRESETS[0].text.as_bytes()).expect("the preset is valid");
+    let recipe = Recipe::parse("island.toml", orogen::presets::PRESETS[0].text.as_bytes())
+        .expect("the preset is valid");
     let mut group = slow(criterion, "island_build");
     for size in SIZES {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut options = BuildOptions { threads: Some(2), ..BuildOptions::default() };
         options.overrides.samples = Some(size);
         group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
-            bencher.iter(|| orogen::build_to_folder(&recipe, &options, &orogen::recipe::Unobserved, folder.path()).expect("builds"));
+            bencher.iter(|| {
+                orogen::build_to_folder(&recipe, &options, &orogen::recipe::Unobserved, folder.path())
+                    .expect("builds")
+            });
         });
     }
     group.finish();
@@ -88,20 +99,24 @@ fn island(criterion: &mut Criterion) {
         for size in [2, 1025] {
             let terrain = Terrain::new(Frame::square(8192.0, size).expect("a frame"));
             group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
-                bencher.iter(|| pool.install(|| Island::default().apply(terrain.clone(), &Ctx::silent()).expect("runs")));
+                bencher.iter(|| {
+                    pool.install(|| Island::default().apply(terrain.clone(), &Ctx::silent()).expect("runs"))
+                });
             });
         }
         group.finish();
     }
     let mut group = slow(criterion, "island_export");
-    let built = orogen::build(&recipe, &BuildOptions::default(), &orogen::recipe::Unobserved).expect("builds");
+    let built =
+        orogen::build(&recipe, &BuildOptions::default(), &orogen::recipe::Unobserved).expect("builds");
     let pool = pool(2);
     group.bench_function("1025", |bencher| {
         let folder = tempfile::tempdir().expect("a temporary folder");
         bencher.iter(|| {
             let output = OutputFolder::new(folder.path()).expect("a folder");
             let cancel = Cancel::new();
-            let options = orogen::ExportOptions { kinds: &built.exports, seed: "", cancel: &cancel, progress: &|_| () };
+            let options =
+                orogen::ExportOptions { kinds: &built.exports, seed: "", cancel: &cancel, progress: &|_| () };
             pool.install(|| orogen::export(&built.terrain, &options, &output)).expect("exports")
         });
     });
@@ -111,7 +126,11 @@ fn island(criterion: &mut Criterion) {
 /// The Voronoi graph against the bare triangulations it rests on.
 fn voronoi(criterion: &mut Criterion) {
     let seed = Seed::from_text("voronoi");
-    let mut rounds = vec![(0..100_000u64).map(|i| [2.0 * seed.unit(2 * i) - 1.0, 2.0 * seed.unit(2 * i + 1) - 1.0]).collect::<Vec<_>>()];
+    let mut rounds = vec![
+        (0..100_000u64)
+            .map(|i| [2.0 * seed.unit(2 * i) - 1.0, 2.0 * seed.unit(2 * i + 1) - 1.0])
+            .collect::<Vec<_>>(),
+    ];
     for round in 0..2 {
         let next = graph::relax(&rounds[round], graph::Rect::UNIT, 1).expect("relaxes");
         rounds.push(next);

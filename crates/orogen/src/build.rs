@@ -9,7 +9,8 @@ use orogen_core::{Cancel, Frame, Rect, Terrain};
 use orogen_io::FolderFiles;
 use orogen_io::OutputFolder;
 use orogen_recipe::{
-    Cache, Checked, DEFAULT_MAX_BYTES, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, Recipe, RunOptions, StepReport, run,
+    Cache, Checked, DEFAULT_MAX_BYTES, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, Recipe,
+    RunOptions, StepReport, run,
 };
 
 use crate::catalog;
@@ -103,7 +104,11 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ve
 ///
 /// # Errors
 /// When the recipe is wrong, a step fails or the build is cancelled.
-pub fn build(recipe: &Recipe, options: &BuildOptions<'_>, observer: &dyn Observer) -> Result<Built, BuildError> {
+pub fn build(
+    recipe: &Recipe,
+    options: &BuildOptions<'_>,
+    observer: &dyn Observer,
+) -> Result<Built, BuildError> {
     let start = Instant::now();
     let (checked, exports) = check(recipe, options)?;
     let plan = Plan::new(&checked, window(checked.frame(), options.window)?)?;
@@ -150,8 +155,12 @@ pub fn build_to_folder(
     if let Some(meter) = options.meter {
         meter.reset();
     }
-    let export_options =
-        ExportOptions { kinds: &built.exports, seed: &built.seed, cancel, progress: &|share| observer.progress(share) };
+    let export_options = ExportOptions {
+        kinds: &built.exports,
+        seed: &built.seed,
+        cancel,
+        progress: &|share| observer.progress(share),
+    };
     let exported = with_threads(options.threads, || export(&built.terrain, &export_options, &output))??;
     exported.warnings.iter().for_each(|warning| observer.warning(warning));
     let export_peak = options.meter.map(Meter::peak_bytes);
@@ -167,7 +176,8 @@ pub fn build_to_folder(
     manifest.files = exported.files;
     manifest.warnings.extend(exported.warnings);
     manifest.seconds = start.elapsed().as_secs_f64();
-    manifest.peak_memory_bytes = manifest.steps.iter().map(|s| s.peak_memory_bytes).chain([export_peak]).max().flatten();
+    manifest.peak_memory_bytes =
+        manifest.steps.iter().map(|s| s.peak_memory_bytes).chain([export_peak]).max().flatten();
     let text = serde_json::to_vec_pretty(&manifest).map_err(|e| BuildError::Write(e.to_string()))?;
     output.write("manifest.json", &text)?;
     if cancel.is_cancelled() {
@@ -195,7 +205,10 @@ pub fn save(
 }
 
 /// Runs `f` on so many threads.
-pub(crate) fn with_threads<T: Send>(threads: Option<usize>, f: impl FnOnce() -> T + Send) -> Result<T, BuildError> {
+pub(crate) fn with_threads<T: Send>(
+    threads: Option<usize>,
+    f: impl FnOnce() -> T + Send,
+) -> Result<T, BuildError> {
     let Some(threads) = threads else { return Ok(f()) };
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)

@@ -50,7 +50,9 @@ pub fn reach_text(operator: &Operator) -> String {
     let Ok(frame) = Frame::square(1024.0, 1025) else { return String::new() };
     match operator.default_op().reach(&frame) {
         Reach::Point => String::from("point: a sample depends on its own position only"),
-        Reach::Within(m) => format!("within {m} m (at 1 m spacing): a sample depends on neighbours no further than that"),
+        Reach::Within(m) => {
+            format!("within {m} m (at 1 m spacing): a sample depends on neighbours no further than that")
+        }
         Reach::World => String::from("world: a sample depends on everything"),
     }
 }
@@ -97,7 +99,11 @@ pub fn operator_text(operator: &Operator) -> String {
     let op = operator.default_op();
     let layers = op.layers();
     let list = |names: &[LayerName]| {
-        if names.is_empty() { String::from("nothing") } else { names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ") }
+        if names.is_empty() {
+            String::from("nothing")
+        } else {
+            names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        }
     };
     let mut text = format!("{}\n\n{}\n\n", operator.id, description(&operator.schema()));
     text.push_str(&format!("reads   {}\nwrites  {}", list(&layers.reads), list(&layers.writes)));
@@ -115,7 +121,11 @@ pub fn operator_text(operator: &Operator) -> String {
         let allowed = if p.range.is_empty() { p.kind } else { p.range };
         text.push_str(&format!("   ({allowed})\n      {}\n", p.about));
     }
-    text.push_str(&format!("\nexample\n  [[step]]\n  id = \"{}\"\n  op = \"{}\"\n", operator.id.rsplit('.').next().unwrap_or("step"), operator.id));
+    text.push_str(&format!(
+        "\nexample\n  [[step]]\n  id = \"{}\"\n  op = \"{}\"\n",
+        operator.id.rsplit('.').next().unwrap_or("step"),
+        operator.id
+    ));
     text
 }
 
@@ -241,9 +251,13 @@ fn kind(root: &Value, property: &Value) -> String {
             None => String::from("list"),
         },
         Some(Value::String(name)) => plain_kind(name),
-        Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).filter(|n| *n != "null").map(plain_kind).collect::<Vec<_>>().join(" or ")
-        }
+        Some(Value::Array(names)) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|n| *n != "null")
+            .map(plain_kind)
+            .collect::<Vec<_>>()
+            .join(" or "),
         _ => String::from("value"),
     }
 }

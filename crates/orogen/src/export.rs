@@ -77,7 +77,11 @@ impl ExportKind {
         for export in recipe.exports() {
             for key in export.options.keys() {
                 let path = [Segment::Key(key.clone())];
-                faults.push(recipe.export_fault(export, &path, format!("no such key {key:?}; there is \"kind\"")));
+                faults.push(recipe.export_fault(
+                    export,
+                    &path,
+                    format!("no such key {key:?}; there is \"kind\""),
+                ));
             }
             match Self::parse(&export.kind) {
                 Ok(kind) if kinds.contains(&kind) => {}
@@ -120,7 +124,11 @@ pub struct Exported {
 ///
 /// # Errors
 /// When a file cannot be written, or when cancelled.
-pub fn export(terrain: &Terrain, options: &ExportOptions<'_>, folder: &OutputFolder) -> Result<Exported, BuildError> {
+pub fn export(
+    terrain: &Terrain,
+    options: &ExportOptions<'_>,
+    folder: &OutputFolder,
+) -> Result<Exported, BuildError> {
     let mut jobs: Vec<Job<'_>> = options.kinds.iter().flat_map(|&kind| jobs(terrain, kind)).collect();
     // The slowest first, so that no thread is left with it at the end.
     jobs.sort_by_key(|job| match job.what {
@@ -168,12 +176,17 @@ fn jobs(terrain: &Terrain, kind: ExportKind) -> Vec<Job<'_>> {
     let height = layer::HEIGHT.name();
     let what: Vec<What<'_>> = match kind {
         ExportKind::Geotiff => terrain.layers().iter().map(|(name, data)| What::Layer(name, data)).collect(),
-        ExportKind::Png16 | ExportKind::Raw16 | ExportKind::Raw32 | ExportKind::Ascii => {
-            terrain.layers().get_key_value(&height).map(|(name, data)| What::Layer(name, data)).into_iter().collect()
-        }
+        ExportKind::Png16 | ExportKind::Raw16 | ExportKind::Raw32 | ExportKind::Ascii => terrain
+            .layers()
+            .get_key_value(&height)
+            .map(|(name, data)| What::Layer(name, data))
+            .into_iter()
+            .collect(),
         ExportKind::Relief if terrain.layers().contains_key(&height) => vec![What::Picture],
         ExportKind::Relief => Vec::new(),
-        ExportKind::Geojson => terrain.vectors().iter().map(|(name, layer)| What::Vectors(name, layer)).collect(),
+        ExportKind::Geojson => {
+            terrain.vectors().iter().map(|(name, layer)| What::Vectors(name, layer)).collect()
+        }
     };
     what.into_iter().map(|what| Job { kind, what }).collect()
 }
@@ -202,11 +215,21 @@ impl Job<'_> {
     ) -> Result<Exported, BuildError> {
         let about = About { layer: name.as_str(), unit: layer::unit(name), seed };
         let (ending, encoded) = match (self.kind, data) {
-            (ExportKind::Geotiff, LayerData::F32(raster)) => ("tif", plain(geotiff::encode_f32(raster, frame, &about))),
-            (ExportKind::Geotiff, LayerData::U8(raster)) => ("tif", plain(geotiff::encode_u8(raster, frame, &about))),
-            (ExportKind::Png16, LayerData::F32(raster)) => ("png", png16::encode(raster, frame, &about).into()),
-            (ExportKind::Raw16, LayerData::F32(raster)) => ("r16", raw::encode(raster, Depth::R16, frame, &about).into()),
-            (ExportKind::Raw32, LayerData::F32(raster)) => ("r32", raw::encode(raster, Depth::R32, frame, &about).into()),
+            (ExportKind::Geotiff, LayerData::F32(raster)) => {
+                ("tif", plain(geotiff::encode_f32(raster, frame, &about)))
+            }
+            (ExportKind::Geotiff, LayerData::U8(raster)) => {
+                ("tif", plain(geotiff::encode_u8(raster, frame, &about)))
+            }
+            (ExportKind::Png16, LayerData::F32(raster)) => {
+                ("png", png16::encode(raster, frame, &about).into())
+            }
+            (ExportKind::Raw16, LayerData::F32(raster)) => {
+                ("r16", raw::encode(raster, Depth::R16, frame, &about).into())
+            }
+            (ExportKind::Raw32, LayerData::F32(raster)) => {
+                ("r32", raw::encode(raster, Depth::R32, frame, &about).into())
+            }
             (ExportKind::Ascii, LayerData::F32(raster)) => ("asc", plain(ascii_grid::encode(raster, frame))),
             // `jobs` gives no other pair: only heights, which are floats, go to the other kinds.
             _ => return Ok(Exported::default()),
@@ -218,13 +241,20 @@ impl Job<'_> {
             (report.min, report.max) = range(data).unzip();
         }
         if let Some(sidecar) = encoded.sidecar {
-            made.files.extend(self.write(folder, &format!("{file}.json"), &sidecar, Some(name.as_str()))?.files);
+            made.files
+                .extend(self.write(folder, &format!("{file}.json"), &sidecar, Some(name.as_str()))?.files);
         }
         made.warnings.extend(encoded.warning.map(|warning| format!("{file}: {warning}")));
         Ok(made)
     }
 
-    fn write(&self, folder: &OutputFolder, name: &str, bytes: &[u8], layer: Option<&str>) -> Result<Exported, BuildError> {
+    fn write(
+        &self,
+        folder: &OutputFolder,
+        name: &str,
+        bytes: &[u8],
+        layer: Option<&str>,
+    ) -> Result<Exported, BuildError> {
         folder.write(name, bytes)?;
         let report = FileReport {
             name: name.to_owned(),

@@ -29,7 +29,9 @@ pub mod presets;
 
 pub use build::{BuildOptions, Built, Window, build, build_to_folder, check, open_cache, read_recipe, save};
 pub use catalog::catalog;
-pub use describe::{Parameter, catalog_json, operator_json, operator_text, parameters, reach_text, recipe_schema, summary};
+pub use describe::{
+    Parameter, catalog_json, operator_json, operator_text, parameters, reach_text, recipe_schema, summary,
+};
 pub use error::BuildError;
 pub use export::{ExportKind, ExportOptions, Exported, export};
 pub use manifest::{FileReport, FrameReport, Manifest, StepEntry};
@@ -44,6 +46,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What most programs need.
 pub mod prelude {
     pub use crate::{BuildOptions, Built, build, catalog};
-    pub use orogen_core::{Cancel, Catalog, Coef, Ctx, Frame, Op, Raster, Rect, Seed, Terrain, layer, vector};
+    pub use orogen_core::{
+        Cancel, Catalog, Coef, Ctx, Frame, Op, Raster, Rect, Seed, Terrain, layer, vector,
+    };
     pub use orogen_recipe::{Observer, Recipe, Unobserved};
 }

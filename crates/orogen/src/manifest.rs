@@ -63,11 +63,7 @@ pub struct FrameReport {
 
 impl From<&Frame> for FrameReport {
     fn from(frame: &Frame) -> Self {
-        Self {
-            samples: [frame.cols(), frame.rows()],
-            spacing_m: frame.spacing_m(),
-            extent_m: frame.extent(),
-        }
+        Self { samples: [frame.cols(), frame.rows()], spacing_m: frame.spacing_m(), extent_m: frame.extent() }
     }
 }
 

@@ -27,7 +27,8 @@ pub const PRESETS: &[Preset] = &[Preset {
 pub fn preset(name: &str) -> Result<&'static Preset, String> {
     PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        let hint = nearest(name, names.iter().copied()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+        let hint =
+            nearest(name, names.iter().copied()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
         format!("there is no preset {name:?}{hint} (there are: {})", names.join(", "))
     })
 }

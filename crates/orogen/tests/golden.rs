@@ -13,7 +13,8 @@ fn golden(name: &str) -> PathBuf {
 
 #[test]
 fn the_island_looks_as_it_did() {
-    let recipe = Recipe::parse("island.toml", orogen::presets::preset("island").unwrap().text.as_bytes()).unwrap();
+    let recipe =
+        Recipe::parse("island.toml", orogen::presets::preset("island").unwrap().text.as_bytes()).unwrap();
     let mut options = BuildOptions::default();
     options.overrides.samples = Some(257);
     let built = orogen::build(&recipe, &options, &Unobserved).unwrap();

@@ -1825,7 +1825,7 @@ mod tests {
         let variance = |points: &[[f64; 2]]| {
             let graph = Graph::voronoi(points, Rect::UNIT).unwrap();
             let mean = 4.0 / points.len() as f64;
-            graph.center_ixs().map(|c| (area(&polygon(&graph, c)) / mean - 1.0).powi(2)).sum::<f64>()
+            graph.center_ixs().map(|c| area(&polygon(&graph, c)) / mean - 1.0).map(|d| d * d).sum::<f64>()
                 / points.len() as f64
         };
         let points = random(2000, 31, Rect::UNIT);
