@@ -1,7 +1,7 @@
 """The compiled part. Use ``orogen``, not this."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ def build(
     progress: Callable[[str, float], None] | None,
 ) -> Terrain: ...
 
+@final
 class Terrain:
     @staticmethod
     def flat(samples: tuple[int, int], size_m: tuple[float, float], origin_m: tuple[float, float], seed: str) -> Terrain: ...
