@@ -298,7 +298,7 @@ impl Sea {
         let out = distance / self.pixel;
         let far = out / (out + 90.0);
         let t =
-            if self.deepest > 0.0 { 0.82 * (depth / self.deepest).sqrt() + 0.18 * far } else { 0.75 * far };
+            if self.deepest > 0.0 { 0.68 * (depth / self.deepest).sqrt() + 0.32 * far } else { 0.75 * far };
         let water = self.ramp.at(t);
         mix(water, self.line, water_line(out, self.pixel))
     }

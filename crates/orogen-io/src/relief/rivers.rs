@@ -14,8 +14,12 @@ struct Piece {
 
 /// Rows that are drawn together.
 const BAND: usize = 32;
-/// Drawn widths in pixels of a picture of a thousand pixels: the smallest brook and what the largest volume adds.
+/// Pixels, in a picture of a thousand, that the widest river is drawn wider than it is, so that rivers show from
+/// afar; narrower ones less, down to nothing at a spring.
+const DRAWN_WIDER: f32 = 1.0;
+/// Drawn width of rivers that tell no width.
 const THINNEST: f32 = 1.0;
+/// Pixels that the largest volume adds.
 const VOLUME_WIDTH: f32 = 2.8;
 /// Widest river drawn, in pixels: what a stranger's attribute says is not to fill the picture.
 const WIDEST: f32 = 200.0;
@@ -124,6 +128,8 @@ struct Widths<'a> {
     of_feature: Option<&'a [f64]>,
     /// Pixels per unit of the attribute, or of its square root for volumes.
     scale: f32,
+    /// The largest value, 0 if there is none.
+    largest: f32,
     volume: bool,
     pixel: f32,
 }
@@ -138,15 +144,19 @@ impl<'a> Widths<'a> {
             (numbers(rivers.vertex_attributes()), numbers(rivers.feature_attributes()))
         };
         let [sx, sy] = frame.spacing_m();
+        let largest = |values: Option<&[f64]>| {
+            let values = values.unwrap_or_default().iter().copied();
+            values.filter(|v| v.is_finite()).fold(0.0, f64::max) as f32
+        };
         match (find("width_m"), find("volume")) {
             ((None, None), (of_vertex, of_feature)) => {
-                let values = of_vertex.or(of_feature).unwrap_or_default();
-                let largest = values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
-                let scale = if largest > 0.0 { VOLUME_WIDTH * pixel / (largest as f32).sqrt() } else { 0.0 };
-                Self { of_vertex, of_feature, scale, volume: true, pixel }
+                let largest = largest(of_vertex.or(of_feature));
+                let scale = if largest > 0.0 { VOLUME_WIDTH * pixel / largest.sqrt() } else { 0.0 };
+                Self { of_vertex, of_feature, scale, largest, volume: true, pixel }
             }
             ((of_vertex, of_feature), _) => {
-                Self { of_vertex, of_feature, scale: (2.0 / (sx + sy)) as f32, volume: false, pixel }
+                let (scale, largest) = ((2.0 / (sx + sy)) as f32, largest(of_vertex.or(of_feature)));
+                Self { of_vertex, of_feature, scale, largest, volume: false, pixel }
             }
         }
     }
@@ -159,9 +169,13 @@ impl<'a> Widths<'a> {
             (None, None) => 0.0,
         };
         let value = if value.is_finite() { value.max(0.0) as f32 } else { 0.0 };
-        let thinnest = THINNEST * self.pixel;
+        if self.largest <= 0.0 {
+            return 0.5 * THINNEST * self.pixel;
+        }
         // Brooks narrower than a pixel are drawn too, and what they grow downstream is added, so that it shows.
-        let width = thinnest + self.scale * if self.volume { value.sqrt() } else { value };
+        let share = if self.volume { (value / self.largest).sqrt() } else { value / self.largest };
+        let wider = DRAWN_WIDER * self.pixel * share.sqrt();
+        let width = wider + self.scale * if self.volume { value.sqrt() } else { value };
         0.5 * width.min(WIDEST)
     }
 }

@@ -33,13 +33,24 @@ const MOST_NODES: f64 = 1e6;
 /// Octaves of the perturbation; each is half as long as the last.
 const WARP_OCTAVES: u64 = 6;
 /// Strength of an octave of the perturbation against the last: that of a natural coast.
-const WARP_GAIN: f32 = 0.54;
+const WARP_GAIN: f32 = 0.5;
 /// Lattice cells of the perturbation's first octave across a polygon.
 const WARP_FREQUENCY: f64 = 0.3;
+/// How much more each octave of the perturbation counts for biomes, so that their borders fray.
+const FRAY: [f32; WARP_OCTAVES as usize] = [0.0, 0.0, 0.3, 0.35, 0.25, 0.14];
+/// Strength of one more octave that frays the borders of biomes, and its lattice cells across a polygon.
+const FINEST_FRAY: f32 = 0.08;
+const FINEST_FRAY_FREQUENCY: f64 = 24.0;
 /// From which share of lake the ground bends to the lake, and from which it is lake.
 const LAKE_SHORE: (f32, f32) = (0.15, 0.5);
 /// Hills never dig below this share of the ground they stand on.
 const LOWEST_HILL: f32 = 0.25;
+/// Octaves of the hills that make landforms; the others are the fine detail of the ground.
+const COARSE_OCTAVES: usize = 4;
+/// How much nearer the sea fine detail has its full strength than landforms have.
+const FINE_SHORE: f32 = 0.4;
+/// Height of the hills on the floor of the sea, against hills of the same noise on land.
+const HILLS_AT_SEA: f32 = 0.3;
 /// How much less each octave is ridged than the last.
 const RIDGE_FADE: f32 = 0.7;
 /// Mean size of the noise: what centres its crests on zero.
@@ -84,7 +95,7 @@ impl Scale {
 /// One octave of a noise: its own luck, shifted so that no two octaves share their zeros, and its lattice slanted so
 /// that no direction stands out. (A slant along rows costs nothing; a turn would.)
 #[derive(Clone, Copy)]
-struct Octave {
+pub(super) struct Octave {
     noise: Noise,
     shift: [f64; 2],
     slant: f64,
@@ -96,18 +107,20 @@ impl Octave {
         let mut frequency = first;
         (0..count)
             .map(|i| {
-                let seed = Seed(seed.bits(i));
-                let shift = [seed.unit(0) * 256.0, seed.unit(1) * 256.0];
-                let slant = 0.25 + 0.25 * seed.unit(2);
-                let slant = if i % 2 == 0 { slant } else { -slant };
-                let octave = Self { noise: Noise::new(seed), shift, slant, frequency };
+                let mut octave = Self::new(Seed(seed.bits(i)), frequency);
+                octave.slant = if i % 2 == 0 { octave.slant } else { -octave.slant };
                 frequency *= lacunarity;
                 octave
             })
             .collect()
     }
 
-    fn at(&self, p: [f64; 2]) -> f32 {
+    pub fn new(seed: Seed, frequency: f64) -> Self {
+        let shift = [seed.unit(0) * 256.0, seed.unit(1) * 256.0];
+        Self { noise: Noise::new(seed), shift, slant: 0.25 + 0.25 * seed.unit(2), frequency }
+    }
+
+    pub fn at(&self, p: [f64; 2]) -> f32 {
         let (start, y) = self.lattice(p[1]);
         self.noise.at(p[0] * self.frequency + start, y)
     }
@@ -141,8 +154,11 @@ pub(super) struct Scratch {
     is_lake: Vec<bool>,
     /// Where each sample is looked up on the map.
     looked_up: Vec<[f64; 2]>,
+    /// How much further it is moved when it is looked up for its biome.
+    frayed: Vec<[f32; 2]>,
     octave: Vec<f32>,
     hills: Vec<f32>,
+    fine: Vec<f32>,
     weight: Vec<f32>,
     gain: Vec<f32>,
     lake: Vec<f32>,
@@ -159,8 +175,10 @@ impl Scratch {
             moisture: floats(),
             is_lake: vec![false; cols],
             looked_up: vec![[0.0; 2]; cols],
+            frayed: vec![[0.0; 2]; cols],
             octave: floats(),
             hills: floats(),
+            fine: floats(),
             weight: floats(),
             gain: floats(),
             lake: floats(),
@@ -177,6 +195,7 @@ pub(super) struct Land {
     sheet: Sheet,
     warp: [Vec<Octave>; 2],
     warp_amplitude: f64,
+    fray: Octave,
     detail: Vec<Octave>,
     contrast: f64,
     noise: f32,
@@ -224,6 +243,7 @@ impl Land {
             sheet: Sheet::draw(params, map, place.half),
             warp: [warp("warp x"), warp("warp y")],
             warp_amplitude: params.perturb * map.width,
+            fray: Octave::new(seed.child("fray"), FINEST_FRAY_FREQUENCY / map.width),
             detail: Octave::family(
                 seed.child("hills"),
                 u64::from(params.noise_octaves) + 1,
@@ -238,7 +258,7 @@ impl Land {
             half: place.half,
         };
         ctx.tick(percent, 100)?;
-        land.rivers = Rivers::lay(params, map, place, &land);
+        land.rivers = Rivers::lay(params, map, place, &land, seed.child("rivers"));
         ctx.tick(percent + 3, 100)?;
         Ok(land)
     }
@@ -262,8 +282,13 @@ impl Land {
         self.clamped([p[0] + dx, p[1] + dy])
     }
 
-    fn clamped(&self, q: [f64; 2]) -> [f64; 2] {
+    pub fn clamped(&self, q: [f64; 2]) -> [f64; 2] {
         [q[0].clamp(-self.half[0], self.half[0]), q[1].clamp(-self.half[1], self.half[1])]
+    }
+
+    /// The height of the ground that is drawn on the map at a place: no perturbation, no hills, no rivers.
+    pub fn ground(&self, q: [f64; 2]) -> f64 {
+        f64::from(self.raised(self.sheet.at(self.clamped(q)).0[ELEVATION]))
     }
 
     /// The place that is looked up at `q` on the map, nearly.
@@ -304,45 +329,59 @@ impl Land {
         for (axis, octaves) in self.warp.iter().enumerate() {
             let mut amplitude = 1.0f32;
             s.hills.fill(0.0);
-            for octave in octaves {
+            s.fine.fill(0.0);
+            for (octave, fray) in octaves.iter().zip(FRAY) {
                 octave.row(xs, y, &mut s.room, &mut s.octave);
-                for (sum, value) in s.hills.iter_mut().zip(&s.octave) {
+                for ((sum, frayed), value) in s.hills.iter_mut().zip(&mut s.fine).zip(&s.octave) {
                     *sum += amplitude * value;
+                    *frayed += fray * value;
                 }
                 amplitude *= WARP_GAIN;
             }
-            for (at, sum) in s.looked_up.iter_mut().zip(&s.hills) {
+            for ((at, frayed), (sum, fray)) in
+                (s.looked_up.iter_mut().zip(&mut s.frayed)).zip(s.hills.iter().zip(&s.fine))
+            {
                 at[axis] = f64::from(*sum) * self.warp_amplitude;
+                frayed[axis] = *fray * self.warp_amplitude as f32;
             }
         }
+        self.fray.row(xs, y, &mut s.room, &mut s.octave);
         for (i, (at, &x)) in s.looked_up.iter_mut().zip(xs).enumerate() {
             *at = self.clamped([x + at[0], y + at[1]]);
+            let finest = FINEST_FRAY * self.warp_amplitude as f32 * s.octave[i];
+            s.frayed[i] = [s.frayed[i][0] + finest, s.frayed[i][1] - finest];
             let (node, lake_level) = self.sheet.at(*at);
             s.height[i] = self.raised(node[ELEVATION]);
             s.temperature[i] = node[TEMPERATURE];
             s.moisture[i] = node[MOISTURE];
             s.weight[i] = node[AMPLITUDE] * self.noise;
+            if s.height[i] < 0.0 && self.shore > 0.0 {
+                s.weight[i] *= HILLS_AT_SEA;
+            }
             s.gain[i] = node[GAIN];
             s.lake[i] = node[LAKE];
             s.lake_level[i] = lake_level;
         }
         s.hills.fill(0.0);
+        s.fine.fill(0.0);
         let mut ridges = self.ridges;
-        for octave in &self.detail {
+        for (k, octave) in self.detail.iter().enumerate() {
             octave.row(xs, y, &mut s.room, &mut s.octave);
+            let hills = if k < COARSE_OCTAVES { &mut s.hills } else { &mut s.fine };
             for i in 0..xs.len() {
                 let round = s.octave[i];
                 let crest = 2.0 * (MEAN_SIZE - round.abs());
-                s.hills[i] += s.weight[i] * (round + ridges * (crest - round));
+                hills[i] += s.weight[i] * (round + ridges * (crest - round));
                 s.weight[i] *= s.gain[i];
             }
             // Fine crests would look like worms.
             ridges *= RIDGE_FADE;
         }
-        for (height, hills) in s.height.iter_mut().zip(&s.hills) {
+        for ((height, hills), fine) in s.height.iter_mut().zip(&s.hills).zip(&s.fine) {
             *height = with_hills(*height, *hills, self.shore);
+            *height = with_hills(*height, *fine, FINE_SHORE * self.shore);
         }
-        self.rivers.carve_row(xs, y, &mut s.height);
+        self.rivers.carve_row(xs, y, &s.fine, &mut s.height);
         for i in 0..xs.len() {
             let (lake, level) = (s.lake[i], s.lake_level[i]);
             s.is_lake[i] = lake >= LAKE_SHORE.1 && !level.is_nan();
@@ -356,7 +395,7 @@ impl Land {
     }
 
     /// The biomes of the row that [`Land::row`] was last given: ocean below the sea, lake in lakes, and elsewhere
-    /// that of the polygon a place is looked up in.
+    /// that of the polygon a place is looked up in, moved a little further, so that borders fray.
     pub fn biome_row(&self, map: &Map, scratch: &Scratch, biome: &mut [u8]) {
         let mut hint = CenterIx(0);
         for (i, out) in biome.iter_mut().enumerate() {
@@ -365,9 +404,11 @@ impl Land {
             } else if scratch.height[i] < 0.0 {
                 Biome::Ocean.id()
             } else {
+                let (at, by) = (scratch.looked_up[i], scratch.frayed[i]);
+                let at = self.clamped([at[0] + f64::from(by[0]), at[1] + f64::from(by[1])]);
                 hint = match i {
-                    0 => map.locator.locate(scratch.looked_up[i]),
-                    _ => map.locator.locate_from(scratch.looked_up[i], hint),
+                    0 => map.locator.locate(at),
+                    _ => map.locator.locate_from(at, hint),
                 };
                 let c = hint.at();
                 let high =
@@ -643,6 +684,36 @@ fn spread(lake: &mut [u32], cols: usize) {
                     old[row * cols + (col + 1).min(cols - 1)],
                 ];
                 lake[row * cols + col] = near.into_iter().min().unwrap_or(NONE);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hills_grow_with_their_noise_and_fade_towards_the_sea() {
+        // Noise adds as much as it is worth where the ground has its full strength, a share of it nearer the sea.
+        for (ground, shore, share) in
+            [(0.8f32, 0.2f32, 1.0f32), (0.25, 0.2, 1.0), (0.1, 0.2, 0.5), (-0.4, 0.2, 1.0), (0.3, 0.0, 1.0)]
+        {
+            for hills in [-0.06f32, -0.01, 0.0, 0.02, 0.06] {
+                let once = with_hills(ground, 0.5 * hills, shore) - ground;
+                let twice = with_hills(ground, hills, shore) - ground;
+                let tolerance = if ground == 0.1 { 0.01 } else { 1e-6 };
+                assert!((twice - share * hills).abs() < tolerance, "{ground} with {hills}: {twice}");
+                assert!((twice - 2.0 * once).abs() < tolerance, "{ground} with {hills}: {once} and {twice}");
+            }
+        }
+    }
+
+    #[test]
+    fn hills_never_turn_land_to_sea_or_sea_to_land() {
+        for ground in [1e-6f32, 0.01, 0.5, -1e-6, -0.01, -0.5] {
+            for hills in [-3.0f32, -0.2, 0.2, 3.0] {
+                assert_eq!(with_hills(ground, hills, 0.2) > 0.0, ground > 0.0, "{ground} with {hills}");
             }
         }
     }

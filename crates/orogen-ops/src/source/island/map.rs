@@ -32,8 +32,18 @@ const CLOUDS: f64 = 2.0;
 const LOWEST_LAND: f64 = 0.3;
 /// Corners tried for each spring wanted.
 const TRIES_PER_SPRING: u32 = 16;
-/// A spring lies at least this many steps from the sea.
-const SHORTEST_RIVER: u32 = 3;
+/// Fewest steps (of a map of as many polygons as by default) from a spring to the sea or to another river.
+const SHORTEST_RIVER: f64 = 5.0;
+/// Corners (of such a map) that a spring drains at least: none lies on a crest.
+const SPRING_CATCHMENT: f64 = 3.0;
+/// Elevation of the highest spring: above, snow stays.
+const HIGHEST_SPRING: f64 = 0.7;
+/// Steps before it joins another river in which a river may come near it.
+const CONFLUENCE: usize = 3;
+/// Volume that a lake gives its outlet, and what each of its polygons adds.
+const LAKE_VOLUME: (u32, u32) = (3, 1);
+/// How much the floor of the sea is shelf and slope; the rest falls evenly.
+const SHELF: f64 = 0.8;
 
 /// A value for each centre or each corner.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +67,8 @@ pub(super) struct Map {
     pub lake: Vec<u32>,
     /// Elevation of each lake.
     pub lake_level: Vec<f64>,
+    /// The corner by which each lake's water leaves, `NONE` where nothing is lower.
+    pub lake_outlet: Vec<u32>,
     /// Land beside the ocean.
     pub coast: Vec<bool>,
     pub biome: Vec<Biome>,
@@ -99,6 +111,7 @@ impl Map {
             ocean: vec![false; centers],
             lake: vec![NONE; centers],
             lake_level: Vec::new(),
+            lake_outlet: Vec::new(),
             coast: vec![false; centers],
             biome: vec![Biome::Ocean; centers],
             dry_biome: vec![Biome::Beach; centers],
@@ -254,7 +267,8 @@ impl Map {
     /// Elevation by distance from the coast: outwards over the corners, up on land and down at sea.
     ///
     /// Steps are 1, times a noise where the land is rugged, and 0 along lakes, so the nearest corner goes first
-    /// (with equal steps that is breadth first) and every land corner has a neighbour that is no higher.
+    /// (with equal steps that is breadth first) and every land corner has a neighbour that is no higher. The floor of
+    /// the sea is calm: its steps are alike, and make a shelf, a slope and a plain.
     fn raise(&mut self, params: &Island) {
         let graph = &self.graph;
         let corners = graph.corners().len();
@@ -295,7 +309,12 @@ impl Map {
                 continue;
             }
             for (&e, n) in graph.corner_edges(q).iter().zip(graph.corner_adjacent(q)) {
-                let there = here + if lake_edge(e) { 0.0 } else { step(n) };
+                let there = here
+                    + match (lake_edge(e), touches[n.at()].1) {
+                        (true, _) => 0.0,
+                        (_, true) => step(n),
+                        _ => 1.0,
+                    };
                 if there < distance[n.at()] {
                     distance[n.at()] = there;
                     // Bits of positive numbers are in the order of the numbers.
@@ -312,7 +331,7 @@ impl Map {
         self.corner.elevation = (0..corners)
             .map(|q| match (distance[q].is_finite(), sea(q)) {
                 (false, _) => -1.0,
-                (true, true) => -distance[q] / abyss,
+                (true, true) => -sea_floor(distance[q] / abyss),
                 (true, false) => distance[q] / summit,
             })
             .collect();
@@ -391,6 +410,7 @@ impl Map {
         ctx: &Ctx<'_>,
     ) -> Result<(), OpError> {
         self.drain();
+        self.join_lakes();
         self.spring(params);
         ctx.tick(percent, 100)?;
         let temperature = |e: &f64| params.coast_c + (params.summit_c - params.coast_c) * e.max(0.0);
@@ -473,43 +493,112 @@ impl Map {
         }
     }
 
-    /// Rivers from random springs. Every step adds one to the volume, and joining rivers add up.
+    /// Gives each lake one outlet, the corner that the flood met first, and leads the water of its other corners
+    /// there along the lake. Water goes to a corner that the flood met earlier, or on to such a corner, so it still
+    /// never goes round; the order is made anew.
+    fn join_lakes(&mut self) {
+        let graph = &self.graph;
+        let lake_of = |q: CornerIx| graph.corner_touches(q).map(|c| self.lake[c.at()]).min().unwrap_or(NONE);
+        self.lake_outlet = vec![NONE; self.lake_level.len()];
+        let mut met = vec![false; self.down.len()];
+        for &outlet in &self.order {
+            let lake = lake_of(CornerIx(outlet));
+            if lake == NONE || self.lake_outlet[lake as usize] != NONE {
+                continue;
+            }
+            self.lake_outlet[lake as usize] = outlet;
+            met[outlet as usize] = true;
+            let mut found = vec![CornerIx(outlet)];
+            let mut next = 0;
+            while let Some(&q) = found.get(next) {
+                next += 1;
+                for (&e, n) in graph.corner_edges(q).iter().zip(graph.corner_adjacent(q)) {
+                    let edge = graph.edge(e);
+                    let wet = |c: CenterIx| self.lake[c.at()] == lake;
+                    let along = wet(edge.d0) || edge.d1.is_some_and(wet);
+                    if along && lake_of(n) == lake && !met[n.at()] {
+                        met[n.at()] = true;
+                        self.down[n.at()] = q.0;
+                        found.push(n);
+                    }
+                }
+            }
+        }
+        let mut steps = vec![NONE; self.down.len()];
+        let mut path = Vec::new();
+        for &q in &self.order {
+            let mut at = q;
+            while at != NONE && steps[at as usize] == NONE {
+                path.push(at);
+                at = self.down[at as usize];
+            }
+            let mut count = if at == NONE { 0 } else { steps[at as usize] + 1 };
+            for q in path.drain(..).rev() {
+                steps[q as usize] = count;
+                count += 1;
+            }
+        }
+        self.order.sort_by_key(|&q| steps[q as usize]);
+    }
+
+    /// Rivers out of lakes and from random springs. Every step adds one to the volume, and joining rivers add up.
     fn spring(&mut self, params: &Island) {
         let graph = &self.graph;
         let corners = graph.corners().len();
+        self.volume = vec![0; corners];
         let mut is_river = vec![false; corners];
-        let mut steps = vec![0u32; corners];
-        for &q in &self.order {
-            let down = self.down[q as usize];
-            if down != NONE {
-                steps[q as usize] = steps[down as usize] + 1;
+        let mut polygons = vec![0u32; self.lake_level.len()];
+        for &lake in &self.lake {
+            if let Some(count) = polygons.get_mut(lake as usize) {
+                *count += 1;
             }
         }
-        let dry = |q: CornerIx| {
-            self.down[q.at()] != NONE && graph.corner_touches(q).all(|c| !self.is_water(c.at()))
+        for (&outlet, count) in self.lake_outlet.iter().zip(polygons) {
+            if self.down.get(outlet as usize).is_some_and(|&down| down != NONE) {
+                self.volume[outlet as usize] = LAKE_VOLUME.0 + LAKE_VOLUME.1 * count.min(1000);
+                let path = self.way_down(outlet, &is_river);
+                path.iter().for_each(|&q| is_river[q as usize] = true);
+            }
+        }
+        let mut catchment = vec![1.0; corners];
+        for &q in self.order.iter().rev() {
+            let down = self.down[q as usize];
+            if down != NONE {
+                catchment[down as usize] += catchment[q as usize];
+            }
+        }
+        let shortest = (SHORTEST_RIVER / self.step).max(2.0) as usize;
+        let least = SPRING_CATCHMENT / (self.step * self.step);
+        let suits = |q: CornerIx| {
+            self.down[q.at()] != NONE
+                && catchment[q.at()] >= least
+                && self.corner.elevation[q.at()] <= HIGHEST_SPRING
+                && graph.corner_touches(q).all(|c| !self.is_water(c.at()))
         };
         let mut stream = self.seed.child("springs").stream();
-        let mut seen = vec![0u32; corners];
+        let mut search = Search { seen: vec![0; corners], count: 0 };
+        let (around, beside) = (params.river_spacing - 1, (params.river_spacing - 1).min(2));
         let mut found = 0;
-        for attempt in 1..=params.rivers.saturating_mul(TRIES_PER_SPRING) {
+        for _ in 0..params.rivers.saturating_mul(TRIES_PER_SPRING) {
             let q = CornerIx(stream.below(corners) as u32);
             if found == params.rivers {
                 break;
             }
-            if !dry(q)
-                || steps[q.at()] < SHORTEST_RIVER
-                || self.river_within(q, params.river_spacing - 1, &is_river, &mut seen, attempt)
+            if !suits(q) || self.river_within(q, around, &is_river, &mut search) {
+                continue;
+            }
+            let path = self.way_down(q.0, &is_river);
+            let alone = path.len().saturating_sub(CONFLUENCE);
+            if path.len() < shortest
+                || path[..alone]
+                    .iter()
+                    .any(|&q| self.river_within(CornerIx(q), beside, &is_river, &mut search))
             {
                 continue;
             }
             found += 1;
-            let mut at = q.0;
-            while at != NONE && !is_river[at as usize] {
-                is_river[at as usize] = true;
-                at = self.down[at as usize];
-            }
+            path.iter().for_each(|&q| is_river[q as usize] = true);
         }
-        self.volume = vec![0; corners];
         for &q in self.order.iter().rev() {
             if is_river[q as usize] {
                 self.volume[q as usize] += 1;
@@ -521,15 +610,22 @@ impl Map {
         }
     }
 
-    /// Whether a river runs within so many steps of a corner. `seen` holds the number of the last search.
-    fn river_within(
-        &self,
-        from: CornerIx,
-        steps: u32,
-        is_river: &[bool],
-        seen: &mut [u32],
-        search: u32,
-    ) -> bool {
+    /// The corners from one down to the sea, or to just before a river.
+    fn way_down(&self, from: u32, is_river: &[bool]) -> Vec<u32> {
+        let mut path = Vec::new();
+        let mut at = from;
+        while at != NONE && !is_river[at as usize] {
+            path.push(at);
+            at = self.down[at as usize];
+        }
+        path
+    }
+
+    /// Whether a river runs within so many steps of a corner.
+    fn river_within(&self, from: CornerIx, steps: u32, is_river: &[bool], search: &mut Search) -> bool {
+        search.count += 1;
+        let Search { seen, count: search } = search;
+        let search = *search;
         let mut ring = vec![from];
         seen[from.at()] = search;
         for step in 0..=steps {
@@ -671,6 +767,18 @@ impl Map {
         put(&mut self.corner, corner);
         Ok(())
     }
+}
+
+/// Marks of corners that were looked at: `seen` holds the number of the last search that did.
+struct Search {
+    seen: Vec<u64>,
+    count: u64,
+}
+
+/// How deep the sea lies, 0 to 1, at a distance from the coast, 0 to 1.
+fn sea_floor(out: f64) -> f64 {
+    let t = out * (2.0 - out);
+    out + SHELF * (t * t * (3.0 - 2.0 * t) - out)
 }
 
 fn failed(error: graph::GraphError) -> OpError {

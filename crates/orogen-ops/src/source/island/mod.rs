@@ -31,7 +31,7 @@ use map::Map;
 ///
 /// A polygon is water when 30 % of its corners are; water that reaches the border is ocean, other water is lake.
 /// Elevation rises from the coast inland and falls out to sea with each step over the graph, and rests along and
-/// across lakes. Temperature falls with elevation. Rivers run from random springs down to the ocean and their water
+/// across lakes. Temperature falls with elevation. Rivers run from lakes and random springs down to the ocean and their water
 /// spreads as moisture; temperature and moisture make the biome. Then the map becomes land:
 ///
 /// ```text
@@ -54,7 +54,8 @@ use map::Map;
 ///
 /// **After** Weiss, "Procedural Terrain", 2015, chapter IV, which follows Patel, "Polygonal map generation for
 /// games", 2010. Ours differs: noise is 1 on average in equation 1 and its lattice spans the frame, so that the paper's
-/// numbers make a good island for every seed; the sheet that triangles are drawn on is smooth. Steps vary in height
+/// numbers make a good island for every seed; the sheet that triangles are drawn on is smooth; the sea has a shelf and a slope; every lake has an outlet, springs lie
+/// below crests and snow, and courses wander. Steps vary in height
 /// (`ruggedness`), rain falls on high ground (`rain`), hills have crests (`ridges`) and fade towards the shore
 /// (`shore_m`), rivers lie in valleys (`valley_width_m`): 0 turns each off, and with `noise = 1` and `roughness = 1`
 /// that is the paper's plain form.
@@ -112,7 +113,7 @@ pub struct Island {
     /// Fewest steps between a spring and a river that is already there.
     #[schemars(range(min = 1, max = 64), extend("x-slider" = [1, 8]))]
     pub river_spacing: u32,
-    /// Width of a river at its spring; it grows with the root of the volume.
+    /// Width of a river where it is one step long; it grows with the root of the volume, from nothing at the spring.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "m", "x-slider" = [0.5, 10.0]))]
     pub river_width_m: f64,
     /// Width of the valley of a great river, foot to foot; 0 leaves rivers without valleys.
@@ -375,7 +376,7 @@ fn river_layer(params: &Island, land: &Land, place: &Place) -> VectorLayer {
         into.push(line.into.map_or(-1, |i| i as i64));
         volume.extend(line.points.iter().map(|point| point.volume));
     }
-    let width = volume.iter().map(|v: &f64| params.river_width_m * v.max(1.0).sqrt()).collect();
+    let width = volume.iter().map(|v: &f64| params.river_width_m * v.sqrt()).collect();
     let fits = layer.set_feature_attribute("into", Column::Integer(into))
         && layer.set_vertex_attribute("width_m", Column::Number(width))
         && layer.set_vertex_attribute("volume", Column::Number(volume));

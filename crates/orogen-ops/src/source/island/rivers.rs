@@ -1,18 +1,28 @@
 //! The courses of rivers on the land, and the valleys they lie in.
 
+use orogen_core::{Seed, math};
 use rayon::prelude::*;
 
 use super::graph::{CenterIx, CornerIx};
-use super::land::{Land, Scratch};
+use super::land::{Land, Octave, Scratch};
 use super::map::{GREAT_VOLUME, Map, NONE};
 use super::{Island, Place};
 
 /// Pieces that a river's way from one corner to the next is drawn in.
 const PIECES: usize = 6;
 /// Rounds of smoothing that take the zigzag of the polygons out of a course.
-const SMOOTHING: usize = 3;
+const SMOOTHING: usize = 4;
+/// How far a course in a lake is drawn from the shore towards the middles of the polygons there.
+const INTO_LAKE: f64 = 0.6;
+/// Bends of a course, the longest first: lattice cells across a polygon, and how far noise moves it, in widths of one.
+/// Each moves the plane by less than it stretches it, so no course that did not cross another, or itself, ever does.
+const BENDS: [(f64, f64); 3] = [(0.35, 0.9), (0.9, 0.45), (2.0, 0.21)];
+/// Slope of the ground on which bends are half as wide as on the level.
+const STEEP: f64 = 0.35;
 /// Sea polygons that a river is led out into; it ends as soon as it meets the sea.
 const MOUTH: usize = 4;
+/// Share of the fine detail of hills that is left on the floors of valleys.
+const FINE_ON_FLOORS: f32 = 0.8;
 /// Rounds of smoothing along the profile of a course.
 const PROFILE_SMOOTHING: usize = 60;
 
@@ -77,25 +87,28 @@ impl Rivers {
     }
 
     /// Lays the rivers of the map on land that has none yet.
-    pub fn lay(params: &Island, map: &Map, place: &Place, land: &Land) -> Self {
+    pub fn lay(params: &Island, map: &Map, place: &Place, land: &Land, seed: Seed) -> Self {
         let is_river = |q: u32| map.volume[q as usize] > 0;
         // Upstream first.
         let order: Vec<u32> = map.order.iter().rev().copied().filter(|&q| is_river(q)).collect();
         let courses = Courses::new(map, land, &order);
+        let wander = Wander::new(seed, map.width, params.peak_m / place.unit_m);
         let carve = params.valley_width_m > 0.0;
         let mut reaches: Vec<Vec<Target>> = vec![Vec::new(); map.volume.len()];
         (reaches.par_iter_mut().enumerate()).filter(|(q, _)| map.volume[*q] > 0).for_each_init(
             || Scratch::new(1),
             |scratch, (q, reach)| {
-                let volume = f64::from(map.volume[q]) * map.step;
-                let depth =
-                    if carve { params.valley_depth_m / params.peak_m * greatness(volume) } else { 0.0 };
-                reach.extend(courses.reach(map, q as u32).into_iter().map(|at| {
+                let deepest = if carve { params.valley_depth_m / params.peak_m } else { 0.0 };
+                reach.extend(courses.reach(map, q as u32).into_iter().enumerate().map(|(i, at)| {
+                    let at = wander.moved(at, land);
+                    // From nothing at the spring, and steadily on to the next corner.
+                    let volume = (f64::from(map.volume[q] - 1) + i as f64 / PIECES as f64) * map.step;
+                    let depth = deepest * greatness(volume);
                     let (height, is_lake) = land.height(at, scratch);
                     let lake = is_lake.then_some(height);
                     // Deep where there is room for it, shallow where the land is low; never below the sea.
                     let floor = if height > 0.0 { height * height / (height + depth) } else { height };
-                    Target { at, height: floor, lake }
+                    Target { at, height: floor, lake, volume }
                 }));
             },
         );
@@ -132,9 +145,10 @@ impl Rivers {
     }
 
     /// Lowers (or, where noise dug deeper, lifts) the heights along a row into the valleys.
-    pub fn carve_row(&self, xs: &[f64], y: f64, heights: &mut [f32]) {
+    /// What is fine about the ground stays, but for the bed.
+    pub fn carve_row(&self, xs: &[f64], y: f64, fine: &[f32], heights: &mut [f32]) {
         let Some(row) = self.bins.row(y) else { return };
-        for (&x, height) in xs.iter().zip(heights) {
+        for ((&x, height), fine) in xs.iter().zip(heights).zip(fine) {
             let near = self.bins.at(row, x);
             if near.is_empty() || *height <= 0.0 {
                 continue;
@@ -156,7 +170,7 @@ impl Rivers {
                 line.1.add(inside, s.z[0] + t * s.z[1]);
             }
             all.add(&line.1);
-            *height = all.carve(*height);
+            *height = all.carve(*height, *fine);
         }
     }
 }
@@ -202,9 +216,13 @@ impl Blend {
     }
 
     #[inline]
-    fn carve(&self, height: f32) -> f32 {
+    fn carve(&self, height: f32, fine: f32) -> f32 {
         if self.shares > f32::MIN_POSITIVE {
-            height + self.weight / self.shares * (self.z / self.shares - height)
+            let weight = self.weight / self.shares;
+            let z = self.z / self.shares;
+            // Never below half the river's height, so never below the sea.
+            let floor = z + ((1.0 - weight * weight) * FINE_ON_FLOORS * fine).max(-0.5 * z);
+            height + weight * (floor - height)
         } else {
             height
         }
@@ -217,6 +235,7 @@ struct Target {
     at: [f64; 2],
     height: f64,
     lake: Option<f64>,
+    volume: f64,
 }
 
 /// Heights that never rise downstream: halfway between cutting through every rise (the lowest target upstream) and
@@ -228,11 +247,10 @@ fn level(map: &Map, order: &[u32], reaches: &[Vec<Target>]) -> Vec<Vec<Point>> {
     let mut above = vec![(f64::INFINITY, f64::INFINITY); corners];
     for &q in order {
         let (mut z, mut cap) = above[q as usize];
-        let volume = f64::from(map.volume[q as usize]) * map.step;
         for target in &reaches[q as usize] {
             z = z.min(target.height);
             cap = cap.min(target.lake.unwrap_or(f64::INFINITY));
-            points[q as usize].push(Point { at: target.at, z, volume, floor: 0.0, cap });
+            points[q as usize].push(Point { at: target.at, z, volume: target.volume, floor: 0.0, cap });
         }
         if let Some(next) = above.get_mut(map.down[q as usize] as usize) {
             *next = (next.0.min(z), next.1.min(cap));
@@ -274,6 +292,55 @@ fn smooth(points: &mut [Point]) {
     }
 }
 
+/// Lets courses wander.
+struct Wander {
+    bends: [([Octave; 2], f64); BENDS.len()],
+    width: f64,
+    /// What a slope of the map's elevation is worth as a slope of the ground.
+    steepness: f64,
+}
+
+impl Wander {
+    fn new(seed: Seed, width: f64, steepness: f64) -> Self {
+        let axis =
+            |i: usize, name: &str| Octave::new(Seed(seed.child(name).bits(i as u64)), BENDS[i].0 / width);
+        let bends = std::array::from_fn(|i| ([axis(i, "bends x"), axis(i, "bends y")], BENDS[i].1 * width));
+        Self { bends, width, steepness }
+    }
+
+    /// Where a place of a course lies when it wanders: further off where the ground is flat.
+    fn moved(&self, p: [f64; 2], land: &Land) -> [f64; 2] {
+        let rise = |axis: usize| {
+            let ends = [-self.width, self.width].map(|d| {
+                let mut q = p;
+                q[axis] += d;
+                land.ground(q)
+            });
+            (ends[1] - ends[0]) / (2.0 * self.width)
+        };
+        let slope = self.steepness * math::hypot(rise(0), rise(1)) / STEEP;
+        let calm = 1.0 / (1.0 + slope * slope);
+        let mut p = p;
+        for (octaves, reach) in &self.bends {
+            let by = octaves.each_ref().map(|octave| calm * reach * f64::from(octave.at(p)));
+            p = land.clamped([p[0] + by[0], p[1] + by[1]]);
+        }
+        p
+    }
+}
+
+/// A corner, or, on the shore of a lake, a place out on it.
+fn off_shore(map: &Map, q: CornerIx) -> [f64; 2] {
+    let at = map.graph.corner(q);
+    let (mut sum, mut count) = ([0.0; 2], 0.0);
+    for c in map.graph.corner_touches(q).filter(|c| map.lake[c.at()] != NONE) {
+        let middle = map.graph.center(c);
+        sum = [sum[0] + middle[0] - at[0], sum[1] + middle[1] - at[1]];
+        count += 1.0;
+    }
+    if count > 0.0 { [0, 1].map(|i| at[i] + INTO_LAKE * sum[i] / count) } else { at }
+}
+
 /// Where the corners of rivers lie on the land.
 struct Courses {
     at: Vec<[f64; 2]>,
@@ -290,7 +357,7 @@ impl Courses {
         let mut main = vec![NONE; corners];
         let mut mouth = vec![Vec::new(); corners];
         for &q in order {
-            at[q as usize] = land.place_of(map.graph.corner(CornerIx(q)));
+            at[q as usize] = land.place_of(off_shore(map, CornerIx(q)));
             let down = map.down[q as usize];
             if down == NONE {
                 let deepest = |a: &CenterIx, b: &CenterIx| {
@@ -344,7 +411,7 @@ impl Courses {
         for span in nodes.windows(4).take(spans) {
             way.extend((0..PIECES).map(|i| {
                 let t = i as f64 / PIECES as f64;
-                [0, 1].map(|k| catmull_rom(span[0][k], span[1][k], span[2][k], span[3][k], t))
+                between([span[0], span[1], span[2], span[3]], t)
             }));
         }
         if spans == 0 {
@@ -354,8 +421,21 @@ impl Courses {
     }
 }
 
-fn catmull_rom(a: f64, b: f64, c: f64, d: f64, t: f64) -> f64 {
-    b + 0.5 * t * (c - a + t * (2.0 * a - 5.0 * b + 4.0 * c - d + t * (3.0 * (b - c) + d - a)))
+/// A smooth curve from `b` to `c` that comes from `a` and goes on to `d` (Catmull and Rom's), at `t` from 0 to 1. Ends
+/// pull no further than `b` and `c` lie apart, so that a short span between long ones makes no loop.
+fn between([a, b, c, d]: [[f64; 2]; 4], t: f64) -> [f64; 2] {
+    let chord = math::hypot(c[0] - b[0], c[1] - b[1]);
+    let pull = |from: [f64; 2], to: [f64; 2]| {
+        let half = [0.5 * (to[0] - from[0]), 0.5 * (to[1] - from[1])];
+        let share = (chord / math::hypot(half[0], half[1]).max(1e-12)).min(1.0);
+        half.map(|v| v * share)
+    };
+    let (start, end) = (pull(a, c), pull(b, d));
+    [0, 1].map(|k| {
+        let rise = c[k] - b[k];
+        b[k] + t
+            * (start[k] + t * (3.0 * rise - 2.0 * start[k] - end[k] + t * (start[k] + end[k] - 2.0 * rise)))
+    })
 }
 
 /// Strings the reaches together: the longest river first, each down to the sea or to a line already there.

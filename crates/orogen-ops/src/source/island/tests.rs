@@ -488,3 +488,75 @@ fn more_polygons_make_finer_land_not_drier() {
     let (few, many) = (mean_moisture(2000), mean_moisture(16_000));
     assert!((many / few - 1.0).abs() < 0.35, "{few} and {many}");
 }
+
+#[test]
+fn every_lake_has_one_outlet_and_rivers_are_flat_on_it() {
+    let (map, _, land) = with_lakes();
+    for (lake, &outlet) in map.lake_outlet.iter().enumerate() {
+        let is_here = |q: usize| {
+            let mut touches = map.graph.corner_touches(CornerIx(q as u32));
+            touches.any(|c| map.lake[c.at()] == lake as u32)
+        };
+        assert!(is_here(outlet as usize) && map.volume[outlet as usize] > 1, "a river leaves lake {lake}");
+        for q in (0..map.down.len()).filter(|&q| is_here(q)) {
+            let leaves = map.down[q] == NONE || !is_here(map.down[q] as usize);
+            assert!(!leaves || q == outlet as usize, "water leaves lake {lake} at one corner");
+        }
+    }
+    let mut scratch = Scratch::new(1);
+    let mut wet = 0;
+    for line in &land.rivers.lines {
+        for point in &line.points {
+            let (height, is_lake) = land.height(point.at, &mut scratch);
+            if is_lake {
+                wet += 1;
+                assert_close!(point.z, height, abs = 1e-9);
+            }
+        }
+    }
+    assert!(wet > 5, "{wet} vertices on lakes");
+}
+
+#[test]
+fn courses_wander_and_never_cross() {
+    for seed in ["42", "658175619cff", "c", "1", "2", "3"] {
+        let (.., land) = grown(&Island::default(), seed);
+        let pieces: Vec<(usize, [[f64; 2]; 2])> = (land.rivers.lines.iter().enumerate())
+            .flat_map(|(i, line)| line.points.windows(2).map(move |p| (i, [p[0].at, p[1].at])))
+            .collect();
+        let side = |[a, b]: [[f64; 2]; 2], p: [f64; 2]| {
+            (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0])
+        };
+        for (k, (i, one)) in pieces.iter().enumerate() {
+            for (j, other) in &pieces[k + 1..] {
+                let apart = side(*one, other[0]) * side(*one, other[1]) >= 0.0
+                    || side(*other, one[0]) * side(*other, one[1]) >= 0.0;
+                assert!(apart, "seed {seed}: line {i} crosses line {j} at {one:?}");
+            }
+        }
+        let (mut way, mut straight) = (0.0, 0.0);
+        for line in land.rivers.lines.iter().filter(|line| line.points.len() > 60) {
+            let length = |a: &[f64; 2], b: &[f64; 2]| orogen_core::math::hypot(b[0] - a[0], b[1] - a[1]);
+            let points: Vec<[f64; 2]> = line.points.iter().map(|p| p.at).collect();
+            way += points.windows(2).map(|p| length(&p[0], &p[1])).sum::<f64>();
+            straight += points.chunks(30).map(|p| length(&p[0], &p[p.len() - 1])).sum::<f64>();
+        }
+        assert!(way / straight > 1.08, "seed {seed}: rivers are {} as long as straight ones", way / straight);
+    }
+}
+
+#[test]
+fn rivers_start_from_nothing_below_the_crests() {
+    let (map, place, land) = grown(&Island::default(), "42");
+    let mut drains = vec![0; map.down.len()];
+    for &down in map.down.iter().filter(|&&down| down != NONE) {
+        drains[down as usize] += 1;
+    }
+    for q in (0..map.volume.len()).filter(|&q| map.volume[q] == 1) {
+        assert!(drains[q] > 0 && map.corner.elevation[q] <= 0.7, "corner {q} is no place for a spring");
+    }
+    let layer = river_layer(&Island::default(), &land, &place);
+    let width = layer.vertex_numbers("width_m").unwrap();
+    let thin = (0..layer.len()).filter(|&i| width[layer.parts(i).next().unwrap().start] == 0.0).count();
+    assert!(thin * 10 > layer.len() * 8, "{thin} of {} rivers start from nothing", layer.len());
+}
