@@ -10,7 +10,6 @@ use orogen::core::Rect;
 #[command(
     name = "orogen",
     version,
-    about,
     after_help = "\
 Examples:
   orogen new --seed 42 my-island.toml     a commented recipe to start from
@@ -35,6 +34,9 @@ pub enum Command {
     /// The operator catalogue, or one operator in full.
     Ops(Ops),
     /// The JSON schema of recipes, for editors and other programs.
+    #[command(after_help = "\
+Example:
+  orogen schema > recipe.schema.json      then name it in the editor's TOML settings")]
     Schema,
 }
 
@@ -88,7 +90,7 @@ pub struct Build {
     #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = parse_window, allow_hyphen_values = true)]
     pub window: Option<Rect>,
     /// Distance between samples in metres, instead of the recipe's own.
-    #[arg(long, value_name = "M", value_parser = parse_length)]
+    #[arg(long, value_name = "M", value_parser = parse_length, allow_hyphen_values = true)]
     pub spacing: Option<f64>,
     /// Compute everything; neither use nor fill the cache.
     #[arg(long)]
@@ -105,7 +107,7 @@ pub struct Build {
 #[derive(Debug, ClapArgs)]
 pub struct Changes {
     /// Samples along the longer side, instead of the recipe's own.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_samples, allow_hyphen_values = true)]
     pub samples: Option<usize>,
     /// The world seed, any text, instead of the recipe's own.
     #[arg(long, value_name = "TEXT")]
@@ -120,6 +122,11 @@ pub struct Changes {
 
 /// `orogen check`
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  orogen check my-island.toml
+  orogen check my-island.toml --set island.peak_m=900
+  orogen check my-island.toml --json      for editors")]
 pub struct Check {
     /// The recipe.
     #[arg(value_name = "RECIPE")]
@@ -134,6 +141,11 @@ pub struct Check {
 
 /// `orogen ops`
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  orogen ops                              one line for each operator
+  orogen ops source.island                one operator with all its parameters
+  orogen ops --json                       everything, for programs")]
 pub struct Ops {
     /// An operator; all of them when left out.
     #[arg(value_name = "NAME")]
@@ -159,6 +171,13 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         return Err(wrong());
     }
     Ok((number * unit as f64) as u64)
+}
+
+fn parse_samples(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|n| *n >= 2)
+        .ok_or_else(|| format!("found {text:?}, expected a whole number of at least 2"))
 }
 
 fn parse_length(text: &str) -> Result<f64, String> {

@@ -15,24 +15,24 @@ pub fn run(args: &Check) -> Result<()> {
         ..BuildOptions::default()
     };
     let checked = orogen::read_recipe(&args.recipe).and_then(|recipe| orogen::check(&recipe, &options));
-    match checked {
-        Ok((checked, _)) => {
-            let steps = checked.steps().len();
-            if args.json {
-                output::print_json(&json!({ "faults": [], "steps": steps }))?;
-            } else {
-                eprintln!("{}: no faults, {steps} steps", args.recipe.display());
+    if args.json {
+        output::print_json(&match &checked {
+            Ok((checked, _)) => {
+                json!({ "faults": [], "warnings": checked.warnings(), "steps": checked.steps().len() })
             }
-            Ok(())
-        }
-        Err(BuildError::Recipe(faults)) => {
-            if args.json {
-                output::print_json(
-                    &json!({ "faults": faults.list.iter().map(|fault| fault.text(&faults.recipe)).collect::<Vec<_>>() }),
-                )?;
+            Err(BuildError::Recipe(faults)) => {
+                let list: Vec<String> = faults.list.iter().map(|fault| fault.text(&faults.recipe)).collect();
+                json!({ "faults": list, "more": faults.more })
             }
-            Err(BuildError::Recipe(faults).into())
-        }
-        Err(other) => Err(other.into()),
+            Err(other) => json!({ "faults": [other.to_string()] }),
+        })?;
     }
+    let (checked, _) = checked?;
+    if !args.json {
+        checked.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+        let steps = checked.steps().len();
+        let plural = if steps == 1 { "" } else { "s" };
+        eprintln!("{}: no faults, {steps} step{plural}", args.recipe.display());
+    }
+    Ok(())
 }

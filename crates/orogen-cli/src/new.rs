@@ -1,11 +1,10 @@
 //! `orogen new`: a commented recipe to start from.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use orogen::BuildError;
+use orogen::io::OutputFolder;
 use orogen::presets::{PRESETS, preset};
 
 use crate::args::New;
@@ -30,17 +29,17 @@ pub fn run(args: &New) -> Result<()> {
     Ok(())
 }
 
+/// Writes aside and renames, so that a full disk costs nobody the recipe that was there.
 fn write(file: &Path, text: &str, force: bool) -> Result<(), BuildError> {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    if force {
-        options.create(true).truncate(true)
-    } else {
-        options.create_new(true)
-    };
-    let failed = |e: std::io::Error| {
-        let hint = if e.kind() == std::io::ErrorKind::AlreadyExists { "; --force replaces it" } else { "" };
-        BuildError::Read { path: file.to_path_buf(), reason: format!("cannot write: {e}{hint}") }
-    };
-    options.open(file).map_err(failed)?.write_all(text.as_bytes()).map_err(failed)
+    let wrong = |what: &str| BuildError::Call(format!("{}: {what}", file.display()));
+    let name =
+        file.file_name().and_then(|name| name.to_str()).ok_or_else(|| wrong("this is no file name"))?;
+    if file.exists() && !force {
+        return Err(wrong("the file is there already; --force replaces it"));
+    }
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = OutputFolder::new(parent.unwrap_or(Path::new(".")))?;
+    folder.write(name, text.as_bytes())?;
+    folder.commit()?;
+    Ok(())
 }

@@ -76,7 +76,8 @@ impl Bars {
 
 impl Observer for Bars {
     fn step_started(&self, index: usize, count: usize, id: &str, op: &str) {
-        self.start(format!("[{}/{count}] {id} ({op})", index + 1));
+        let number = if count > 0 { format!("[{}/{count}] ", index + 1) } else { String::new() };
+        self.start(format!("{number}{id} ({op})"));
     }
 
     fn progress(&self, share: f32) {

@@ -74,7 +74,7 @@ fn numbers_that_are_none_or_out_of_range() {
 fn a_frame_that_needs_too_much_memory() {
     let bench = Bench::new();
     bench.write("r.toml", SMALL.replace("samples = 65", "samples = 1000000"));
-    bench.run(&["build", "r.toml"]).fails(2, &["r.toml:3:", "--memory", "64 TB"]);
+    bench.run(&["build", "r.toml"]).fails(2, &["r.toml:3:", "--memory", "58.2 TiB"]);
     bench.write("s.toml", SMALL);
     bench.run(&["build", "s.toml", "--samples", "1000000"]).fails(2, &["--samples", "--memory"]);
     bench.run(&["build", "s.toml", "--samples", "513", "--memory", "1M"]).fails(2, &["--memory"]);
@@ -125,11 +125,70 @@ fn a_dem_that_is_missing_or_broken() {
     let recipe =
         |path: &str| format!("[[step]]\nid = \"dem\"\nop = \"source.dem\"\nparams = {{ path = {path:?} }}\n");
     bench.write("r.toml", recipe("no.tif"));
-    bench.run(&["build", "r.toml", "--samples", "65"]).fails(1, &["step \"dem\"", "no.tif"]);
+    bench.run(&["build", "r.toml", "--samples", "65"]).fails(1, &["r.toml:1:1: step \"dem\"", "no.tif"]);
     bench.write("bad.tif", b"II*\0 this is no TIFF");
     bench.write("r.toml", recipe("bad.tif"));
     bench.run(&["build", "r.toml", "--samples", "65"]).fails(1, &["step \"dem\"", "bad.tif"]);
     assert_eq!(bench.files(), ["bad.tif", "r.toml"]);
+}
+
+#[test]
+fn a_recipe_that_cannot_be_written() {
+    let bench = Bench::new();
+    bench.write("kept.toml", "precious");
+    bench.run(&["new", "kept.toml"]).fails(2, &["kept.toml", "--force"]);
+    assert_eq!(std::fs::read(bench.path("kept.toml")).unwrap(), b"precious");
+    bench.run(&["new", "/proc/orogen-test/a.toml"]).fails(1, &["/proc/orogen-test"]);
+    bench.run(&["new", ".."]).fails(2, &["no file name"]);
+    assert_eq!(bench.files(), ["kept.toml"]);
+}
+
+#[test]
+fn options_that_are_out_of_range() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    for (option, value, says) in [
+        ("--samples", "-5", "at least 2"),
+        ("--samples", "1", "at least 2"),
+        ("--samples", "many", "at least 2"),
+        ("--spacing", "-1", "positive number of metres"),
+        ("--window", "5000,0,6000,10", "the recipe's frame is 0,0,4096,4096"),
+        ("--memory", "1M", "allowed is 1 MiB"),
+    ] {
+        bench.run(&["build", "r.toml", option, value]).fails(2, &[says]);
+    }
+}
+
+#[test]
+fn a_step_whose_result_nobody_uses_is_told() {
+    let bench = Bench::new();
+    let steps = r#"
+        [[step]]
+        id = "lost"
+        op = "survey.slope"
+        [[step]]
+        id = "shade"
+        op = "survey.hillshade"
+        from = "island"
+    "#;
+    bench.write("r.toml", SMALL.to_owned() + steps);
+    let says = "warning: step \"lost\" does nothing";
+    for args in [["check", "r.toml"].as_slice(), &["build", "r.toml"]] {
+        assert!(bench.run(args).succeeds().stderr.contains(says), "{args:?}");
+    }
+}
+
+#[test]
+fn check_prints_one_json_document_whatever_is_wrong() {
+    let bench = Bench::new();
+    bench.write("good.toml", SMALL);
+    bench.write("bad.toml", "x = 1");
+    for (recipe, code, faults) in [("good.toml", 0, 0), ("bad.toml", 2, 2), ("missing.toml", 2, 1)] {
+        let run = bench.run(&["check", recipe, "--json"]);
+        assert_eq!(run.code, Some(code));
+        let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(json["faults"].as_array().unwrap().len(), faults, "{json}");
+    }
 }
 
 #[test]

@@ -51,6 +51,25 @@ fn one_command_writes_every_file() {
 }
 
 #[test]
+fn coarse_16_bit_steps_are_told_to_those_who_asked_for_them() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    bench.write("asked.toml", SMALL.to_owned() + "[[export]]\nkind = \"png16\"\n");
+    for (recipe, out, told) in [("r.toml", "out/r", false), ("asked.toml", "out/asked", true)] {
+        let run = bench.run(&["build", recipe]);
+        assert_eq!(
+            run.succeeds().stderr.contains("warning: height.png: 16 bits keep"),
+            told,
+            "{}",
+            run.stderr
+        );
+        assert!(manifest(&bench, out)["warnings"][0].as_str().unwrap().contains("16 bits keep"));
+        let sidecar = std::fs::read_to_string(bench.path(out).join("height.png.json")).unwrap();
+        assert!(sidecar.contains("\"warning\": \"16 bits keep"), "{sidecar}");
+    }
+}
+
+#[test]
 fn same_recipe_same_bytes_for_every_thread_count_and_cache() {
     let bench = Bench::new();
     bench.write("r.toml", SMALL);

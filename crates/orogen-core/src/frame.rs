@@ -20,17 +20,26 @@ impl Rect {
     }
 }
 
+/// The longest side and the farthest place, in metres: sample positions still differ there.
+const MOST_M: f64 = 1e9;
+
+fn check_length(what: &'static str, least: f64, found: f64) -> Result<(), FrameError> {
+    if (least..=MOST_M).contains(&found) { Ok(()) } else { Err(FrameError::BadLength { what, least, found }) }
+}
+
 /// What is wrong with a frame that somebody asked for.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum FrameError {
     /// A side has too few samples.
     #[error("a frame needs at least 2 samples a side, found {0}")]
     TooFewSamples(usize),
-    /// A length is not a positive, finite number of metres.
-    #[error("{what} must be a positive number of metres, found {found}")]
+    /// A length is no number of metres, too small or too large.
+    #[error("{what} must be {least} to {MOST_M} metres, found {found}")]
     BadLength {
         /// Which length.
         what: &'static str,
+        /// The least it may be.
+        least: f64,
         /// What it was.
         found: f64,
     },
@@ -66,12 +75,10 @@ impl Frame {
             }
         }
         for found in size_m {
-            if !(1e-3..=1e9).contains(&found) {
-                return Err(FrameError::BadLength { what: "size_m", found });
-            }
+            check_length("size_m", 1e-3, found)?;
         }
         for found in origin_m {
-            if !(-1e9..=1e9).contains(&found) {
+            if !(-MOST_M..=MOST_M).contains(&found) {
                 return Err(FrameError::BadOrigin(found));
             }
         }
@@ -230,9 +237,7 @@ impl Frame {
     /// When the spacing is not positive or the rectangle holds no two samples a side.
     pub fn resampled(&self, rect: &Rect, spacing_m: [f64; 2]) -> Result<Self, FrameError> {
         for found in spacing_m {
-            if !(1e-6..=1e9).contains(&found) {
-                return Err(FrameError::BadLength { what: "spacing_m", found });
-            }
+            check_length("spacing_m", 1e-6, found)?;
         }
         let whole = Self {
             spacing_m,

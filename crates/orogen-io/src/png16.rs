@@ -92,5 +92,6 @@ pub fn encode(raster: &Raster<f32>, frame: &Frame, about: &About<'_>) -> WithSid
     );
     let mut sidecar = Sidecar::about(raster, frame, about, 16, &bytes);
     levels.describe(&mut sidecar);
-    WithSidecar { bytes, sidecar, warning: levels.warning(about) }
+    sidecar.warning = levels.warning(about);
+    WithSidecar { bytes, sidecar }
 }

@@ -89,12 +89,9 @@ pub fn encode(raster: &Raster<f32>, depth: Depth, frame: &Frame, about: &About<'
     let mut sidecar = Sidecar::about(raster, frame, about, 8 * depth.bytes() as u32, &bytes);
     levels.describe(&mut sidecar);
     sidecar.byte_order = String::from("little endian");
-    let warning = match depth {
-        Depth::R16 => levels.warning(about),
-        Depth::R32 => {
-            sidecar.hole = None;
-            None
-        }
-    };
-    WithSidecar { bytes, sidecar, warning }
+    match depth {
+        Depth::R16 => sidecar.warning = levels.warning(about),
+        Depth::R32 => sidecar.hole = None,
+    }
+    WithSidecar { bytes, sidecar }
 }

@@ -64,6 +64,9 @@ pub struct Sidecar {
     /// SHA-256 of the file beside it, in hexadecimal.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub sha256: String,
+    /// What the format could not keep, as a sentence for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 /// Largest sidecar that is read; real ones have some hundred bytes.
@@ -171,8 +174,6 @@ pub struct WithSidecar {
     pub bytes: Vec<u8>,
     /// What they mean; written to [`Sidecar::path_of`].
     pub sidecar: Sidecar,
-    /// What the format could not keep, as a sentence for the user.
-    pub warning: Option<String>,
 }
 
 /// Coarsest step of whole-number samples that passes without a warning.

@@ -109,9 +109,9 @@ fn height_pictures_keep_heights_to_a_step() {
         assert_same(&model.height, &raster, step);
         assert_placed(&model, &frame);
         // About 1000 m over 65535 steps is 1.5 cm.
-        assert!(file.warning.unwrap().contains("steps of 1.5 cm"));
+        assert!(file.sidecar.warning.unwrap().contains("steps of 1.5 cm"));
     }
-    assert_eq!(png16::encode(&hills(33, 100.0), &frame(33, 33), &ABOUT).warning, None);
+    assert_eq!(png16::encode(&hills(33, 100.0), &frame(33, 33), &ABOUT).sidecar.warning, None);
 }
 
 #[test]

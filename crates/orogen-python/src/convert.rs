@@ -18,7 +18,10 @@ fn nested_table(dict: &Bound<'_, PyDict>, depth: usize) -> PyResult<toml::Table>
     for (key, value) in dict {
         if !value.is_none() {
             let key: String = key.extract().map_err(|_| crate::error("parameter names are texts"))?;
-            let value = to_value(&value, depth).map_err(|e| crate::error(format!("{key}: {e}")))?;
+            let value = to_value(&value, depth).map_err(|e| {
+                // The value of the error alone: its own text starts with the name of its type.
+                crate::error(format!("{key}: {}", e.value(value.py())))
+            })?;
             table.insert(key, value);
         }
     }
@@ -61,7 +64,10 @@ fn to_value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     if let Ok(path) = object.call_method0("__fspath__") {
         return to_value(&path, depth + 1);
     }
-    Err(crate::error(format!("a parameter cannot be a {}", object.get_type().name()?)))
+    Err(crate::error(format!(
+        "found a value of type {}, allowed are numbers, texts, lists and tables",
+        object.get_type().name()?
+    )))
 }
 
 /// A vector layer as `(shape, vertices, parts, feature attributes, vertex attributes)` for the typed face.

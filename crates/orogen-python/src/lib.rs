@@ -25,6 +25,17 @@ fn error(error: impl std::fmt::Display) -> PyErr {
     OrogenError::new_err(error.to_string())
 }
 
+/// A number of samples as Python gives it.
+fn count(samples: i64) -> PyResult<usize> {
+    usize::try_from(samples)
+        .map_err(|_| error(format!("samples: found {samples}, expected a whole number of at least 2")))
+}
+
+/// The bounds of a call; `None` for the usual ones.
+fn limits(memory: Option<u64>) -> Limits {
+    memory.map_or_else(Limits::default, |memory_bytes| Limits { memory_bytes })
+}
+
 /// The operator catalogue as a JSON text.
 #[pyfunction]
 fn operators_json() -> String {
@@ -37,7 +48,7 @@ fn operators_json() -> String {
 fn build(
     py: Python<'_>,
     path: PathBuf,
-    samples: Option<usize>,
+    samples: Option<i64>,
     seed: Option<String>,
     threads: Option<usize>,
     set: Vec<String>,
@@ -47,24 +58,23 @@ fn build(
 ) -> PyResult<Terrain> {
     let recipe = orogen::read_recipe(&path).map_err(error)?;
     let set = set.iter().map(|text| Set::parse(text)).collect::<Result<_, _>>().map_err(error)?;
-    let overrides = Overrides { seed, samples, set };
+    let overrides = Overrides { seed, samples: samples.map(count).transpose()?, set };
     let cache = if cache { orogen::open_cache().ok() } else { None };
     let built = work::run(py, progress.as_ref(), |progress| {
-        let mut options = BuildOptions {
+        let options = BuildOptions {
             overrides,
+            limits: limits(memory),
             threads,
             cache: cache.as_ref(),
             base: path.parent().map(Path::to_path_buf),
             cancel: Some(progress.cancel()),
             ..BuildOptions::default()
         };
-        if let Some(bytes) = memory {
-            options.limits = Limits { memory_bytes: bytes };
-        }
         orogen::build(&recipe, &options, progress)
     })?;
     match built {
         Ok(built) => {
+            built.warnings.iter().try_for_each(|warning| work::warn(py, warning))?;
             for step in &built.steps {
                 for warning in &step.warnings {
                     work::warn(py, &format!("step {:?}: {warning}", step.id))?;

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::{convert, error, work};
+use crate::{convert, count, error, limits, work};
 
 /// (x, y), which Python sees as a tuple.
 type Pair = (f64, f64);
@@ -39,8 +39,19 @@ impl Terrain {
 impl Terrain {
     /// Flat ground at sea level.
     #[staticmethod]
-    fn flat(samples: [usize; 2], size_m: [f64; 2], origin_m: [f64; 2], seed: String) -> PyResult<Self> {
-        let frame = Frame::new(origin_m, size_m, samples).map_err(error)?;
+    fn flat(
+        samples: [i64; 2],
+        size_m: [f64; 2],
+        origin_m: [f64; 2],
+        seed: String,
+        memory: Option<u64>,
+    ) -> PyResult<Self> {
+        let [cols, rows] = [count(samples[0])?, count(samples[1])?];
+        // Before the allocation: one that fails takes the interpreter with it.
+        if let Some(refusal) = limits(memory).refuse(cols as f64 * rows as f64, 1) {
+            return Err(error(format!("{cols} x {rows} samples {refusal}")));
+        }
+        let frame = Frame::new(origin_m, size_m, [cols, rows]).map_err(error)?;
         let mut inner = orogen::core::Terrain::new(frame);
         inner.set(orogen::core::layer::HEIGHT, Raster::filled(frame.cols(), frame.rows(), 0.0));
         Ok(Self { inner, seed })

@@ -198,3 +198,15 @@ def test_progress_is_shown_when_asked(capfd: pytest.CaptureFixture[str]) -> None
     assert "island" in capfd.readouterr().err
     island(65)
     assert capfd.readouterr().err == ""
+
+
+def test_calls_that_ask_for_too_much_or_nothing_are_refused():
+    with pytest.raises(orogen.OrogenError, match="would need about .* of memory"):
+        orogen.Terrain.flat(samples=10**6, size_m=1000.0)
+    with pytest.raises(orogen.OrogenError, match="samples: found -1, expected"):
+        orogen.Terrain.flat(samples=-1, size_m=1000.0)
+    with pytest.raises(orogen.OrogenError, match="samples: found -1, expected"):
+        orogen.build(ISLAND, samples=-1)
+    flat = orogen.Terrain.flat(samples=9, size_m=1000.0)
+    with pytest.raises(orogen.OrogenError, match="^peak_m: found a value of type object, allowed are"):
+        flat.apply("source.island", peak_m=object())

@@ -24,7 +24,8 @@ impl Default for Limits {
 
 impl Limits {
     /// The sentence for work on `samples` samples with `layers` layers that would need more than is allowed.
-    pub(crate) fn refuse(&self, samples: f64, layers: usize) -> Option<String> {
+    #[must_use]
+    pub fn refuse(&self, samples: f64, layers: usize) -> Option<String> {
         // Operators keep some rasters besides the layers of the terrain; the rest is the program and its graph.
         const WORK: f64 = 32.0;
         const LEAST: f64 = 64.0;
@@ -40,12 +41,16 @@ impl Limits {
     }
 }
 
+/// In powers of two, as `--memory` takes them: a limit of `8G` is told as 8 GiB.
 fn memory_text(bytes: f64) -> String {
-    if bytes >= 1e15 {
-        return String::from("1000 TB or more");
+    const MIB: f64 = 1048576.0;
+    if bytes >= 1024.0 * 1024.0 * 1024.0 * MIB {
+        return String::from("1024 TiB or more");
     }
-    let (unit, scale) =
-        [("TB", 1e12), ("GB", 1e9)].into_iter().find(|(_, s)| bytes >= *s).unwrap_or(("MB", 1e6));
+    let (unit, scale) = [("TiB", 1024.0 * 1024.0 * MIB), ("GiB", 1024.0 * MIB)]
+        .into_iter()
+        .find(|(_, s)| bytes >= *s)
+        .unwrap_or(("MiB", MIB));
     format!("{} {unit}", (bytes / scale * 10.0).round() / 10.0)
 }
 

@@ -149,6 +149,14 @@ impl Recipe {
         Fault { place: self.place(at), step: None, message: format!("export: {}", message.into()) }
     }
 
+    /// A fault of a step: whoever ran it knows what is wrong, the recipe knows where.
+    #[must_use]
+    pub fn step_fault(&self, id: &str, message: impl Into<String>) -> Fault {
+        let step = self.steps.iter().find(|step| step.id == id);
+        let place = step.map_or(Place::Whole, |step| self.place(step.at));
+        Fault { place, step: Some(id.to_owned()), message: message.into() }
+    }
+
     pub(crate) fn place(&self, at: At) -> Place {
         match at {
             At::Text(offset) => place(&self.text, offset),

@@ -17,7 +17,7 @@ use crate::plan::{Plan, Task, Use, Work};
 
 /// Somebody who sees a run go on. Every method may be left out.
 pub trait Observer: Sync {
-    /// The operator of a task starts; `index` of `count` tasks.
+    /// The operator of a task starts; `index` of `count` tasks. Work around the tasks has a `count` of 0.
     fn step_started(&self, index: usize, count: usize, id: &str, op: &str) {
         let _ = (index, count, id, op);
     }

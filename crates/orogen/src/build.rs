@@ -61,6 +61,8 @@ pub struct Built {
     pub recipe: String,
     /// The world seed.
     pub seed: String,
+    /// What is odd about the recipe.
+    pub warnings: Vec<String>,
     /// Wall time.
     pub seconds: f64,
 }
@@ -111,6 +113,7 @@ pub fn build(
 ) -> Result<Built, BuildError> {
     let start = Instant::now();
     let (checked, exports) = check(recipe, options)?;
+    checked.warnings().iter().for_each(|warning| observer.warning(warning));
     let plan = Plan::new(&checked, window(checked.frame(), options.window)?)?;
     let never = Cancel::new();
     let files = FolderFiles::new(options.base.clone().unwrap_or_default(), orogen_io::Limits::default());
@@ -121,13 +124,15 @@ pub fn build(
         cancel: options.cancel.unwrap_or(&never),
         meter: options.meter,
     };
-    let done = with_threads(options.threads, || run(&checked, &plan, &run_options))??;
+    let done = with_threads(options.threads, || run(&checked, &plan, &run_options))?
+        .map_err(|error| BuildError::of_run(error, recipe))?;
     Ok(Built {
         terrain: done.terrain,
         steps: done.steps,
         exports,
         recipe: checked.name().to_owned(),
         seed: checked.seed().to_owned(),
+        warnings: checked.warnings().to_vec(),
         seconds: start.elapsed().as_secs_f64(),
     })
 }
@@ -150,7 +155,7 @@ pub fn build_to_folder(
     let mut manifest = Manifest::of(&built);
     let never = Cancel::new();
     let cancel = options.cancel.unwrap_or(&never);
-    observer.step_started(0, 1, "files", "export");
+    observer.step_started(0, 0, "files", "export");
     let export_start = Instant::now();
     if let Some(meter) = options.meter {
         meter.reset();
@@ -162,7 +167,11 @@ pub fn build_to_folder(
         progress: &|share| observer.progress(share),
     };
     let exported = with_threads(options.threads, || export(&built.terrain, &export_options, &output))??;
-    exported.warnings.iter().for_each(|warning| observer.warning(warning));
+    // Nobody asked for the files that come unasked, and the GeoTIFF beside them keeps everything: what they lose is
+    // told in the manifest and the sidecar only.
+    if !recipe.exports().is_empty() {
+        exported.warnings.iter().for_each(|warning| observer.warning(warning));
+    }
     let export_peak = options.meter.map(Meter::peak_bytes);
     observer.step_finished(&StepReport {
         id: String::from("files"),
@@ -226,7 +235,11 @@ fn window(frame: &Frame, window: Option<Window>) -> Result<Frame, BuildError> {
     } else {
         frame.resampled(&frame.extent(), spacing)?.clipped(&rect)
     };
-    window.ok_or_else(|| BuildError::Call(String::from("the window holds no sample of the recipe's frame")))
+    window.ok_or_else(|| {
+        let text = |rect: Rect| format!("{},{},{},{}", rect.min[0], rect.min[1], rect.max[0], rect.max[1]);
+        let (found, allowed) = (text(rect), text(frame.extent()));
+        BuildError::Call(format!("the window {found} holds no sample; the recipe's frame is {allowed}"))
+    })
 }
 
 /// The cache of this user: in `OROGEN_CACHE_DIR`, else where the system keeps caches.
@@ -234,7 +247,8 @@ fn window(frame: &Frame, window: Option<Window>) -> Result<Frame, BuildError> {
 /// # Errors
 /// When there is no such folder or it cannot be made.
 pub fn open_cache() -> Result<Cache, String> {
-    let dir = match std::env::var_os("OROGEN_CACHE_DIR") {
+    // An empty variable is an unset one: the working folder is no place for a cache.
+    let dir = match std::env::var_os("OROGEN_CACHE_DIR").filter(|dir| !dir.is_empty()) {
         Some(dir) => PathBuf::from(dir),
         None => etcetera::choose_base_strategy().map_err(|e| e.to_string())?.cache_dir().join("orogen"),
     };

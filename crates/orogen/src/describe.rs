@@ -118,7 +118,11 @@ pub fn operator_text(operator: &Operator) -> String {
     for p in parameters {
         let default = p.default.map_or(String::from("unset"), |d| d.replace('\n', " "));
         text.push_str(&format!("  {} = {default}", p.name));
-        let allowed = if p.range.is_empty() { p.kind } else { p.range };
+        let allowed = match (p.range.is_empty(), p.kind.ends_with(" or layer")) {
+            (true, _) => p.kind,
+            (false, true) => format!("{}, or a layer", p.range),
+            (false, false) => p.range,
+        };
         text.push_str(&format!("   ({allowed})\n      {}\n", p.about));
     }
     text.push_str(&format!(
@@ -166,6 +170,7 @@ pub fn recipe_schema() -> Value {
                 "type": "array",
                 "items": {
                     "type": "object",
+                    "additionalProperties": false,
                     "required": ["id", "op"],
                     "properties": {
                         "id": { "type": "string" },
@@ -181,7 +186,12 @@ pub fn recipe_schema() -> Value {
             },
             "export": {
                 "type": "array",
-                "items": { "type": "object", "required": ["kind"], "properties": { "kind": { "enum": kinds } } },
+                "items": {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "required": ["kind"],
+                    "properties": { "kind": { "enum": kinds } },
+                },
             },
         },
         "$defs": definitions,
@@ -242,34 +252,57 @@ fn kind(root: &Value, property: &Value) -> String {
         return only.to_string();
     }
     if let Some(forms) = property.get("oneOf").or_else(|| property.get("anyOf")).and_then(Value::as_array) {
+        if let Some((tag, words)) = tagged(forms) {
+            return format!("table with {tag} = {}", words.join(" or "));
+        }
         let forms: Vec<String> = forms.iter().map(|f| kind(root, f)).filter(|k| k != "null").collect();
         return forms.join(" or ");
     }
-    match property.get("type") {
-        Some(Value::String(name)) if name == "array" => match property.get("items") {
-            Some(items) => format!("list of {}", kind(root, items)),
-            None => String::from("list"),
-        },
-        Some(Value::String(name)) => plain_kind(name),
-        Some(Value::Array(names)) => names
-            .iter()
-            .filter_map(Value::as_str)
-            .filter(|n| *n != "null")
-            .map(plain_kind)
-            .collect::<Vec<_>>()
-            .join(" or "),
-        _ => String::from("value"),
-    }
+    let names: Vec<&str> = match property.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).filter(|n| *n != "null").collect()
+        }
+        _ => return String::from("value"),
+    };
+    names.iter().map(|name| plain_kind(root, property, name)).collect::<Vec<_>>().join(" or ")
 }
 
-fn plain_kind(name: &str) -> String {
+fn plain_kind(root: &Value, property: &Value, name: &str) -> String {
     String::from(match name {
         "integer" => "whole number",
         "boolean" => "true or false",
         "string" => "text",
         "object" => "table",
+        "array" => {
+            let count = |key: &str| property.get(key).and_then(Value::as_u64);
+            let list =
+                if (count("minItems"), count("maxItems")) == (Some(2), Some(2)) { "pair" } else { "list" };
+            return match property.get("items") {
+                Some(items) => format!("{list} of {}", plural(&kind(root, items))),
+                None => String::from(list),
+            };
+        }
         other => other,
     })
+}
+
+/// The key that tells the forms of a tagged union apart, and its value in each.
+fn tagged(forms: &[Value]) -> Option<(&str, Vec<String>)> {
+    let tag = |form: &Value, key: &str| Some(form.get("properties")?.get(key)?.get("const")?.to_string());
+    let keys = forms.first()?.get("properties")?.as_object()?.keys();
+    keys.map(String::as_str)
+        .find_map(|key| Some((key, forms.iter().map(|form| tag(form, key)).collect::<Option<_>>()?)))
+}
+
+/// A kind when there are several of it: the noun stands first or, for a whole number, second.
+fn plural(kind: &str) -> String {
+    for noun in ["whole number", "number", "table", "text", "list", "pair", "layer"] {
+        if let Some(rest) = kind.strip_prefix(noun) {
+            return format!("{noun}s{rest}");
+        }
+    }
+    kind.to_owned()
 }
 
 #[cfg(test)]
@@ -293,6 +326,19 @@ mod tests {
         }
         let schema = recipe_schema();
         walk(&schema, &schema);
+    }
+
+    #[test]
+    fn kinds_read_well() {
+        let catalog = catalog();
+        let kind = |op: &str, name: &str| {
+            parameters(catalog.get(op).unwrap()).into_iter().find(|p| p.name == name).unwrap().kind
+        };
+        assert_eq!(kind("source.island", "edits"), r#"list of tables with kind = "polygon" or "brush""#);
+        assert_eq!(kind("source.dem", "origin_m"), "pair of numbers");
+        assert_eq!(kind("combine.blend", "amount"), "number or layer");
+        let help = operator_text(catalog.get("combine.blend").unwrap());
+        assert!(help.contains("(0 to 1, or a layer)"), "{help}");
     }
 
     #[test]

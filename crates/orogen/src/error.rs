@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use orogen_core::{FrameError, OpError};
 use orogen_io::FolderError;
-use orogen_recipe::{Faults, PlanError, RunError};
+use orogen_recipe::{Faults, PlanError, Recipe, RunError};
 use thiserror::Error;
 
 /// Why a build gave nothing, as one or more sentences.
@@ -30,9 +30,9 @@ pub enum BuildError {
     /// The asked window cannot be built.
     #[error("{0}")]
     Plan(#[from] PlanError),
-    /// A step failed.
+    /// A step failed; the sentence says where it stands in the recipe.
     #[error("{0}")]
-    Run(RunError),
+    Run(String),
     /// Somebody stopped the work; nothing was written.
     #[error("cancelled; nothing was written")]
     Cancelled,
@@ -45,19 +45,21 @@ pub enum BuildError {
 }
 
 impl BuildError {
+    /// Why a run of a recipe gave nothing.
+    pub(crate) fn of_run(error: RunError, recipe: &Recipe) -> Self {
+        match error {
+            RunError::Cancelled => Self::Cancelled,
+            RunError::Step { id, op, error } => {
+                let fault = recipe.step_fault(&id, format!("{op}: {error}"));
+                Self::Run(fault.text(recipe.name()))
+            }
+        }
+    }
+
     /// Whether the call or the recipe is wrong, rather than the work having failed.
     #[must_use]
     pub fn is_callers_fault(&self) -> bool {
         matches!(self, Self::Recipe(_) | Self::Read { .. } | Self::Call(_) | Self::Window(_) | Self::Plan(_))
-    }
-}
-
-impl From<RunError> for BuildError {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Cancelled => Self::Cancelled,
-            other => Self::Run(other),
-        }
     }
 }
 

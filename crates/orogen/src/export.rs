@@ -283,7 +283,7 @@ fn plain(bytes: Vec<u8>) -> Encoded {
 
 impl From<WithSidecar> for Encoded {
     fn from(file: WithSidecar) -> Self {
-        Self { bytes: file.bytes, sidecar: Some(file.sidecar.to_json()), warning: file.warning }
+        Self { bytes: file.bytes, sidecar: Some(file.sidecar.to_json()), warning: file.sidecar.warning }
     }
 }
 

@@ -108,7 +108,7 @@ impl Manifest {
             frame: built.terrain.frame().into(),
             steps: built.steps.iter().map(StepEntry::from).collect(),
             files: Vec::new(),
-            warnings: Vec::new(),
+            warnings: built.warnings.clone(),
             seconds: built.seconds,
             peak_memory_bytes: None,
         }

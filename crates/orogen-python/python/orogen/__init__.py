@@ -68,4 +68,4 @@ def _toml(value: object) -> str:
         return "[" + ", ".join(map(_toml, value)) + "]"
     if isinstance(value, (int, float)):
         return repr(value)
-    raise OrogenError(f"a parameter cannot be a {type(value).__name__}")
+    raise OrogenError(f"found a value of type {type(value).__name__}, allowed are numbers, texts, lists and tables")

@@ -26,7 +26,13 @@ def build(
 @final
 class Terrain:
     @staticmethod
-    def flat(samples: tuple[int, int], size_m: tuple[float, float], origin_m: tuple[float, float], seed: str) -> Terrain: ...
+    def flat(
+        samples: tuple[int, int],
+        size_m: tuple[float, float],
+        origin_m: tuple[float, float],
+        seed: str,
+        memory: int | None,
+    ) -> Terrain: ...
     @staticmethod
     def from_array(
         z: npt.NDArray[np.float32], spacing_m: tuple[float, float], origin_m: tuple[float, float], seed: str

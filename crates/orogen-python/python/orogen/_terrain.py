@@ -58,10 +58,11 @@ class Terrain(Applies):
         size_m: Pair = 4096.0,
         origin_m: tuple[float, float] = (0.0, 0.0),
         seed: str | int = "orogen",
+        memory_bytes: int | None = None,
     ) -> Terrain:
         """Flat ground at sea level."""
         cols, rows = (samples, samples) if isinstance(samples, int) else samples
-        return Terrain._of(_orogen.Terrain.flat((cols, rows), _pair(size_m), origin_m, str(seed)))
+        return Terrain._of(_orogen.Terrain.flat((cols, rows), _pair(size_m), origin_m, str(seed), memory_bytes))
 
     @staticmethod
     def from_array(

@@ -153,11 +153,11 @@ fn values_of_the_wrong_kind() {
 fn frames_that_cannot_be() {
     only(
         &format!("frame = {{ size_m = nan }}\n{HILLS}"),
-        "test.toml:1:11: frame: size_m must be a positive number of metres, found NaN",
+        "test.toml:1:11: frame: size_m must be 0.001 to 1000000000 metres, found NaN",
     );
     only(
         &format!("frame = {{ size_m = [100, -1] }}\n{HILLS}"),
-        "test.toml:1:11: frame: size_m must be a positive number of metres, found -1",
+        "test.toml:1:11: frame: size_m must be 0.001 to 1000000000 metres, found -1",
     );
     only(
         &format!("frame = {{ origin_m = [inf, 0] }}\n{HILLS}"),
@@ -165,13 +165,13 @@ fn frames_that_cannot_be() {
     );
     only(
         &format!("frame.samples = 1000000\n{HILLS}"),
-        "test.toml:1:7: 1000000 x 1000000 samples would need about 64 TB of memory, allowed is 8.6 GB; \
+        "test.toml:1:7: 1000000 x 1000000 samples would need about 58.2 TiB of memory, allowed is 8 GiB; \
          take fewer samples or raise the limit with --memory",
     );
     only(
         &format!("frame.samples = 9223372036854775807\n{HILLS}"),
         "test.toml:1:7: 9223372036854775807 x 9223372036854775807 samples would need about \
-         1000 TB or more of memory, allowed is 8.6 GB; take fewer samples or raise the limit with --memory",
+         1024 TiB or more of memory, allowed is 8 GiB; take fewer samples or raise the limit with --memory",
     );
 }
 
@@ -180,11 +180,11 @@ fn the_limit_of_memory_can_be_raised() {
     let recipe = Recipe::parse("test.toml", format!("frame.samples = 2049\n{HILLS}").as_bytes()).unwrap();
     let check = |memory_bytes| recipe.check(&catalog(), &Limits { memory_bytes });
     assert_eq!(
-        check(300_000_000).unwrap_err().to_string(),
-        "test.toml:1:7: 2049 x 2049 samples would need about 368.7 MB of memory, allowed is 300 MB; \
+        check(300 << 20).unwrap_err().to_string(),
+        "test.toml:1:7: 2049 x 2049 samples would need about 351.6 MiB of memory, allowed is 300 MiB; \
          take fewer samples or raise the limit with --memory"
     );
-    assert!(check(400_000_000).is_ok());
+    assert!(check(400 << 20).is_ok());
 }
 
 #[test]

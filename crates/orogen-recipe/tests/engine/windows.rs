@@ -266,7 +266,7 @@ fn windows_outside_or_too_large_are_refused() {
     let huge = base.resampled(&base.extent(), [1e-3, 1e-3]).unwrap();
     assert_eq!(
         Plan::new(&checked, huge).unwrap_err().to_string(),
-        "1000001 x 800001 samples would need about 51.2 TB of memory, allowed is 8.6 GB; take fewer samples or \
+        "1000001 x 800001 samples would need about 46.6 TiB of memory, allowed is 8 GiB; take fewer samples or \
          raise the limit with --memory"
     );
 }
