@@ -40,6 +40,8 @@ const SPRING_CATCHMENT: f64 = 3.0;
 const HIGHEST_SPRING: f64 = 0.7;
 /// Steps before it joins another river in which a river may come near it.
 const CONFLUENCE: usize = 3;
+/// Steps between the mouths of two rivers, unless springs may lie anywhere.
+const MOUTH_SPACING: u32 = 4;
 /// Volume that a lake gives its outlet, and what each of its polygons adds.
 const LAKE_VOLUME: (u32, u32) = (3, 1);
 /// How much the floor of the sea is shelf and slope; the rest falls evenly.
@@ -577,7 +579,8 @@ impl Map {
         };
         let mut stream = self.seed.child("springs").stream();
         let mut search = Search { seen: vec![0; corners], count: 0 };
-        let (around, beside) = (params.river_spacing - 1, (params.river_spacing - 1).min(2));
+        let around = params.river_spacing - 1;
+        let (beside, mouths) = (around.min(2), around.min(1) * MOUTH_SPACING);
         let mut found = 0;
         for _ in 0..params.rivers.saturating_mul(TRIES_PER_SPRING) {
             let q = CornerIx(stream.below(corners) as u32);
@@ -588,8 +591,11 @@ impl Map {
                 continue;
             }
             let path = self.way_down(q.0, &is_river);
-            let alone = path.len().saturating_sub(CONFLUENCE);
+            // Two mouths keep apart too, or both would be led out over one polygon of the sea.
+            let mouth = path.last().filter(|&&q| self.down[q as usize] == NONE);
+            let alone = if mouth.is_some() { path.len() } else { path.len().saturating_sub(CONFLUENCE) };
             if path.len() < shortest
+                || mouth.is_some_and(|&q| self.river_within(CornerIx(q), mouths, &is_river, &mut search))
                 || path[..alone]
                     .iter()
                     .any(|&q| self.river_within(CornerIx(q), beside, &is_river, &mut search))

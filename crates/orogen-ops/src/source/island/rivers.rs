@@ -12,11 +12,13 @@ use super::{Island, Place};
 const PIECES: usize = 6;
 /// Rounds of smoothing that take the zigzag of the polygons out of a course.
 const SMOOTHING: usize = 4;
+/// Rounds more where a course still turns sharply: so it neither turns back nor crosses itself.
+const UNBENDING: usize = 8;
 /// How far a course in a lake is drawn from the shore towards the middles of the polygons there.
 const INTO_LAKE: f64 = 0.6;
 /// Bends of a course, the longest first: lattice cells across a polygon, and how far noise moves it, in widths of one.
-/// Each moves the plane by less than it stretches it, so no course that did not cross another, or itself, ever does.
-const BENDS: [(f64, f64); 3] = [(0.35, 0.9), (0.9, 0.45), (2.0, 0.21)];
+/// Each moves two places apart by less than they lie apart, so courses that did not cross never do.
+const BENDS: [(f64, f64); 3] = [(0.35, 0.85), (0.9, 0.33), (2.0, 0.15)];
 /// Slope of the ground on which bends are half as wide as on the level.
 const STEEP: f64 = 0.35;
 /// Sea polygons that a river is led out into; it ends as soon as it meets the sea.
@@ -114,7 +116,7 @@ impl Rivers {
         );
         let reaches = level(map, &order, &reaches);
 
-        let lines = assemble(map, &order, &reaches);
+        let lines = assemble(map, &courses.main, &order, &reaches);
         let mut rivers = Self { lines, ..Self::none() };
         if carve {
             let half_width = 0.5 * params.valley_width_m / place.unit_m;
@@ -377,13 +379,15 @@ impl Courses {
                 *best = q;
             }
         }
-        for _ in 0..SMOOTHING {
+        for round in 0..SMOOTHING + UNBENDING {
             let old = at.clone();
             for &q in order {
                 let (up, down) = (main[q as usize], map.down[q as usize]);
                 if up != NONE && down != NONE {
                     let [p, a, b] = [old[q as usize], old[up as usize], old[down as usize]];
-                    at[q as usize] = [0, 1].map(|i| 0.5 * p[i] + 0.25 * (a[i] + b[i]));
+                    if round < SMOOTHING || turns_sharply(a, p, b) {
+                        at[q as usize] = [0, 1].map(|i| 0.5 * p[i] + 0.25 * (a[i] + b[i]));
+                    }
                 }
             }
         }
@@ -395,18 +399,21 @@ impl Courses {
         let mut nodes = vec![self.at[q as usize]];
         let up = self.main[q as usize];
         nodes.insert(0, if up == NONE { nodes[0] } else { self.at[up as usize] });
+        let down = map.down[q as usize];
+        // A tributary comes straight in: led along the river that it joins, it might cross it.
+        let joins = down != NONE && self.main[down as usize] != q;
         // From the corner after next on only the direction matters.
-        let mut down = map.down[q as usize];
-        for _ in 0..2 {
-            if down != NONE {
-                nodes.push(self.at[down as usize]);
-                down = map.down[down as usize];
+        let mut next = down;
+        for _ in 0..if joins { 1 } else { 2 } {
+            if next != NONE {
+                nodes.push(self.at[next as usize]);
+                next = map.down[next as usize];
             }
         }
-        let last = [q, map.down[q as usize]].into_iter().find(|&q| q != NONE && map.down[q as usize] == NONE);
-        nodes.extend(last.into_iter().flat_map(|q| &self.mouth[q as usize]));
+        let last = [q, down].into_iter().find(|&q| q != NONE && map.down[q as usize] == NONE);
+        nodes.extend(last.filter(|_| !joins).into_iter().flat_map(|q| &self.mouth[q as usize]));
         nodes.push(nodes[nodes.len() - 1]);
-        let spans = if map.down[q as usize] == NONE { nodes.len() - 3 } else { 1 };
+        let spans = if down == NONE { nodes.len() - 3 } else { 1 };
         let mut way = Vec::with_capacity(spans * PIECES + 1);
         for span in nodes.windows(4).take(spans) {
             way.extend((0..PIECES).map(|i| {
@@ -419,6 +426,13 @@ impl Courses {
         }
         way
     }
+}
+
+/// Whether the way over `p` turns by more than 60 degrees.
+fn turns_sharply(a: [f64; 2], p: [f64; 2], b: [f64; 2]) -> bool {
+    let (come, go) = ([p[0] - a[0], p[1] - a[1]], [b[0] - p[0], b[1] - p[1]]);
+    let ahead = come[0] * go[0] + come[1] * go[1];
+    ahead < 0.5 * math::hypot(come[0], come[1]) * math::hypot(go[0], go[1])
 }
 
 /// A smooth curve from `b` to `c` that comes from `a` and goes on to `d` (Catmull and Rom's), at `t` from 0 to 1. Ends
@@ -438,19 +452,22 @@ fn between([a, b, c, d]: [[f64; 2]; 4], t: f64) -> [f64; 2] {
     })
 }
 
-/// Strings the reaches together: the longest river first, each down to the sea or to a line already there.
-fn assemble(map: &Map, order: &[u32], reaches: &[Vec<Point>]) -> Vec<Line> {
+/// Strings the reaches together: the greatest river first, each down to the sea or to a line already there.
+fn assemble(map: &Map, main: &[u32], order: &[u32], reaches: &[Vec<Point>]) -> Vec<Line> {
     let mut steps = vec![0u32; map.volume.len()];
-    let mut has_upstream = vec![false; map.volume.len()];
+    // Where the line through each corner ends, in steps from the sea: at the first corner to which another is the
+    // greatest river. A line ends on one that ends nearer the sea.
+    let mut end = vec![0u32; map.volume.len()];
     for &q in order.iter().rev() {
         let down = map.down[q as usize];
         if down != NONE {
             steps[q as usize] = steps[down as usize] + 1;
-            has_upstream[down as usize] = true;
+            let joins = main[down as usize] != q;
+            end[q as usize] = if joins { steps[q as usize] } else { end[down as usize] };
         }
     }
-    let mut springs: Vec<u32> = order.iter().copied().filter(|&q| !has_upstream[q as usize]).collect();
-    springs.sort_by_key(|&q| (std::cmp::Reverse(steps[q as usize]), q));
+    let mut springs: Vec<u32> = order.iter().copied().filter(|&q| main[q as usize] == NONE).collect();
+    springs.sort_by_key(|&q| (end[q as usize], std::cmp::Reverse(steps[q as usize]), q));
     // The line and the vertex at which each corner is drawn.
     let mut drawn: Vec<Option<(usize, usize)>> = vec![None; map.volume.len()];
     let mut lines: Vec<Line> = Vec::new();
