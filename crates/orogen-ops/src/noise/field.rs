@@ -106,8 +106,16 @@ impl Field {
             let squares: f64 = field.layers.iter().map(|l| f64::from(l.weight) * f64::from(l.weight)).sum();
             (0.0, CLASSIC * squares.sqrt())
         } else {
-            Self::unscaled(&Look { warp_m: 0.0, period_m: 0.0, stretch: 1.0, ..look.clone() }, Seed(1))
-                .measure(look)
+            // Mean and deviation do not depend on scale, and a plain field is quicker to measure.
+            let plain = Look {
+                wavelength_m: 1000.0,
+                warp_m: 0.0,
+                period_m: 0.0,
+                stretch: 1.0,
+                rotation_deg: 0.0,
+                ..look.clone()
+            };
+            Self::unscaled(&plain, Seed(1)).measure(plain.wavelength_m)
         };
         let by = if deviation > 0.0 { look.amplitude_m / deviation } else { 0.0 };
         field.last = [by as f32, (look.offset_m - mean * by) as f32];
@@ -194,7 +202,7 @@ impl Field {
         }
     }
 
-    /// The same field on the narrowest vectors that there are, for comparison.
+    /// The same field on another instruction set, for comparison: no bit differs.
     #[must_use]
     pub fn with_level(mut self, level: Level) -> Self {
         self.level = level;
@@ -205,9 +213,9 @@ impl Field {
     }
 
     /// Mean and deviation of a nonlinear fractal, over places spread so that hardly two share a cell.
-    fn measure(&self, look: &Look) -> (f64, f64) {
+    fn measure(&self, wavelength_m: f64) -> (f64, f64) {
         const SIDE: u32 = 64;
-        let apart = 1.618_033_988_749_895 * look.wavelength_m;
+        let apart = 1.618_033_988_749_895 * wavelength_m;
         let frame = Frame::new([0.0; 2], [apart * f64::from(SIDE - 1); 2], [SIDE as usize; 2]);
         let Ok(frame) = frame else { return (0.0, 1.0) };
         let values = self.raster(&frame);
@@ -368,47 +376,15 @@ impl Field {
                 let (x, y) =
                     ((&x.cell[from..to], &x.t[from..to], x.period), (&y.cell[..], &y.t[..], y.period));
                 if self.fractal.is_sum() {
-                    if i == 0 {
-                        let into = Into::Set(layer.weight, self.last[1]);
-                        rows::block(
-                            self.level,
-                            self.basis,
-                            layer.octave,
-                            x,
-                            y,
-                            into,
-                            &mut room.strip,
-                            &mut out[from..],
-                            cols,
-                        );
-                    } else {
-                        let into = Into::Add(layer.weight);
-                        rows::block(
-                            self.level,
-                            self.basis,
-                            layer.octave,
-                            x,
-                            y,
-                            into,
-                            &mut room.strip,
-                            &mut out[from..],
-                            cols,
-                        );
-                    }
+                    let into =
+                        if i == 0 { Into::Set(layer.weight, self.last[1]) } else { Into::Add(layer.weight) };
+                    let (strip, out) = (&mut room.strip, &mut out[from..]);
+                    rows::block(self.level, self.basis, layer.octave, x, y, into, strip, out, cols);
                     continue;
                 }
                 let into = Into::Set(self.unit[0], self.unit[1]);
-                rows::block(
-                    self.level,
-                    self.basis,
-                    layer.octave,
-                    x,
-                    y,
-                    into,
-                    &mut room.strip,
-                    &mut room.noise,
-                    WIDE,
-                );
+                let (strip, noise) = (&mut room.strip, &mut room.noise[..]);
+                rows::block(self.level, self.basis, layer.octave, x, y, into, strip, noise, WIDE);
                 for row in 0..ys.len() {
                     let sums = &mut out[row * cols..][from..to];
                     let n = to - from;

@@ -81,6 +81,7 @@ impl Sub for Dual {
 impl Mul for Dual {
     type Output = Self;
     #[inline(always)]
+    #[allow(clippy::suspicious_arithmetic_impl, reason = "the rule for the slope of a product is a sum")]
     fn mul(self, b: Self) -> Self {
         let slope = |i: usize| self.slope[i] * b.value + self.value * b.slope[i];
         Self { value: self.value * b.value, slope: [slope(0), slope(1)] }

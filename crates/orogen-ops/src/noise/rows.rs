@@ -221,7 +221,8 @@ fn split_all(positions: &[f64], period: u32, cells: &mut [u32], ts: &mut [f32]) 
 #[inline(always)]
 pub(super) fn split_one(x: f64, period: u32) -> (u32, f32) {
     let whole = floor(x);
-    let t = (x - whole) as f32;
+    // Past 2^51 cells no digits are left for a share, and the difference may be anything.
+    let t = ((x - whole) as f32).clamp(0.0, 1.0);
     // A share that rounds up to 1 is the next cell's 0 as far as any formula can tell.
     let cell = if period == 0 {
         whole

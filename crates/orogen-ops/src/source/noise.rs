@@ -69,10 +69,10 @@ pub struct Noise {
     #[schemars(range(min = -1e5, max = 1e5), extend("x-unit" = "m", "x-slider" = [-500.0, 1000.0]))]
     pub offset_m: f64,
     /// What nonlinear fractals add to the noise (t above).
-    #[schemars(range(min = -10.0, max = 10.0), extend("x-slider" = [0.0, 2.0]))]
+    #[schemars(range(min = -4.0, max = 4.0), extend("x-slider" = [0.0, 2.0]))]
     pub translate: f64,
     /// What nonlinear fractals multiply the noise by (s above).
-    #[schemars(range(min = 0.0, max = 10.0), extend("x-slider" = [0.2, 3.0]))]
+    #[schemars(range(min = 0.0, max = 4.0), extend("x-slider" = [0.2, 3.0]))]
     pub scale: f64,
     /// How far places are displaced before the noise is taken (standard deviation); 0 for not at all.
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [0.0, 1000.0]))]

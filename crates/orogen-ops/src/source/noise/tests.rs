@@ -391,3 +391,27 @@ fn what_does_not_fit_the_period_is_said() {
         ["wavelength_m = 1500 does not divide period_m = 4096; 1365.3 m is used"]
     );
 }
+
+#[test]
+fn the_ends_of_every_range_give_finite_land() {
+    let frame = Frame::new([1e9, -1e9], [1e5; 2], [40; 2]).unwrap();
+    for basis in BASES {
+        for fractal in FRACTALS {
+            for (translate, scale, wavelength_m) in [(4.0, 4.0, 0.01), (-4.0, 4.0, 1e8), (0.0, 0.0, 1.0)] {
+                let params = Noise {
+                    basis,
+                    fractal,
+                    octaves: 24,
+                    hurst: 0.0,
+                    lacunarity: 8.0,
+                    translate,
+                    scale,
+                    wavelength_m,
+                    ..Noise::default()
+                };
+                let land = field(&params, 1).raster(&frame);
+                assert!(land.as_slice().iter().all(|v| v.is_finite()), "{params:?}");
+            }
+        }
+    }
+}
