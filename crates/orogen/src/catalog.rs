@@ -16,6 +16,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Slope>(),
         Operator::of::<source::Dem>(),
         Operator::of::<source::Island>(),
+        Operator::of::<source::Noise>(),
         Operator::of::<survey::Hillshade>(),
         Operator::of::<survey::Slope>(),
     ])

@@ -1,4 +1,18 @@
-//! Gradient noise on the world lattice, one value at a time or a row at once.
+//! Noise on the world lattice.
+//!
+//! [`Noise`] is plain gradient noise, one value at a time or a row at once. [`Field`] is what `source.noise` makes:
+//! several bases and fractals, vectorised, in metres, with derivatives.
+
+mod basis;
+mod field;
+mod fractal;
+mod real;
+mod rows;
+
+pub use basis::{Basis, Distance};
+pub use field::{Field, Look};
+pub use fractal::Fractal;
+pub use real::Dual;
 
 use std::f64::consts::TAU;
 use std::sync::LazyLock;

@@ -1,0 +1,320 @@
+//! The bases: one octave of noise, written so that rows and single places share every operation.
+//!
+//! Land is scanned in rows, and along a row the position between two lattice lines is fixed. So each formula has two
+//! halves. `line` is what one lattice line contributes to a column: all hashing, all gradients, a handful of numbers.
+//! `mix` joins the lines next to a sample. A row kernel keeps the numbers of the lines while it scans the rows between
+//! them, so that hashing is paid once per lattice line and not once per sample. A single place calls both halves:
+//! the same operations in the same order, so the same bits.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::real::Real;
+
+/// The shape of one octave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Random heights at the points of a square lattice, joined smoothly: soft, a little boxy.
+    Value,
+    /// Random slopes at the points of a square lattice: Perlin's noise.
+    Perlin,
+    /// Random slopes at the points of a triangular lattice: rounder than Perlin's.
+    Simplex,
+    /// Distance to scattered points, one in each cell: cells, cobbles, cracks.
+    Worley,
+    /// One random height for each cell, unjoined: steps.
+    White,
+}
+
+/// Which distance Worley noise takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Distance {
+    /// To the nearest point: round pits.
+    F1,
+    /// To the second nearest point.
+    F2,
+    /// The difference of the two: 0 on the borders between cells.
+    F2MinusF1,
+}
+
+impl Distance {
+    /// What the nearest and the second nearest distance count.
+    pub(super) fn counts(self) -> [f32; 2] {
+        match self {
+            Self::F1 => [1.0, 0.0],
+            Self::F2 => [0.0, 1.0],
+            Self::F2MinusF1 => [-1.0, 1.0],
+        }
+    }
+}
+
+impl Basis {
+    /// Mean and standard deviation over the plane. Measured on 2^24 places; a test holds them to it.
+    pub(super) fn moments(self, distance: Distance) -> [f64; 2] {
+        match (self, distance) {
+            (Self::Value, _) => [0.0, 0.45230],
+            (Self::Perlin, _) => [0.0, 0.22281],
+            (Self::Simplex, _) => [0.0, 0.0056119],
+            (Self::White, _) => [0.0, 0.577_350_27],
+            (Self::Worley, Distance::F1) => [0.4149, 0.17666],
+            (Self::Worley, Distance::F2) => [0.6998, 0.15803],
+            (Self::Worley, Distance::F2MinusF1) => [0.2850, 0.20515],
+        }
+    }
+
+    /// Size of a lattice cell in wavelengths, across and up: one lattice point per square wavelength for all.
+    pub(super) fn cell(self) -> [f64; 2] {
+        match self {
+            // Sides √(2/√3) long: triangles of area one half.
+            Self::Simplex => [1.074_569_931_823_542, 0.930_604_859_102_099_6],
+            _ => [1.0, 1.0],
+        }
+    }
+}
+
+/// A lattice line: its hash, and whether every point on it is moved by half a cell (triangular lattices).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub hash: u32,
+    pub odd: u32,
+}
+
+impl Line {
+    /// A line of a lattice.
+    #[inline(always)]
+    pub fn new(line: u32, seed: u32) -> Self {
+        Self { hash: scramble(line.wrapping_mul(0x9e37_79b9) ^ seed), odd: line & 1 }
+    }
+}
+
+/// Where a sample lies across lattice columns: the column left of it and the share of the way to the next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column<R> {
+    pub cell: u32,
+    pub t: R,
+    /// Columns after which the lattice repeats; 0 for never.
+    pub period: u32,
+}
+
+/// The lattice index after one, wrapped. With a period of 0 it is the plain neighbour: `u32::MAX` + 1 is 0 anyway.
+#[inline(always)]
+pub(super) fn next(index: u32, period: u32) -> u32 {
+    let next = index.wrapping_add(1);
+    if next == period { 0 } else { next }
+}
+
+/// The lattice index before one, wrapped likewise.
+#[inline(always)]
+pub(super) fn previous(index: u32, period: u32) -> u32 {
+    let last = period.wrapping_sub(1);
+    if index == 0 { last } else { index.wrapping_sub(1) }
+}
+
+/// The most numbers a line has for a column.
+pub(super) const MOST: usize = 6;
+
+/// The formula of a basis, in its two halves.
+pub(super) trait Formula {
+    /// How many numbers a line has for a column.
+    const NUMBERS: usize;
+    /// How many lines a sample lies between, and how many of them beyond the one right below it.
+    const LINES: usize;
+    const BELOW: u32;
+    /// What a line contributes to a column.
+    fn line<R: Real>(at: Column<R>, line: Line) -> [R; MOST];
+    /// The noise a share `v` of the way from the line below to the line above.
+    fn mix<R: Real>(lines: [[R; MOST]; 3], v: R, counts: [f32; 2]) -> R;
+}
+
+/// A bijective scramble of 32 bits.
+#[inline(always)]
+fn scramble(mut h: u32) -> u32 {
+    h = (h ^ (h >> 16)).wrapping_mul(0x7feb_352d);
+    h = (h ^ (h >> 15)).wrapping_mul(0x846c_a68b);
+    h ^ (h >> 16)
+}
+
+/// 32 random bits of a lattice point.
+#[inline(always)]
+fn bits(cell: u32, line: Line) -> u32 {
+    scramble(cell.wrapping_mul(0x85eb_ca6b) ^ line.hash)
+}
+
+/// A number in -1..1 from random bits.
+#[inline(always)]
+fn signed(bits: u32) -> f32 {
+    (bits as i32) as f32 * (1.0 / 2_147_483_648.0)
+}
+
+/// A slope of any direction, 1 to 1.06 long: two parabolas stand in for sine and cosine of a random angle.
+///
+/// Its components have equal variance and no correlation, which is all that the spectrum of the noise sees.
+#[inline(always)]
+fn slope(bits: u32) -> [f32; 2] {
+    let parabola = |t: f32| t * (4.0 - 4.0 * t.abs());
+    [parabola(signed(bits)), parabola(signed(bits.wrapping_add(1 << 30)))]
+}
+
+/// From 0 to 1 with first and second derivative 0 at both ends.
+#[inline(always)]
+fn fade<R: Real>(t: R) -> R {
+    t * t * t * (t * (t * R::of(6.0) - R::of(15.0)) + R::of(10.0))
+}
+
+#[inline(always)]
+fn numbers<R: Real>(a: R, b: R) -> [R; MOST] {
+    let none = R::of(0.0);
+    [a, b, none, none, none, none]
+}
+
+pub(super) struct Value;
+
+impl Formula for Value {
+    const NUMBERS: usize = 1;
+    const LINES: usize = 2;
+    const BELOW: u32 = 0;
+
+    #[inline(always)]
+    fn line<R: Real>(at: Column<R>, line: Line) -> [R; MOST] {
+        let (left, right) = (signed(bits(at.cell, line)), signed(bits(next(at.cell, at.period), line)));
+        numbers(R::of(left) + fade(at.t) * R::of(right - left), R::of(0.0))
+    }
+
+    #[inline(always)]
+    fn mix<R: Real>([[a, ..], [b, ..], _]: [[R; MOST]; 3], v: R, _: [f32; 2]) -> R {
+        a + fade(v) * (b - a)
+    }
+}
+
+pub(super) struct White;
+
+impl Formula for White {
+    const NUMBERS: usize = 1;
+    const LINES: usize = 1;
+    const BELOW: u32 = 0;
+
+    #[inline(always)]
+    fn line<R: Real>(at: Column<R>, line: Line) -> [R; MOST] {
+        numbers(R::of(signed(bits(at.cell, line))), R::of(0.0))
+    }
+
+    #[inline(always)]
+    fn mix<R: Real>(lines: [[R; MOST]; 3], _: R, _: [f32; 2]) -> R {
+        lines[0][0]
+    }
+}
+
+/// A line gives the part that stays and the part that grows with the distance from it.
+pub(super) struct Perlin;
+
+impl Formula for Perlin {
+    const NUMBERS: usize = 2;
+    const LINES: usize = 2;
+    const BELOW: u32 = 0;
+
+    #[inline(always)]
+    fn line<R: Real>(at: Column<R>, line: Line) -> [R; MOST] {
+        let ([lx, ly], [rx, ry]) = (slope(bits(at.cell, line)), slope(bits(next(at.cell, at.period), line)));
+        let f = fade(at.t);
+        let (left, right) = (R::of(lx) * at.t, R::of(rx) * (at.t - R::of(1.0)));
+        numbers(left + f * (right - left), R::of(ly) + f * R::of(ry - ly))
+    }
+
+    #[inline(always)]
+    fn mix<R: Real>([[a, da, ..], [b, db, ..], _]: [[R; MOST]; 3], v: R, _: [f32; 2]) -> R {
+        let below = a + da * v;
+        let above = b + db * (v - R::of(1.0));
+        below + fade(v) * (above - below)
+    }
+}
+
+/// Simplex noise on triangles with one side along the lines.
+///
+/// Of the two points left and right on the line below and the two on the line above, three are the corners of the
+/// triangle a sample lies in; the fourth is too far away to count, so no case needs to be told from another.
+pub(super) struct Simplex;
+
+/// Side and height of a triangle when a point reaches √½ far: just across the triangles it is a corner of.
+const SIDE: f32 = 0.816_496_6;
+const HEIGHT: f32 = std::f32::consts::FRAC_1_SQRT_2;
+const REACH_SQUARED: f32 = 0.5;
+
+impl Formula for Simplex {
+    const NUMBERS: usize = 6;
+    const LINES: usize = 2;
+    const BELOW: u32 = 0;
+
+    #[inline(always)]
+    fn line<R: Real>(at: Column<R>, line: Line) -> [R; MOST] {
+        // Points of odd lines lie half a cell further right.
+        let half = 0.5 * line.odd as f32;
+        let shifted = at.t - R::of(half);
+        let before = shifted.value() < 0.0;
+        let t = shifted + R::of(f32::from(u8::from(before)));
+        let stepped = at.cell.wrapping_sub(u32::from(before));
+        let left = if stepped == u32::MAX { at.period.wrapping_sub(1) } else { stepped };
+        let right = next(left, at.period);
+        let ([lx, ly], [rx, ry]) = (slope(bits(left, line)), slope(bits(right, line)));
+        let (dl, dr) = (t * R::of(SIDE), (t - R::of(1.0)) * R::of(SIDE));
+        [dl * dl, R::of(lx) * dl, R::of(ly), dr * dr, R::of(rx) * dr, R::of(ry)]
+    }
+
+    #[inline(always)]
+    fn mix<R: Real>([a, b, _]: [[R; MOST]; 3], v: R, _: [f32; 2]) -> R {
+        let part = |reach: R, dy: R, squared: R, along: R, up: R| {
+            let left = (reach - squared).max(R::of(0.0));
+            let weight = left * left;
+            weight * weight * (along + up * dy)
+        };
+        let (below, above) = (v * R::of(HEIGHT), (v - R::of(1.0)) * R::of(HEIGHT));
+        let (reach_a, reach_b) = (R::of(REACH_SQUARED) - below * below, R::of(REACH_SQUARED) - above * above);
+        let on_a = part(reach_a, below, a[0], a[1], a[2]) + part(reach_a, below, a[3], a[4], a[5]);
+        let on_b = part(reach_b, above, b[0], b[1], b[2]) + part(reach_b, above, b[3], b[4], b[5]);
+        on_a + on_b
+    }
+}
+
+/// Points stay this far inside their cell, so that one beyond the neighbouring cells is over 1 + INSET away.
+const INSET: f32 = 0.1;
+
+pub(super) struct Worley;
+
+impl Formula for Worley {
+    const NUMBERS: usize = 6;
+    const LINES: usize = 3;
+    const BELOW: u32 = 1;
+
+    #[inline(always)]
+    fn line<R: Real>(at: Column<R>, line: Line) -> [R; MOST] {
+        let inside = |bits: u32| INSET + (1.0 - 2.0 * INSET) / 65536.0 * bits as i32 as f32;
+        let point = |cell: u32, column: f32| {
+            let bits = bits(cell, line);
+            let dx = R::of(inside(bits >> 16) + column) - at.t;
+            [dx * dx, R::of(inside(bits & 0xffff))]
+        };
+        let [a, b, c] = [
+            point(previous(at.cell, at.period), -1.0),
+            point(at.cell, 0.0),
+            point(next(at.cell, at.period), 1.0),
+        ];
+        [a[0], a[1], b[0], b[1], c[0], c[1]]
+    }
+
+    #[inline(always)]
+    fn mix<R: Real>(lines: [[R; MOST]; 3], v: R, [one, two]: [f32; 2]) -> R {
+        // No further than what cannot be seen from here: beyond it the distance would jump at cell borders.
+        let most = R::of((1.0 + INSET) * (1.0 + INSET));
+        let (mut first, mut second) = (most, most);
+        for (i, line) in lines.iter().enumerate() {
+            for k in [0, 2, 4] {
+                let dy = line[k + 1] + R::of(i as f32 - 1.0) - v;
+                let squared = line[k] + dy * dy;
+                second = second.min(first.max(squared));
+                first = first.min(squared);
+            }
+        }
+        R::of(one) * first.sqrt() + R::of(two) * second.sqrt()
+    }
+}

@@ -1,0 +1,477 @@
+//! A field of noise over the world: octaves, fractal, warp, stretch and period, in metres.
+
+use std::f64::consts::SQRT_2;
+
+use fearless_simd::Level;
+use orogen_core::{Cancelled, Ctx, Frame, Raster, Seed, math};
+use rayon::prelude::*;
+
+use super::basis::{Basis, Distance, Perlin, Simplex, Value, White, Worley};
+use super::fractal::{Fractal, Shape};
+use super::real::{Dual, Real};
+use super::rows::{self, Axis, Into, Octave, Strip, TALL, WIDE};
+
+/// What a field of noise looks like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// Shape of one octave.
+    pub basis: Basis,
+    /// Which distance Worley noise takes.
+    pub distance: Distance,
+    /// How octaves add up.
+    pub fractal: Fractal,
+    /// How many.
+    pub octaves: u32,
+    /// Hurst exponent: how fast octaves get lower.
+    pub hurst: f64,
+    /// How much smaller each octave is than the one before.
+    pub lacunarity: f64,
+    /// Distance between lattice points of the first octave.
+    pub wavelength_m: f64,
+    /// Standard deviation.
+    pub amplitude_m: f64,
+    /// Mean.
+    pub offset_m: f64,
+    /// `t` of the fractal.
+    pub translate: f64,
+    /// `s` of the fractal.
+    pub scale: f64,
+    /// How many times longer than wide features are.
+    pub stretch: f64,
+    /// Where the long side points, counter-clockwise from east.
+    pub rotation_deg: f64,
+    /// Distance after which everything repeats; 0 for never.
+    pub period_m: f64,
+    /// Standard deviation of the displacement of places, 0 for none.
+    pub warp_m: f64,
+    /// Wavelength of the displacement.
+    pub warp_wavelength_m: f64,
+    /// Octaves of the displacement.
+    pub warp_octaves: u32,
+}
+
+/// Standard deviation of the noise that nonlinear fractals work on: what Perlin's noise within -1 to 1 has.
+const CLASSIC: f64 = 0.3;
+
+/// One octave, ready.
+#[derive(Clone, Copy, Debug)]
+struct Layer {
+    octave: Octave,
+    /// Lattice cells per metre, across and up.
+    cells_per_m: [f64; 2],
+    /// Where the lattice starts, in cells: without it all octaves would have their zeros in one place.
+    start: [f64; 2],
+    /// Cells after which it repeats, 0 for never.
+    period: [u32; 2],
+    weight: f32,
+}
+
+/// Noise over the world as a function of place. Copies no grid: any place, window or resolution gives the same land.
+#[derive(Clone, Debug)]
+pub struct Field {
+    basis: Basis,
+    fractal: Fractal,
+    shape: Shape,
+    layers: Vec<Layer>,
+    /// What an octave's noise is multiplied by, and what is added then.
+    unit: [f32; 2],
+    /// What the sum is multiplied by, and what is added then.
+    last: [f32; 2],
+    /// Turns and stretches world places: rows of a matrix.
+    turn: [[f64; 2]; 2],
+    period_m: f64,
+    warp: Option<Box<[Field; 2]>>,
+    level: Level,
+}
+
+/// Room to work in, one for each thread.
+struct Room {
+    strip: Box<Strip>,
+    noise: Vec<f32>,
+    counts: Vec<f32>,
+}
+
+impl Room {
+    fn new() -> Self {
+        Self { strip: Strip::new(), noise: vec![0.0; TALL * WIDE], counts: vec![0.0; TALL * WIDE] }
+    }
+}
+
+impl Field {
+    /// A field of a given look and luck.
+    #[must_use]
+    pub fn new(look: &Look, seed: Seed) -> Self {
+        let mut field = Self::unscaled(look, seed);
+        let (mean, deviation) = if look.fractal.is_sum() {
+            let squares: f64 = field.layers.iter().map(|l| f64::from(l.weight) * f64::from(l.weight)).sum();
+            (0.0, CLASSIC * squares.sqrt())
+        } else {
+            // Mean and deviation do not depend on scale, and a plain field is quicker to measure.
+            let plain = Look {
+                wavelength_m: 1000.0,
+                warp_m: 0.0,
+                period_m: 0.0,
+                stretch: 1.0,
+                rotation_deg: 0.0,
+                ..look.clone()
+            };
+            Self::unscaled(&plain, Seed(1)).measure(plain.wavelength_m)
+        };
+        let by = if deviation > 0.0 { look.amplitude_m / deviation } else { 0.0 };
+        field.last = [by as f32, (look.offset_m - mean * by) as f32];
+        if look.fractal.is_sum() {
+            // A plain sum is scaled octave by octave, which saves a pass.
+            let [unit, shift] = field.unit.map(f64::from);
+            let weights: f64 = field.layers.iter().map(|l| f64::from(l.weight)).sum();
+            field.last[1] = (look.offset_m + shift * by * weights) as f32;
+            for layer in &mut field.layers {
+                layer.weight = (f64::from(layer.weight) * unit * by) as f32;
+            }
+        }
+        field
+    }
+
+    fn unscaled(look: &Look, seed: Seed) -> Self {
+        let [mean, deviation] = look.basis.moments(look.distance);
+        let unit = CLASSIC / deviation;
+        let [wide, high] = look.basis.cell();
+        let count = if look.fractal == Fractal::None { 1 } else { look.octaves.max(1) };
+        let layers = (0..count)
+            .map(|i| {
+                let luck = seed.bits(u64::from(i));
+                let finer = math::pow(look.lacunarity, f64::from(i)) / look.wavelength_m;
+                let mut cells_per_m = [finer / wide, finer / high];
+                let mut period = [0; 2];
+                if look.period_m > 0.0 {
+                    // A triangular lattice repeats after an even number of lines.
+                    let lines = if look.basis == Basis::Simplex { 2 } else { 1 };
+                    for (axis, (stretch, whole)) in [(look.stretch, 1), (1.0, lines)].into_iter().enumerate()
+                    {
+                        period[axis] = snapped(look.period_m * cells_per_m[axis] / stretch, whole);
+                        cells_per_m[axis] = f64::from(period[axis]) / look.period_m;
+                    }
+                } else {
+                    cells_per_m[0] /= look.stretch;
+                }
+                // Starts of 20 bits lose nothing when added to positions.
+                let start = |bits: u64| (bits & 0xf_ffff) as f64 / f64::from(1 << 20);
+                Layer {
+                    octave: Octave {
+                        seed: (luck >> 32) as u32 ^ luck as u32,
+                        counts: look.distance.counts(),
+                    },
+                    cells_per_m,
+                    start: [start(luck >> 8), start(luck >> 36)],
+                    period,
+                    weight: math::pow(look.lacunarity, -look.hurst * f64::from(i)) as f32,
+                }
+            })
+            .collect();
+        let angle = look.rotation_deg.to_radians();
+        let (sin, cos) =
+            if look.rotation_deg == 0.0 { (0.0, 1.0) } else { (math::sin(angle), math::cos(angle)) };
+        let warp = (look.warp_m > 0.0).then(|| {
+            let bend = Look {
+                basis: Basis::Simplex,
+                fractal: Fractal::Fbm,
+                octaves: look.warp_octaves,
+                hurst: 0.8,
+                lacunarity: 2.0,
+                wavelength_m: look.warp_wavelength_m,
+                // Each of the two axes takes its share, so that the length has the deviation asked for.
+                amplitude_m: look.warp_m / SQRT_2,
+                offset_m: 0.0,
+                stretch: 1.0,
+                rotation_deg: 0.0,
+                warp_m: 0.0,
+                ..look.clone()
+            };
+            Box::new([Self::new(&bend, seed.child("warp x")), Self::new(&bend, seed.child("warp y"))])
+        });
+        Self {
+            basis: look.basis,
+            fractal: look.fractal,
+            shape: Shape { translate: look.translate as f32, scale: look.scale as f32 },
+            layers,
+            unit: [unit as f32, (-mean * unit) as f32],
+            last: [1.0, 0.0],
+            turn: [[cos, sin], [-sin, cos]],
+            period_m: look.period_m,
+            warp,
+            level: Level::new(),
+        }
+    }
+
+    /// The same field on another instruction set, for comparison: no bit differs.
+    #[must_use]
+    pub fn with_level(mut self, level: Level) -> Self {
+        self.level = level;
+        if let Some(warp) = self.warp.take() {
+            self.warp = Some(Box::new(warp.map(|w| w.with_level(level))));
+        }
+        self
+    }
+
+    /// Mean and deviation of a nonlinear fractal, over places spread so that hardly two share a cell.
+    fn measure(&self, wavelength_m: f64) -> (f64, f64) {
+        const SIDE: u32 = 64;
+        let apart = 1.618_033_988_749_895 * wavelength_m;
+        let frame = Frame::new([0.0; 2], [apart * f64::from(SIDE - 1); 2], [SIDE as usize; 2]);
+        let Ok(frame) = frame else { return (0.0, 1.0) };
+        let values = self.raster(&frame);
+        let n = f64::from(SIDE * SIDE);
+        let mean = values.sum_f64() / n;
+        let squares: f64 =
+            values.as_slice().iter().map(|&v| (f64::from(v) - mean) * (f64::from(v) - mean)).sum();
+        (mean, (squares / n).sqrt())
+    }
+
+    /// How far the first octave's wavelength had to give way to the period, as (asked, used) across, if it did.
+    #[must_use]
+    pub fn snapped_wavelength_m(&self, look: &Look) -> Option<f64> {
+        let cells = f64::from(self.layers.first()?.period[0]);
+        let used = look.period_m / cells / look.basis.cell()[0] / look.stretch;
+        (cells > 0.0 && (used / look.wavelength_m - 1.0).abs() > 0.02).then_some(used)
+    }
+
+    /// The noise at a place.
+    #[must_use]
+    pub fn at(&self, x_m: f64, y_m: f64) -> f32 {
+        self.evaluate(x_m, y_m, |value, _| value)
+    }
+
+    /// The noise at a place, and its slope there: rise per metre to the east and to the north.
+    ///
+    /// The slope is that of the formula itself; where the land has a crease (ridges, cells) it is that of one side.
+    #[must_use]
+    pub fn slope_at(&self, x_m: f64, y_m: f64) -> Dual {
+        self.evaluate(x_m, y_m, |value, slope| Dual { value, slope: slope.map(|s| s as f32) })
+    }
+
+    fn evaluate<R: Real>(&self, x_m: f64, y_m: f64, number: impl Fn(f32, [f64; 2]) -> R + Copy) -> R {
+        let (mut x, mut y) = (wrap(x_m, self.period_m), wrap(y_m, self.period_m));
+        // How the warped place moves with the place: the derivative of x and of y.
+        let (mut by_x, mut by_y) = ([1.0, 0.0], [0.0, 1.0]);
+        if let Some(warp) = &self.warp {
+            let [a, b] = [warp[0].slope_at(x, y), warp[1].slope_at(x, y)];
+            by_x = [1.0 + f64::from(a.slope[0]), f64::from(a.slope[1])];
+            by_y = [f64::from(b.slope[0]), 1.0 + f64::from(b.slope[1])];
+            (x, y) = (x + f64::from(a.value), y + f64::from(b.value));
+        }
+        let mut state = (R::of(self.last[1]), R::of(0.0));
+        for (i, layer) in self.layers.iter().enumerate() {
+            let [u, v] = self.place(layer, x, y);
+            let axis = |axis: usize, at: f64| {
+                let (cell, t) = rows::split_one(at, layer.period[axis]);
+                let per_m = layer.cells_per_m[axis];
+                let [a, b] = self.turn[axis];
+                let slope = [0, 1].map(|k| (a * by_x[k] + b * by_y[k]) * per_m);
+                (cell, number(t, slope), layer.period[axis])
+            };
+            let (across, up) = (axis(0, u), axis(1, v));
+            let n = match self.basis {
+                Basis::Value => rows::one::<Value, R>(layer.octave, across, up),
+                Basis::Perlin => rows::one::<Perlin, R>(layer.octave, across, up),
+                Basis::Simplex => rows::one::<Simplex, R>(layer.octave, across, up),
+                Basis::Worley => rows::one::<Worley, R>(layer.octave, across, up),
+                Basis::White => rows::one::<White, R>(layer.octave, across, up),
+            };
+            if self.fractal.is_sum() {
+                state.0 = state.0 + R::of(layer.weight) * n;
+                continue;
+            }
+            let n = R::of(self.unit[0]) * n + R::of(self.unit[1]);
+            state = if i == 0 {
+                self.fractal.first(self.shape, n)
+            } else {
+                self.fractal.next(self.shape, layer.weight, state, n)
+            };
+        }
+        if self.fractal.is_sum() { state.0 } else { state.0 * R::of(self.last[0]) + R::of(self.last[1]) }
+    }
+
+    /// A place on the lattice of an octave, in cells.
+    #[inline(always)]
+    fn place(&self, layer: &Layer, x: f64, y: f64) -> [f64; 2] {
+        let along = |axis: usize| {
+            (self.turn[axis][0] * x + self.turn[axis][1] * y) * layer.cells_per_m[axis] + layer.start[axis]
+        };
+        [along(0), along(1)]
+    }
+
+    /// The noise on a whole frame.
+    #[must_use]
+    pub fn raster(&self, frame: &Frame) -> Raster<f32> {
+        let mut raster = Raster::filled(frame.cols(), frame.rows(), 0.0);
+        // Nobody watches, so nobody cancels.
+        let _ = self.fill(frame, raster.as_mut_slice(), &Ctx::silent());
+        raster
+    }
+
+    /// The noise on a whole frame, row by row into `out`. Writes 4 bytes a sample.
+    ///
+    /// # Errors
+    /// When cancelled.
+    pub fn fill(&self, frame: &Frame, out: &mut [f32], ctx: &Ctx<'_>) -> Result<(), Cancelled> {
+        let cols = frame.cols();
+        let xs: Vec<f64> = (0..cols).map(|col| wrap(frame.x_m(col), self.period_m)).collect();
+        let counter = ctx.counter(frame.rows().div_ceil(TALL));
+        let straight = self.warp.is_none() && self.turn[0][1] == 0.0;
+        let columns = if straight { self.columns(&xs) } else { Vec::new() };
+        let bent: Vec<Vec<Axis>> = self.warp.iter().flat_map(|w| w.iter()).map(|w| w.columns(&xs)).collect();
+        out.par_chunks_mut(cols * TALL).enumerate().try_for_each_init(Room::new, |room, (i, out)| {
+            let ys: Vec<f64> = (i * TALL..i * TALL + out.len() / cols)
+                .map(|row| wrap(frame.y_m(row), self.period_m))
+                .collect();
+            if straight {
+                self.straight(&columns, &ys, out, room);
+            } else {
+                let mut bends = [Vec::new(), Vec::new()];
+                for ((bend, columns), warp) in
+                    bends.iter_mut().zip(&bent).zip(self.warp.iter().flat_map(|w| w.iter()))
+                {
+                    bend.resize(out.len(), 0.0);
+                    warp.straight(columns, &ys, bend, room);
+                }
+                for (row, (&y, out)) in ys.iter().zip(out.chunks_mut(cols)).enumerate() {
+                    let bend = |axis: usize| bends[axis].get(row * cols..(row + 1) * cols);
+                    self.anywhere(&xs, y, bend(0).zip(bend(1)), out, room);
+                }
+            }
+            counter.done()
+        })
+    }
+
+    /// Cells and shares of the columns in each octave.
+    fn columns(&self, xs: &[f64]) -> Vec<Axis> {
+        let mut positions = vec![0.0; xs.len()];
+        let one = |layer: &Layer| {
+            for (at, &x) in positions.iter_mut().zip(xs) {
+                *at = self.place(layer, x, 0.0)[0];
+            }
+            let mut axis = Axis::default();
+            rows::split(self.level, &positions, layer.period[0], &mut axis);
+            axis
+        };
+        self.layers.iter().map(one).collect()
+    }
+
+    /// A few rows whose columns keep their place on the lattice.
+    fn straight(&self, columns: &[Axis], ys: &[f64], out: &mut [f32], room: &mut Room) {
+        let Some(cols) = columns.first().map(|axis| axis.t.len()) else { return };
+        let mut lines = Axis::default();
+        let rows: Vec<Axis> = self
+            .layers
+            .iter()
+            .map(|layer| {
+                let positions: Vec<f64> = ys.iter().map(|&y| self.place(layer, 0.0, y)[1]).collect();
+                rows::split(self.level, &positions, layer.period[1], &mut lines);
+                lines.clone()
+            })
+            .collect();
+        for from in (0..cols).step_by(WIDE) {
+            let to = cols.min(from + WIDE);
+            for (i, layer) in self.layers.iter().enumerate() {
+                let (x, y) = (&columns[i], &rows[i]);
+                let (x, y) =
+                    ((&x.cell[from..to], &x.t[from..to], x.period), (&y.cell[..], &y.t[..], y.period));
+                if self.fractal.is_sum() {
+                    let into =
+                        if i == 0 { Into::Set(layer.weight, self.last[1]) } else { Into::Add(layer.weight) };
+                    let (strip, out) = (&mut room.strip, &mut out[from..]);
+                    rows::block(self.level, self.basis, layer.octave, x, y, into, strip, out, cols);
+                    continue;
+                }
+                let into = Into::Set(self.unit[0], self.unit[1]);
+                let (strip, noise) = (&mut room.strip, &mut room.noise[..]);
+                rows::block(self.level, self.basis, layer.octave, x, y, into, strip, noise, WIDE);
+                for row in 0..ys.len() {
+                    let sums = &mut out[row * cols..][from..to];
+                    let n = to - from;
+                    let (counts, noise) =
+                        (&mut room.counts[row * WIDE..][..n], &room.noise[row * WIDE..][..n]);
+                    self.add_octave(i, sums, counts, noise);
+                }
+            }
+        }
+        if !self.fractal.is_sum() {
+            self.finish(out);
+        }
+    }
+
+    /// One row of places that lie anywhere.
+    fn anywhere(
+        &self,
+        xs: &[f64],
+        y: f64,
+        bends: Option<(&[f32], &[f32])>,
+        out: &mut [f32],
+        room: &mut Room,
+    ) {
+        let (mut us, mut vs) = ([0.0; WIDE], [0.0; WIDE]);
+        let (mut x_axis, mut y_axis) = (Axis::default(), Axis::default());
+        for from in (0..xs.len()).step_by(WIDE) {
+            let to = xs.len().min(from + WIDE);
+            let n = to - from;
+            for (i, layer) in self.layers.iter().enumerate() {
+                for k in 0..n {
+                    let at = from + k;
+                    let (x, y) = match bends {
+                        Some((dx, dy)) => (xs[at] + f64::from(dx[at]), y + f64::from(dy[at])),
+                        None => (xs[at], y),
+                    };
+                    [us[k], vs[k]] = self.place(layer, x, y);
+                }
+                rows::split(self.level, &us[..n], layer.period[0], &mut x_axis);
+                rows::split(self.level, &vs[..n], layer.period[1], &mut y_axis);
+                let noise = &mut room.noise[..n];
+                rows::places(self.level, self.basis, layer.octave, &x_axis, &y_axis, noise);
+                let sums = &mut out[from..to];
+                if self.fractal.is_sum() {
+                    for (sum, &n) in sums.iter_mut().zip(&*noise) {
+                        *sum = if i == 0 { self.last[1] } else { *sum } + layer.weight * n;
+                    }
+                } else {
+                    for n in noise.iter_mut() {
+                        *n = self.unit[0] * *n + self.unit[1];
+                    }
+                    let (counts, noise) = (&mut room.counts[..n], &room.noise[..n]);
+                    self.add_octave(i, sums, counts, noise);
+                }
+            }
+        }
+        if !self.fractal.is_sum() {
+            self.finish(out);
+        }
+    }
+
+    fn add_octave(&self, i: usize, sums: &mut [f32], counts: &mut [f32], noise: &[f32]) {
+        let (fractal, shape, weight) = (self.fractal, self.shape, self.layers[i].weight);
+        fearless_simd::dispatch!(self.level, _simd => fractal.add_row(shape, i == 0, weight, sums, counts, noise));
+    }
+
+    fn finish(&self, out: &mut [f32]) {
+        let [by, plus] = self.last;
+        for value in out {
+            *value = *value * by + plus;
+        }
+    }
+}
+
+/// Whole cells in a period: at least `whole`, and a multiple of it.
+fn snapped(cells: f64, whole: u32) -> u32 {
+    let whole = f64::from(whole);
+    ((cells / whole).round().clamp(1.0, 1e9) * whole) as u32
+}
+
+/// A place within its period. Rounded to 2^-40 of it, so that sample positions that differ in the last bit after one
+/// turn are one place.
+fn wrap(x_m: f64, period_m: f64) -> f64 {
+    const STEPS: f64 = (1u64 << 40) as f64;
+    if period_m == 0.0 {
+        return x_m;
+    }
+    let turns = x_m / period_m;
+    let share = ((turns - turns.floor()) * STEPS).round() / STEPS;
+    if share >= 1.0 { 0.0 } else { share * period_m }
+}

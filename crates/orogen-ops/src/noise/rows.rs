@@ -1,0 +1,244 @@
+//! Whole blocks of noise, as vectors as wide as the machine has.
+//!
+//! The loops are plain Rust over plain slices. They are compiled once for each instruction set (AVX-512, AVX2, SSE and
+//! NEON; `fearless_simd` picks at run time) and become vector code there. Rust never fuses or reorders floating-point
+//! operations, so every width gives the bits of the scalar formula.
+
+use fearless_simd::{Level, dispatch};
+
+use super::basis::{
+    Basis, Column, Formula, Line, MOST, Perlin, Simplex, Value, White, Worley, next, previous,
+};
+
+/// Columns and rows worked on at a time: a block of sums and the numbers of three lines stay in the first cache.
+pub(super) const WIDE: usize = 128;
+pub(super) const TALL: usize = 32;
+
+/// Where samples lie on the lattice of one octave along one axis.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Axis {
+    pub cell: Vec<u32>,
+    pub t: Vec<f32>,
+    pub period: u32,
+}
+
+/// What an octave needs besides positions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Octave {
+    pub seed: u32,
+    pub counts: [f32; 2],
+}
+
+/// What becomes of the noise.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Into {
+    /// It is added with a factor.
+    Add(f32),
+    /// It takes the place of what was there, times a factor, plus a shift.
+    Set(f32, f32),
+}
+
+/// The numbers of up to three lines for a strip of columns.
+pub(super) struct Strip([[[f32; WIDE]; MOST]; 3]);
+
+impl Strip {
+    pub fn new() -> Box<Self> {
+        Box::new(Self([[[0.0; WIDE]; MOST]; 3]))
+    }
+}
+
+/// One octave on the samples where some columns and rows cross. Rows of `out` start `stride` apart.
+pub(super) fn block(
+    level: Level,
+    basis: Basis,
+    octave: Octave,
+    columns: (&[u32], &[f32], u32),
+    rows: (&[u32], &[f32], u32),
+    into: Into,
+    strip: &mut Strip,
+    out: &mut [f32],
+    stride: usize,
+) {
+    macro_rules! run {
+        ($formula:ty) => {
+            match into {
+                Into::Add(by) => dispatch!(level, _simd => {
+                    scan::<$formula>(octave, columns, rows, strip, out, stride, |out, n| *out += by * n)
+                }),
+                Into::Set(by, plus) => dispatch!(level, _simd => {
+                    scan::<$formula>(octave, columns, rows, strip, out, stride, |out, n| *out = by * n + plus)
+                }),
+            }
+        };
+    }
+    match basis {
+        Basis::Value => run!(Value),
+        Basis::Perlin => run!(Perlin),
+        Basis::Simplex => run!(Simplex),
+        Basis::Worley => run!(Worley),
+        Basis::White => run!(White),
+    }
+}
+
+#[inline(always)]
+fn scan<F: Formula>(
+    octave: Octave,
+    (cells, ts, across): (&[u32], &[f32], u32),
+    (lines, vs, up): (&[u32], &[f32], u32),
+    strip: &mut Strip,
+    out: &mut [f32],
+    stride: usize,
+    put: impl Fn(&mut f32, f32),
+) {
+    let n = cells.len().min(WIDE);
+    let (cells, ts) = (&cells[..n], &ts[..n]);
+    // Which line each slot of the strip holds.
+    let mut held = [None; 3];
+    for (row, (&line, &v)) in lines.iter().zip(vs).enumerate() {
+        let mut order = [0; 3];
+        let needed = &around::<F>(line, up)[..F::LINES];
+        for (k, &wanted) in needed.iter().enumerate() {
+            order[k] = match held[..F::LINES].iter().position(|h| *h == Some(wanted)) {
+                Some(slot) => slot,
+                None => {
+                    // A slot that no line of this row needs.
+                    let free = |slot: &usize| held[*slot].is_none_or(|h| !needed.contains(&h));
+                    let slot = (0..F::LINES).find(free).unwrap_or(0);
+                    fill::<F>(&mut strip.0[slot], cells, ts, across, Line::new(wanted, octave.seed));
+                    held[slot] = Some(wanted);
+                    slot
+                }
+            };
+        }
+        let [a, b, c] = order.map(|slot| &strip.0[slot]);
+        let out = &mut out[row * stride..][..n];
+        for i in 0..n {
+            let mut lines = [[0.0; MOST]; 3];
+            for k in 0..F::NUMBERS {
+                lines[0][k] = a[k][i];
+                if F::LINES > 1 {
+                    lines[1][k] = b[k][i];
+                }
+                if F::LINES > 2 {
+                    lines[2][k] = c[k][i];
+                }
+            }
+            put(&mut out[i], F::mix(lines, v, octave.counts));
+        }
+    }
+}
+
+/// The lines of a sample: below it, and one or two above.
+#[inline(always)]
+fn around<F: Formula>(line: u32, period: u32) -> [u32; 3] {
+    let first = if F::BELOW == 1 { previous(line, period) } else { line };
+    let second = next(first, period);
+    [first, second, next(second, period)]
+}
+
+#[inline(always)]
+fn fill<F: Formula>(numbers: &mut [[f32; WIDE]; MOST], cells: &[u32], ts: &[f32], period: u32, line: Line) {
+    let n = cells.len().min(WIDE);
+    let (cells, ts) = (&cells[..n], &ts[..n]);
+    // Six slices by name: with a loop over them the loop over samples would not become vectors.
+    let [a, b, c, d, e, f] = numbers;
+    let (a, b, c) = (&mut a[..n], &mut b[..n], &mut c[..n]);
+    let (d, e, f) = (&mut d[..n], &mut e[..n], &mut f[..n]);
+    for i in 0..n {
+        let found = F::line(Column { cell: cells[i], t: ts[i], period }, line);
+        a[i] = found[0];
+        if F::NUMBERS > 1 {
+            b[i] = found[1];
+        }
+        if F::NUMBERS > 2 {
+            c[i] = found[2];
+            d[i] = found[3];
+            e[i] = found[4];
+            f[i] = found[5];
+        }
+    }
+}
+
+/// One octave at any places, given by their cells and shares in both axes.
+pub(super) fn places(level: Level, basis: Basis, octave: Octave, x: &Axis, y: &Axis, out: &mut [f32]) {
+    macro_rules! run {
+        ($formula:ty) => {
+            dispatch!(level, _simd => scatter::<$formula>(octave, x, y, out))
+        };
+    }
+    match basis {
+        Basis::Value => run!(Value),
+        Basis::Perlin => run!(Perlin),
+        Basis::Simplex => run!(Simplex),
+        Basis::Worley => run!(Worley),
+        Basis::White => run!(White),
+    }
+}
+
+#[inline(always)]
+fn scatter<F: Formula>(octave: Octave, x: &Axis, y: &Axis, out: &mut [f32]) {
+    let n = out.len();
+    let (cells, ts, lines, vs) = (&x.cell[..n], &x.t[..n], &y.cell[..n], &y.t[..n]);
+    for i in 0..n {
+        out[i] = one::<F, f32>(octave, (cells[i], ts[i], x.period), (lines[i], vs[i], y.period));
+    }
+}
+
+/// One octave at one place: what every kernel above must give, to the bit.
+#[inline(always)]
+pub(super) fn one<F: Formula, R: super::real::Real>(
+    octave: Octave,
+    (cell, t, across): (u32, R, u32),
+    (line, v, up): (u32, R, u32),
+) -> R {
+    let numbers = |line: u32| F::line(Column { cell, t, period: across }, Line::new(line, octave.seed));
+    let first = if F::BELOW == 1 { previous(line, up) } else { line };
+    // Written out, since a loop over lines would stand in the way of the loop over samples.
+    let none = [R::of(0.0); MOST];
+    let a = numbers(first);
+    let b = if F::LINES > 1 { numbers(next(first, up)) } else { none };
+    let c = if F::LINES > 2 { numbers(next(next(first, up), up)) } else { none };
+    F::mix([a, b, c], v, octave.counts)
+}
+
+/// Splits positions into cells and shares, wrapped at `period` cells.
+pub(super) fn split(level: Level, positions: &[f64], period: u32, axis: &mut Axis) {
+    axis.cell.resize(positions.len(), 0);
+    axis.t.resize(positions.len(), 0.0);
+    axis.period = period;
+    let (cell, t) = (&mut axis.cell[..], &mut axis.t[..]);
+    dispatch!(level, _simd => split_all(positions, period, cell, t));
+}
+
+#[inline(always)]
+fn split_all(positions: &[f64], period: u32, cells: &mut [u32], ts: &mut [f32]) {
+    for ((&x, cell), t) in positions.iter().zip(cells).zip(ts) {
+        (*cell, *t) = split_one(x, period);
+    }
+}
+
+/// Cell and share of one position: whole numbers in f64, which holds them to 2^51, and only then 32 bits.
+#[inline(always)]
+pub(super) fn split_one(x: f64, period: u32) -> (u32, f32) {
+    let whole = floor(x);
+    // Past 2^51 cells no digits are left for a share, and the difference may be anything.
+    let t = ((x - whole) as f32).clamp(0.0, 1.0);
+    // A share that rounds up to 1 is the next cell's 0 as far as any formula can tell.
+    let cell = if period == 0 {
+        whole
+    } else {
+        let period = f64::from(period);
+        whole - period * floor(whole / period)
+    };
+    ((cell + ROUND).to_bits() as u32, t)
+}
+
+/// Adding it leaves a whole number in the low bits of a double.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+
+/// `f64::floor` is a call on plain x86-64.
+#[inline(always)]
+fn floor(x: f64) -> f64 {
+    let near = (x + ROUND) - ROUND;
+    if near > x { near - 1.0 } else { near }
+}
