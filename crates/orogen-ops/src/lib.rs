@@ -7,5 +7,6 @@ pub mod combine;
 pub mod mask;
 pub mod noise;
 pub mod reference;
+pub mod shape;
 pub mod source;
 pub mod survey;

@@ -1,7 +1,7 @@
 //! The one list of operators: whatever is not named here does not exist for recipes, help, manual or Python.
 
 use orogen_core::{Catalog, Operator};
-use orogen_ops::{combine, mask, source, survey};
+use orogen_ops::{combine, mask, shape, source, survey};
 
 /// Every operator there is.
 #[must_use]
@@ -14,6 +14,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Multiply>(),
         Operator::of::<mask::Height>(),
         Operator::of::<mask::Slope>(),
+        Operator::of::<shape::Plateau>(),
         Operator::of::<source::Dem>(),
         Operator::of::<source::Island>(),
         Operator::of::<survey::Hillshade>(),

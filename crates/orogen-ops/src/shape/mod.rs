@@ -1,0 +1,7 @@
+//! Operators that shape land (or any other layer) that is there already.
+//!
+//! A coefficient that may be a number or a layer takes a layer of the step's own input. A hole (NaN) stays a hole.
+
+pub mod plateau;
+
+pub use plateau::Plateau;
