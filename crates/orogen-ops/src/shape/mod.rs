@@ -2,6 +2,8 @@
 //!
 //! A coefficient that may be a number or a layer takes a layer of the step's own input. A hole (NaN) stays a hole.
 
+pub mod plain;
 pub mod plateau;
 
+pub use plain::Plain;
 pub use plateau::Plateau;
