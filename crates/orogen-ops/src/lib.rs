@@ -6,6 +6,7 @@ pub mod biome;
 pub mod combine;
 pub mod mask;
 pub mod noise;
+mod octaves;
 pub mod reference;
 pub mod shape;
 pub mod source;

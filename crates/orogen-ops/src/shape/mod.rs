@@ -4,6 +4,8 @@
 
 pub mod plain;
 pub mod plateau;
+pub mod valley;
 
 pub use plain::Plain;
 pub use plateau::Plateau;
+pub use valley::Valley;
