@@ -17,6 +17,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<shape::Plain>(),
         Operator::of::<shape::Plateau>(),
         Operator::of::<shape::Valley>(),
+        Operator::of::<shape::Window>(),
         Operator::of::<source::Dem>(),
         Operator::of::<source::Island>(),
         Operator::of::<survey::Hillshade>(),

@@ -2,10 +2,13 @@
 //!
 //! A coefficient that may be a number or a layer takes a layer of the step's own input. A hole (NaN) stays a hole.
 
+mod bell;
 pub mod plain;
 pub mod plateau;
 pub mod valley;
+pub mod window;
 
 pub use plain::Plain;
 pub use plateau::Plateau;
 pub use valley::Valley;
+pub use window::Window;
