@@ -16,6 +16,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Slope>(),
         Operator::of::<shape::Plain>(),
         Operator::of::<shape::Plateau>(),
+        Operator::of::<shape::Remap>(),
         Operator::of::<shape::Terrace>(),
         Operator::of::<shape::Valley>(),
         Operator::of::<shape::Window>(),

@@ -5,12 +5,14 @@
 mod bell;
 pub mod plain;
 pub mod plateau;
+pub mod remap;
 pub mod terrace;
 pub mod valley;
 pub mod window;
 
 pub use plain::Plain;
 pub use plateau::Plateau;
+pub use remap::Remap;
 pub use terrace::Terrace;
 pub use valley::Valley;
 pub use window::Window;
