@@ -11,3 +11,5 @@ pub mod reference;
 pub mod shape;
 pub mod source;
 pub mod survey;
+#[cfg(test)]
+mod trial;

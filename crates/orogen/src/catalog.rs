@@ -19,6 +19,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<shape::Remap>(),
         Operator::of::<shape::Terrace>(),
         Operator::of::<shape::Valley>(),
+        Operator::of::<shape::Warp>(),
         Operator::of::<shape::Window>(),
         Operator::of::<source::Dem>(),
         Operator::of::<source::Island>(),
