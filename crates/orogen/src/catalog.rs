@@ -14,6 +14,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Multiply>(),
         Operator::of::<mask::Height>(),
         Operator::of::<mask::Slope>(),
+        Operator::of::<shape::Blur>(),
         Operator::of::<shape::Plain>(),
         Operator::of::<shape::Plateau>(),
         Operator::of::<shape::Remap>(),

@@ -4,6 +4,7 @@
 
 mod bell;
 mod between;
+pub mod blur;
 pub mod plain;
 pub mod plateau;
 pub mod remap;
@@ -13,6 +14,7 @@ pub mod warp;
 pub mod window;
 
 pub use between::Method;
+pub use blur::Blur;
 pub use plain::Plain;
 pub use plateau::Plateau;
 pub use remap::Remap;
