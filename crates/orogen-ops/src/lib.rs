@@ -3,6 +3,7 @@
 //! Nothing here reads a file, prints or looks at a clock; see [`orogen_core::Op`] for what every operator promises.
 
 pub mod biome;
+mod brush;
 pub mod combine;
 pub mod mask;
 pub mod noise;

@@ -15,6 +15,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Height>(),
         Operator::of::<mask::Slope>(),
         Operator::of::<shape::Blur>(),
+        Operator::of::<shape::Paint>(),
         Operator::of::<shape::Plain>(),
         Operator::of::<shape::Plateau>(),
         Operator::of::<shape::Remap>(),

@@ -5,6 +5,7 @@
 mod bell;
 mod between;
 pub mod blur;
+pub mod paint;
 pub mod plain;
 pub mod plateau;
 pub mod remap;
@@ -15,6 +16,7 @@ pub mod window;
 
 pub use between::Method;
 pub use blur::Blur;
+pub use paint::Paint;
 pub use plain::Plain;
 pub use plateau::Plateau;
 pub use remap::Remap;
