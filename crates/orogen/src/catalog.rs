@@ -12,6 +12,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Max>(),
         Operator::of::<combine::Min>(),
         Operator::of::<combine::Multiply>(),
+        Operator::of::<mask::Aspect>(),
         Operator::of::<mask::Height>(),
         Operator::of::<mask::Slope>(),
         Operator::of::<shape::Blur>(),

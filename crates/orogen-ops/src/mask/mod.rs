@@ -1,8 +1,10 @@
 //! Operators that say where other steps act.
 
+pub mod aspect;
 mod band;
 pub mod height;
 pub mod slope;
 
+pub use aspect::Aspect;
 pub use height::Height;
 pub use slope::Slope;
