@@ -15,6 +15,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Aspect>(),
         Operator::of::<mask::Curvature>(),
         Operator::of::<mask::Height>(),
+        Operator::of::<mask::Noise>(),
         Operator::of::<mask::Slope>(),
         Operator::of::<shape::Blur>(),
         Operator::of::<shape::Paint>(),

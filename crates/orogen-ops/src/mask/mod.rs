@@ -4,9 +4,11 @@ pub mod aspect;
 mod band;
 pub mod curvature;
 pub mod height;
+pub mod noise;
 pub mod slope;
 
 pub use aspect::Aspect;
 pub use curvature::Curvature;
 pub use height::Height;
+pub use noise::Noise;
 pub use slope::Slope;
