@@ -14,6 +14,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Multiply>(),
         Operator::of::<mask::Aspect>(),
         Operator::of::<mask::Curvature>(),
+        Operator::of::<mask::Distance>(),
         Operator::of::<mask::Height>(),
         Operator::of::<mask::Noise>(),
         Operator::of::<mask::Slope>(),

@@ -3,12 +3,14 @@
 pub mod aspect;
 mod band;
 pub mod curvature;
+pub mod distance;
 pub mod height;
 pub mod noise;
 pub mod slope;
 
 pub use aspect::Aspect;
 pub use curvature::Curvature;
+pub use distance::Distance;
 pub use height::Height;
 pub use noise::Noise;
 pub use slope::Slope;
