@@ -16,6 +16,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Curvature>(),
         Operator::of::<mask::Distance>(),
         Operator::of::<mask::Height>(),
+        Operator::of::<mask::Layer>(),
         Operator::of::<mask::Noise>(),
         Operator::of::<mask::Slope>(),
         Operator::of::<shape::Blur>(),

@@ -5,6 +5,7 @@ mod band;
 pub mod curvature;
 pub mod distance;
 pub mod height;
+pub mod layer;
 pub mod noise;
 pub mod slope;
 
@@ -12,5 +13,6 @@ pub use aspect::Aspect;
 pub use curvature::Curvature;
 pub use distance::Distance;
 pub use height::Height;
+pub use layer::Layer;
 pub use noise::Noise;
 pub use slope::Slope;
