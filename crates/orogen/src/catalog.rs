@@ -18,6 +18,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Height>(),
         Operator::of::<mask::Layer>(),
         Operator::of::<mask::Noise>(),
+        Operator::of::<mask::Polygon>(),
         Operator::of::<mask::Slope>(),
         Operator::of::<shape::Blur>(),
         Operator::of::<shape::Paint>(),

@@ -7,6 +7,7 @@ pub mod distance;
 pub mod height;
 pub mod layer;
 pub mod noise;
+pub mod polygon;
 pub mod slope;
 
 pub use aspect::Aspect;
@@ -15,4 +16,5 @@ pub use distance::Distance;
 pub use height::Height;
 pub use layer::Layer;
 pub use noise::Noise;
+pub use polygon::Polygon;
 pub use slope::Slope;
