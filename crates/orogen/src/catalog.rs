@@ -13,6 +13,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Min>(),
         Operator::of::<combine::Multiply>(),
         Operator::of::<mask::Aspect>(),
+        Operator::of::<mask::Brush>(),
         Operator::of::<mask::Curvature>(),
         Operator::of::<mask::Distance>(),
         Operator::of::<mask::Height>(),

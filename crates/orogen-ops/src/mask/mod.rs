@@ -2,6 +2,7 @@
 
 pub mod aspect;
 mod band;
+pub mod brush;
 pub mod curvature;
 pub mod distance;
 pub mod height;
@@ -11,6 +12,7 @@ pub mod polygon;
 pub mod slope;
 
 pub use aspect::Aspect;
+pub use brush::Brush;
 pub use curvature::Curvature;
 pub use distance::Distance;
 pub use height::Height;
