@@ -27,6 +27,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<shape::Plateau>(),
         Operator::of::<shape::Remap>(),
         Operator::of::<shape::Terrace>(),
+        Operator::of::<shape::Turbulence>(),
         Operator::of::<shape::Valley>(),
         Operator::of::<shape::Warp>(),
         Operator::of::<shape::Window>(),
