@@ -3,9 +3,14 @@
 //! Nothing here reads a file, prints or looks at a clock; see [`orogen_core::Op`] for what every operator promises.
 
 pub mod biome;
+mod brush;
 pub mod combine;
 pub mod mask;
 pub mod noise;
+mod octaves;
 pub mod reference;
+pub mod shape;
 pub mod source;
 pub mod survey;
+#[cfg(test)]
+mod trial;

@@ -1,7 +1,7 @@
 //! The one list of operators: whatever is not named here does not exist for recipes, help, manual or Python.
 
 use orogen_core::{Catalog, Operator};
-use orogen_ops::{combine, mask, source, survey};
+use orogen_ops::{combine, mask, shape, source, survey};
 
 /// Every operator there is.
 #[must_use]
@@ -12,8 +12,25 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Max>(),
         Operator::of::<combine::Min>(),
         Operator::of::<combine::Multiply>(),
+        Operator::of::<mask::Aspect>(),
+        Operator::of::<mask::Brush>(),
+        Operator::of::<mask::Curvature>(),
+        Operator::of::<mask::Distance>(),
         Operator::of::<mask::Height>(),
+        Operator::of::<mask::Layer>(),
+        Operator::of::<mask::Noise>(),
+        Operator::of::<mask::Polygon>(),
         Operator::of::<mask::Slope>(),
+        Operator::of::<shape::Blur>(),
+        Operator::of::<shape::Paint>(),
+        Operator::of::<shape::Plain>(),
+        Operator::of::<shape::Plateau>(),
+        Operator::of::<shape::Remap>(),
+        Operator::of::<shape::Terrace>(),
+        Operator::of::<shape::Turbulence>(),
+        Operator::of::<shape::Valley>(),
+        Operator::of::<shape::Warp>(),
+        Operator::of::<shape::Window>(),
         Operator::of::<source::Dem>(),
         Operator::of::<source::Island>(),
         Operator::of::<source::Noise>(),

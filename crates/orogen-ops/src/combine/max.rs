@@ -4,7 +4,7 @@ use orogen_core::{Coef, Ctx, Frame, LayerName, Layers, Op, OpError, Reach, Terra
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::pair::{self, smooth_min, zip};
+use super::pair::{self, smooth_max, zip};
 
 /// Keeps the higher of a layer and an operand: sets mountains upon land, or fills up to a number.
 ///
@@ -53,7 +53,7 @@ impl Op for Max {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let band = self.smooth_m as f32;
         let changed = pair::combine(Self::ID, &terrain, &self.layer, &self.operand, ctx, |_, out, a, b| {
-            zip(out, a, b, |a, b| -smooth_min(-a, -b, band));
+            zip(out, a, b, |a, b| smooth_max(a, b, band));
         })?;
         terrain.set_named(self.layer.clone(), changed);
         Ok(terrain)

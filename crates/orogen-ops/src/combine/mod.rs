@@ -13,7 +13,7 @@ pub mod blend;
 pub mod max;
 pub mod min;
 pub mod multiply;
-mod pair;
+pub(crate) mod pair;
 
 pub use add::Add;
 pub use blend::Blend;

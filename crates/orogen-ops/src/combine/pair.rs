@@ -1,4 +1,5 @@
-//! What the operators of this family share: which layers they touch, and the loop over pairs of samples.
+//! What the operators of this family and of `shape` share: which layers they touch, the loops over samples and pairs of
+//! samples, and the smooth minimum.
 
 use orogen_core::param::Field;
 use orogen_core::{Coef, Ctx, LayerData, LayerName, Layers, OpError, Raster, Terrain};
@@ -10,13 +11,13 @@ pub(super) fn layers(layer: &LayerName, operand: &Coef) -> Layers {
 
 /// A row of a [`Field`].
 #[derive(Clone, Copy)]
-pub(super) enum Line<'a> {
+pub(crate) enum Line<'a> {
     Const(f32),
     Values(&'a [f32]),
 }
 
 /// The row of a field.
-pub(super) fn line<'a>(field: Field<'a>, row: usize) -> Line<'a> {
+pub(crate) fn line<'a>(field: Field<'a>, row: usize) -> Line<'a> {
     match field {
         Field::Const(value) => Line::Const(value),
         Field::Raster(raster) => Line::Values(raster.row(row)),
@@ -42,11 +43,21 @@ pub(super) fn combine(
             Field::Raster(second.get_named(name)?)
         }
     };
+    change(terrain, layer, ctx, |row, out, before| kernel(row, out, before, line(operand, row)))
+}
+
+/// The values of `layer` after every row went through `kernel(row, out, old values)`.
+pub(crate) fn change(
+    terrain: &Terrain,
+    layer: &LayerName,
+    ctx: &Ctx<'_>,
+    kernel: impl Fn(usize, &mut [f32], &[f32]) + Sync,
+) -> Result<LayerData, OpError> {
     let before: &Raster<f32> = terrain.get_named(layer)?;
     let counter = ctx.counter(before.rows());
     let mut after = Raster::filled(before.cols(), before.rows(), 0.0);
     after.try_par_rows(|row, out| {
-        kernel(row, out, before.row(row), line(operand, row));
+        kernel(row, out, before.row(row));
         counter.done()
     })?;
     Ok(LayerData::F32(after.into()))
@@ -54,7 +65,7 @@ pub(super) fn combine(
 
 /// `out = f(a, b)`; where `a` or `b` is a hole, `a`.
 #[inline]
-pub(super) fn zip(out: &mut [f32], a: &[f32], b: Line<'_>, f: impl Fn(f32, f32) -> f32) {
+pub(crate) fn zip(out: &mut [f32], a: &[f32], b: Line<'_>, f: impl Fn(f32, f32) -> f32) {
     let at = |a: f32, b: f32| if a.is_nan() | b.is_nan() { a } else { f(a, b) };
     match b {
         Line::Const(b) => out.iter_mut().zip(a).for_each(|(out, &a)| *out = at(a, b)),
@@ -70,7 +81,7 @@ pub(super) fn zip(out: &mut [f32], a: &[f32], b: Line<'_>, f: impl Fn(f32, f32) 
 ///
 /// Its first derivative is continuous, and at most a quarter of the band lies between it and the sharp one.
 #[inline]
-pub(super) fn smooth_min(a: f32, b: f32, band: f32) -> f32 {
+pub(crate) fn smooth_min(a: f32, b: f32, band: f32) -> f32 {
     let sharp = if a < b { a } else { b };
     if band <= 0.0 {
         return sharp;
@@ -80,8 +91,14 @@ pub(super) fn smooth_min(a: f32, b: f32, band: f32) -> f32 {
     sharp - 0.25 * band * near * near
 }
 
+/// The larger of two numbers, rounded off as [`smooth_min`] is.
+#[inline]
+pub(crate) fn smooth_max(a: f32, b: f32, band: f32) -> f32 {
+    -smooth_min(-a, -b, band)
+}
+
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use orogen_core::{Frame, Op, layer};
 

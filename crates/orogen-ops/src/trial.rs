@@ -1,0 +1,60 @@
+//! For tests: holds an operator with parameters of its own to the promise that a window equals the same part of the
+//! whole. The catalogue test does this for defaults and choices only.
+
+use orogen_core::testkit::standard::{AnyFile, Standard};
+use orogen_core::{AnyOp, Frame, LayerData, Reach, Silent, Terrain};
+
+/// A world far from zero with cells that are not square.
+pub(crate) fn world() -> Frame {
+    Frame::new([623_456.5, -1_198_765.25], [1530.0, 1190.0], [103, 86]).unwrap()
+}
+
+/// Where a share of the way from the south-west to the north-east corner of [`world`] lies.
+pub(crate) fn place(x: f64, y: f64) -> [f64; 2] {
+    [623_456.5 + 1530.0 * x, -1_198_765.25 + 1190.0 * y]
+}
+
+/// What the operator makes of the standard world, holes included.
+pub(crate) fn whole(op: &dyn AnyOp) -> Terrain {
+    standard(op).run(op, &AnyFile::default(), &Silent).unwrap()
+}
+
+fn standard(op: &dyn AnyOp) -> Standard {
+    Standard::full(world(), &op.layers()).with_holes()
+}
+
+/// Panics when a window computed alone differs in a bit from the same part of the whole.
+pub(crate) fn assert_windows(op: &dyn AnyOp) {
+    let standard = standard(op);
+    let whole = whole(op);
+    for (col, row, cols, rows) in
+        [(30, 20, 33, 17), (0, 0, 40, 30), (63, 56, 40, 30), (0, 85, 103, 1), (51, 43, 1, 1), (70, 5, 9, 70)]
+    {
+        let window = world().window(col, row, cols, rows);
+        let reach_m = match op.reach(&window) {
+            Reach::Point => 0.0,
+            Reach::Within(reach_m) => reach_m,
+            Reach::World => panic!("{op:?} reaches the world"),
+        };
+        let cut = window.expanded(reach_m).clipped(&world().extent()).unwrap();
+        let part = standard.crop(&cut).unwrap().run(op, &AnyFile::default(), &Silent).unwrap();
+        let (part, same) = (part.crop(&window).unwrap(), whole.crop(&window).unwrap());
+        for (name, data) in same.layers() {
+            assert!(
+                equal(data, &part.layers()[name]),
+                "{name} of {cols} × {rows} at {col}, {row} with {op:?}"
+            );
+        }
+    }
+}
+
+fn equal(a: &LayerData, b: &LayerData) -> bool {
+    match (a, b) {
+        (LayerData::F32(a), LayerData::F32(b)) => a
+            .as_slice()
+            .iter()
+            .zip(b.as_slice())
+            .all(|(x, y)| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan())),
+        (a, b) => a == b,
+    }
+}
