@@ -79,6 +79,76 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["mask.aspect"],
+        *,
+        toward_deg: float = ...,
+        width_deg: float = ...,
+        falloff_deg: float = ...,
+        min_slope_deg: float = ...,
+        invert: bool = ...,
+        to: str = ...,
+        method: Literal["horn"] | Literal["zevenbergen_thorne"] = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Marks the ground that faces a direction: shady north slopes, sunny vineyards, the weather side."""
+    @overload
+    def apply(
+        self,
+        op: Literal["mask.brush"],
+        *,
+        strokes: Sequence[Mapping[str, Any]] = ...,
+        fill: float = ...,
+        to: str = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Marks what strokes of a brush touch; further strokes may erase again."""
+    @overload
+    def apply(
+        self,
+        op: Literal["mask.curvature"],
+        *,
+        kind: Literal["mean"] | Literal["plan"] | Literal["profile"] = ...,
+        distance_m: float = ...,
+        min_per_m: float = ...,
+        max_per_m: float = ...,
+        falloff_per_m: float = ...,
+        invert: bool = ...,
+        to: str = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Marks ridges, hollows, spurs or gullies: the ground whose curvature, measured over a distance, lies in a range."""
+    @overload
+    def apply(
+        self,
+        op: Literal["mask.distance"],
+        *,
+        layer: str = ...,
+        threshold: float = ...,
+        side: Literal["above"] | Literal["below"] | Literal["both"] = ...,
+        min_m: float = ...,
+        max_m: float = ...,
+        falloff_m: float = ...,
+        invert: bool = ...,
+        output: Literal["mask"] | Literal["metres"] = ...,
+        to: str = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Marks the ground within a distance of where a layer crosses a threshold: beaches, the reach of salt spray, borders."""
+    @overload
+    def apply(
+        self,
         op: Literal["mask.height"],
         *,
         min_m: float = ...,
@@ -92,6 +162,56 @@ class Applies:
         progress: bool = ...,
     ) -> None:
         """Marks the ground between two elevations: 1 inside, 0 outside, with soft edges."""
+    @overload
+    def apply(
+        self,
+        op: Literal["mask.layer"],
+        *,
+        layer: str = ...,
+        min: float = ...,
+        max: float = ...,
+        falloff: float = ...,
+        invert: bool = ...,
+        to: str = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Marks where a layer lies between two values: wet ground, warm ground, one biome, deep sediment."""
+    @overload
+    def apply(
+        self,
+        op: Literal["mask.noise"],
+        *,
+        coverage: float = ...,
+        wavelength_m: float = ...,
+        octaves: int = ...,
+        gain: float = ...,
+        falloff: float = ...,
+        invert: bool = ...,
+        to: str = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Marks patches of a chosen size that cover a chosen share of the ground: clearings, snow, scree, cloud shadows."""
+    @overload
+    def apply(
+        self,
+        op: Literal["mask.polygon"],
+        *,
+        rings_m: Sequence[Sequence[Sequence[float]]] = ...,
+        falloff_m: float = ...,
+        invert: bool = ...,
+        to: str = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Marks what lies inside polygons, with soft edges outside."""
     @overload
     def apply(
         self,
@@ -109,6 +229,171 @@ class Applies:
         progress: bool = ...,
     ) -> None:
         """Marks the ground between two steepnesses: 1 inside, 0 outside, with soft edges."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.blur"],
+        *,
+        layer: str = ...,
+        kind: Literal["box"] | Literal["fir"] | Literal["gaussian"] | Literal["median"] = ...,
+        radius_m: float = ...,
+        kernel: Sequence[float] = ...,
+        tap_m: float = ...,
+        strength: float | str = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Softens a layer: the mean or median of what lies around each sample, or any kernel of your own."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.paint"],
+        *,
+        layer: str = ...,
+        strokes: Sequence[Mapping[str, Any]] = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Paints on a layer with strokes of a brush: raise, lower, smooth, flatten, roughen or set, one after the other."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.plain"],
+        *,
+        layer: str = ...,
+        floor_m: float | str = ...,
+        relief: float = ...,
+        smooth_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Flattens ground below a level into a plain, running smoothly into the slopes, with as much of the old relief as wanted."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.plateau"],
+        *,
+        layer: str = ...,
+        top_m: float | str = ...,
+        relief: float = ...,
+        smooth_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Flattens ground above a level into a plateau, with a rounded rim and as much of the old relief on top as wanted."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.remap"],
+        *,
+        layer: str = ...,
+        points: Sequence[Sequence[float]] = ...,
+        beyond: Literal["hold"] | Literal["straight"] = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Sends every value of a layer through a curve given as points."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.terrace"],
+        *,
+        layer: str = ...,
+        step_m: float = ...,
+        offset_m: float = ...,
+        riser: float = ...,
+        strength: float | str = ...,
+        mode: Literal["direct"] | Literal["max"] | Literal["min"] = ...,
+        wander_m: float = ...,
+        wavelength_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Cuts land into steps: mesas, rice fields, canyon walls, ridges."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.turbulence"],
+        *,
+        layer: str = ...,
+        center_m: Sequence[float] | None = ...,
+        radius_m: float = ...,
+        rise_m: float = ...,
+        amplitude_m: float = ...,
+        persistence: float = ...,
+        detail_m: float = ...,
+        falloff: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Grows fractal peaks in a chosen disc: diamond-square turbulence whose centre is raised, blended into the land around."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.valley"],
+        *,
+        layer: str = ...,
+        level_m: float | str = ...,
+        amplitude_m: float = ...,
+        wavelength_m: float = ...,
+        smooth_m: float = ...,
+        keep: Literal["higher"] | Literal["lower"] = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Lays broad valley floors between mountains: the higher of the land and a second, low and smooth land made of noise."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.warp"],
+        *,
+        layers: Sequence[str] = ...,
+        amplitude_m: float = ...,
+        wavelength_m: float = ...,
+        octaves: int = ...,
+        strength: float | str = ...,
+        method: Literal["cubic"] | Literal["linear"] = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Moves land sideways by noise, so that straight and round shapes become natural ones; any layers move along."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.window"],
+        *,
+        layer: str = ...,
+        center_m: Sequence[float] | None = ...,
+        length_m: float = ...,
+        width_m: float = ...,
+        bearing_deg: float = ...,
+        base_m: float | str = ...,
+        order: int = ...,
+        invert: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Limits a mountain range to where it should stand: fades the land towards a level under a Gaussian bell."""
     @overload
     def apply(
         self,
@@ -174,6 +459,34 @@ class Applies:
         progress: bool = ...,
     ) -> None:
         """Grows an island with mountains, lakes, rivers, climate and biomes on a map of Voronoi polygons."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.noise"],
+        *,
+        basis: Literal["perlin"] | Literal["simplex"] | Literal["value"] | Literal["white"] | Literal["worley"] = ...,
+        distance: Literal["f1"] | Literal["f2"] | Literal["f2_minus_f1"] = ...,
+        fractal: Literal["billow"] | Literal["fbm"] | Literal["hybrid"] | Literal["multifractal"] | Literal["none"] | Literal["ridged"] | Literal["translate_scale"] = ...,
+        octaves: int = ...,
+        hurst: float = ...,
+        lacunarity: float = ...,
+        wavelength_m: float = ...,
+        amplitude_m: float = ...,
+        offset_m: float = ...,
+        translate: float = ...,
+        scale: float = ...,
+        warp_m: float = ...,
+        warp_wavelength_m: float = ...,
+        warp_octaves: int = ...,
+        stretch: float = ...,
+        rotation_deg: float = ...,
+        period_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Makes land of noise: hills, ridges, cells or steps, octave upon octave, anywhere in an endless world."""
     @overload
     def apply(
         self,
