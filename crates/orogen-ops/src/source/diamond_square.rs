@@ -81,11 +81,10 @@ pub struct DiamondSquare {
     pub detail_m: f64,
     /// What lies beyond the land.
     pub edges: Edges,
-    /// Heights of the frame's corners, north-west, north-east, south-west and south-east; random when not given.
+    /// Heights of the frame's corners, north-west, north-east, south-west and south-east; random when none are given.
     /// Needs `edges = "closed"`, or four equal heights and `edges = "wrap"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(inner(range(min = -20_000.0, max = 20_000.0)), extend("x-unit" = "m"))]
-    pub corners_m: Option<[f64; 4]>,
+    #[schemars(length(max = 4), inner(range(min = -20_000.0, max = 20_000.0)), extend("x-unit" = "m"))]
+    pub corners_m: Vec<f64>,
     /// Which random numbers displace the points.
     pub chance: Chance,
     /// How a square's displacement fades towards its edges.
@@ -104,7 +103,7 @@ impl Default for DiamondSquare {
             level_m: 100.0,
             detail_m: 0.0,
             edges: Edges::Endless,
-            corners_m: None,
+            corners_m: Vec::new(),
             chance: Chance::Uniform,
             bell: Bell::Straight,
             bell_width: 1.0,
@@ -125,22 +124,19 @@ impl Op for DiamondSquare {
     }
 
     fn faults(&self) -> Vec<Fault> {
-        match (self.corners_m, self.edges) {
-            (Some(_), Edges::Endless) => {
-                let message =
-                    "given, but endless land has no corners: allowed with edges = \"closed\" or \"wrap\"";
-                vec![Fault::of("corners_m", message)]
-            }
-            (Some(c), Edges::Wrap) if c.iter().any(|&h| h != c[0]) => {
-                vec![Fault::of(
-                    "corners_m",
-                    format!(
-                        "found {c:?}, but corners of land that loops are one point: allowed is four times the same height"
-                    ),
-                )]
-            }
-            _ => Vec::new(),
-        }
+        let given = &self.corners_m;
+        let message = match (given.len(), self.edges) {
+            (0, _) | (4, Edges::Closed) => return Vec::new(),
+            (4, Edges::Wrap) if given.iter().all(|h| *h == given[0]) => return Vec::new(),
+            (4, Edges::Wrap) => format!(
+                "found {given:?}, but the corners of land that loops are one point: allowed is four times one height"
+            ),
+            (4, Edges::Endless) => String::from(
+                "endless land has no corners: allowed with edges = \"closed\" or edges = \"wrap\"",
+            ),
+            (found, _) => format!("found {found} heights, allowed are four or none"),
+        };
+        vec![Fault::of("corners_m", message)]
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -194,12 +190,13 @@ impl Rule for DiamondSquare {
         let [west, north] = grid.first;
         let last = level.last.or(level.period);
         let level_m = self.level_m as f32;
+        let corners: Option<[f64; 4]> = self.corners_m.as_slice().try_into().ok();
         grid.raster.par_rows(|row, out| {
             let j = north + row as i64;
             self.random(level, j, west, 1, out, self.amplitude_m as f32);
             for (k, v) in out.iter_mut().enumerate() {
                 let i = west + k as i64;
-                let given = last.zip(self.corners_m).and_then(|([right, bottom], corners)| {
+                let given = last.zip(corners).and_then(|([right, bottom], corners)| {
                     let (i, j) = match level.period {
                         Some([n, m]) => (i.rem_euclid(n), j.rem_euclid(m)),
                         None => (i, j),
@@ -497,7 +494,7 @@ mod tests {
         for (bell, samples) in [(Bell::Straight, 257), (Bell::Lorentz, 129), (Bell::Gaussian, 200)] {
             let op = DiamondSquare {
                 edges: Edges::Closed,
-                corners_m: Some(corners),
+                corners_m: corners.to_vec(),
                 bell,
                 ..DiamondSquare::default()
             };
@@ -585,9 +582,9 @@ mod tests {
 
     #[test]
     fn corners_need_an_end_of_the_land() {
-        let op = DiamondSquare { corners_m: Some([0.0; 4]), ..DiamondSquare::default() };
+        let op = DiamondSquare { corners_m: vec![0.0; 4], ..DiamondSquare::default() };
         assert!(op.faults()[0].to_string().contains("closed"));
-        let op = DiamondSquare { edges: Edges::Wrap, corners_m: Some([0.0, 1.0, 0.0, 0.0]), ..op };
+        let op = DiamondSquare { edges: Edges::Wrap, corners_m: vec![0.0, 1.0, 0.0, 0.0], ..op };
         assert!(op.faults()[0].to_string().contains("one point"));
     }
 }
