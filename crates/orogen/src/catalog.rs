@@ -15,6 +15,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Height>(),
         Operator::of::<mask::Slope>(),
         Operator::of::<source::Dem>(),
+        Operator::of::<source::Deposition>(),
         Operator::of::<source::DiamondSquare>(),
         Operator::of::<source::Faults>(),
         Operator::of::<source::Island>(),

@@ -1,6 +1,7 @@
 //! Operators that make land.
 
 pub mod dem;
+pub mod deposition;
 pub mod diamond_square;
 pub mod faults;
 pub mod island;
@@ -8,6 +9,7 @@ mod lattice;
 mod pyramid;
 
 pub use dem::Dem;
+pub use deposition::Deposition;
 pub use diamond_square::DiamondSquare;
 pub use faults::Faults;
 pub use island::Island;
