@@ -7,9 +7,11 @@ pub mod faults;
 pub mod island;
 mod lattice;
 mod pyramid;
+pub mod random;
 
 pub use dem::Dem;
 pub use deposition::Deposition;
 pub use diamond_square::DiamondSquare;
 pub use faults::Faults;
 pub use island::Island;
+pub use random::Random;
