@@ -6,6 +6,7 @@ pub mod diamond_square;
 pub mod faults;
 pub mod island;
 mod lattice;
+pub mod midpoint;
 mod pyramid;
 pub mod random;
 
@@ -14,4 +15,5 @@ pub use deposition::Deposition;
 pub use diamond_square::DiamondSquare;
 pub use faults::Faults;
 pub use island::Island;
+pub use midpoint::Midpoint;
 pub use random::Random;
