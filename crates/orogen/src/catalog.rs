@@ -17,6 +17,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Dem>(),
         Operator::of::<source::Deposition>(),
         Operator::of::<source::DiamondSquare>(),
+        Operator::of::<source::Dunes>(),
         Operator::of::<source::Faults>(),
         Operator::of::<source::Island>(),
         Operator::of::<source::Midpoint>(),

@@ -3,6 +3,7 @@
 pub mod dem;
 pub mod deposition;
 pub mod diamond_square;
+pub mod dunes;
 pub mod faults;
 pub mod island;
 mod lattice;
@@ -13,6 +14,7 @@ pub mod random;
 pub use dem::Dem;
 pub use deposition::Deposition;
 pub use diamond_square::DiamondSquare;
+pub use dunes::Dunes;
 pub use faults::Faults;
 pub use island::Island;
 pub use midpoint::Midpoint;
