@@ -14,6 +14,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Multiply>(),
         Operator::of::<mask::Height>(),
         Operator::of::<mask::Slope>(),
+        Operator::of::<source::Cracks>(),
         Operator::of::<source::Dem>(),
         Operator::of::<source::Deposition>(),
         Operator::of::<source::DiamondSquare>(),

@@ -1,5 +1,6 @@
 //! Operators that make land.
 
+pub mod cracks;
 pub mod dem;
 pub mod deposition;
 pub mod diamond_square;
@@ -11,6 +12,7 @@ pub mod midpoint;
 mod pyramid;
 pub mod random;
 
+pub use cracks::Cracks;
 pub use dem::Dem;
 pub use deposition::Deposition;
 pub use diamond_square::DiamondSquare;
