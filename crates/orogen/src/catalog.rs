@@ -22,6 +22,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Faults>(),
         Operator::of::<source::Island>(),
         Operator::of::<source::Midpoint>(),
+        Operator::of::<source::Planet>(),
         Operator::of::<source::Random>(),
         Operator::of::<survey::Hillshade>(),
         Operator::of::<survey::Slope>(),

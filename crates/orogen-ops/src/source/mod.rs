@@ -9,6 +9,7 @@ pub mod faults;
 pub mod island;
 mod lattice;
 pub mod midpoint;
+pub mod planet;
 mod pyramid;
 pub mod random;
 
@@ -20,4 +21,5 @@ pub use dunes::Dunes;
 pub use faults::Faults;
 pub use island::Island;
 pub use midpoint::Midpoint;
+pub use planet::Planet;
 pub use random::Random;
