@@ -312,7 +312,7 @@ mod tests {
         let params = Cracks { generations: 3, lift_m: 0.0, ..Cracks::default() };
         let height = cracks(&params, &Frame::square(2000.0, 257).unwrap(), &Ctx::silent()).unwrap();
         let (low, _) = height.range().unwrap();
-        assert!(low >= 40.0 - 20.0 * 1.75 && low < 40.0 - 20.0, "{low}");
+        assert!((40.0 - 20.0 * 1.75..20.0).contains(&low), "{low}");
     }
 
     #[test]

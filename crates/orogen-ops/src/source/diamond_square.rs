@@ -397,7 +397,6 @@ mod tests {
 
     /// The textbook form, point by point and without windows.
     fn slow(op: &DiamondSquare, levels: u32) -> Raster<f32> {
-        let pyramid = Pyramid::new(op.edges, op.wavelength_m, &Frame::square(4096.0, 257).unwrap());
         let mut side = 1usize;
         let level = |n: u32| {
             let points = [1i64 << n; 2];
@@ -471,7 +470,6 @@ mod tests {
             }
             grid.raster = next;
         }
-        let _ = pyramid;
         grid.raster
     }
 

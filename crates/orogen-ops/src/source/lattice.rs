@@ -57,8 +57,8 @@ impl Axis {
     }
 }
 
-/// The heights at the samples, from those of a lattice. `at(point)` places a lattice point of an axis inside the
-/// lattice raster (clamping, say). Moves 4 bytes a sample besides the lattice.
+/// The heights at the samples, from those of a lattice that starts at the first point of both axes; the part `from`
+/// to `upto` percent of a step. Moves 4 bytes a sample besides the lattice.
 ///
 /// # Errors
 /// When cancelled.

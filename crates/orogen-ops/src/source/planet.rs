@@ -143,7 +143,7 @@ pub fn planet(params: &Planet, frame: &Frame, world: &Rect, ctx: &Ctx<'_>) -> Re
 /// A longitude in turns from the western edge, 0 to 1 without 1.
 fn folded(u: f64) -> f64 {
     let t = u - u.floor();
-    if t > 1.0 - 1e-9 || t < 1e-9 { 0.0 } else { t }
+    if (1e-9..=1.0 - 1e-9).contains(&t) { t } else { 0.0 }
 }
 
 /// Radius and height of a parallel of the globe, by the share of the map from the south; poles are points.
