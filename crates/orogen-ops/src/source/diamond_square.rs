@@ -560,7 +560,7 @@ mod tests {
                     n += 1.0;
                 }
             }
-            (sum / n as f64).sqrt()
+            (sum / n).sqrt()
         };
         assert_close!(math::log2(rough(4) / rough(2)), 0.7, abs = 0.12);
     }
