@@ -1,9 +1,27 @@
 //! Operators that make land.
 
+pub mod cracks;
 pub mod dem;
+pub mod deposition;
+pub mod diamond_square;
+pub mod dunes;
+pub mod faults;
 pub mod island;
+mod lattice;
+pub mod midpoint;
 pub mod noise;
+pub mod planet;
+mod pyramid;
+pub mod random;
 
+pub use cracks::Cracks;
 pub use dem::Dem;
+pub use deposition::Deposition;
+pub use diamond_square::DiamondSquare;
+pub use dunes::Dunes;
+pub use faults::Faults;
 pub use island::Island;
+pub use midpoint::Midpoint;
 pub use noise::Noise;
+pub use planet::Planet;
+pub use random::Random;

@@ -534,10 +534,9 @@ impl Map {
                 path.push(at);
                 at = self.down[at as usize];
             }
-            let mut count = if at == NONE { 0 } else { steps[at as usize] + 1 };
-            for q in path.drain(..).rev() {
+            let first = if at == NONE { 0 } else { steps[at as usize] + 1 };
+            for (q, count) in path.drain(..).rev().zip(first..) {
                 steps[q as usize] = count;
-                count += 1;
             }
         }
         self.order.sort_by_key(|&q| steps[q as usize]);

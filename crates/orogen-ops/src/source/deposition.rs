@@ -1,0 +1,458 @@
+//! Deposition: particles that fall, roll and pile up into volcanoes.
+
+use std::f64::consts::TAU;
+
+use orogen_core::param::Fault;
+use orogen_core::{
+    Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Rect, Seed, Terrain, layer, math,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::lattice::{Axis, Blend, interpolate};
+
+/// Piles up particles that fall on vents, run down and come to rest: volcanic islands and chains, with calderas.
+///
+/// Particles fall one after the other onto a grid of its own, with cells of `grain_m`. Each
+///
+/// ```text
+/// 1. falls near a vent;
+/// 2. runs to the lowest neighbour, while one is lower, as far as run_out_m;
+/// 3. rolls on while resting here would be steeper than slope_deg against any of 16 neighbours;
+/// 4. rests: its cell is particle_m higher.
+/// ```
+///
+/// so fluid lava (a long run-out) builds wide shields and stiff lava builds cones at the angle of rest. Ground holds
+/// a little less than that angle here and there, which breaks the flanks up. A caldera sinks the top of a volcano:
+/// what stands above its rim is mirrored below it, `h → 2·rim − h`.
+///
+/// **Guarantees** (1) Particles are conserved: heights over the sea floor sum to their number, before calderas and
+/// except those that roll out of the frame, which a wall of nothing swallows. (2) No two cells within two grains are
+/// steeper than `slope_deg`, calderas included. (3) Smoothing between cells makes nothing steeper. (4) A sample depends on the
+/// seed, the recipe's frame and its own place.
+///
+/// **Limits** Detail ends at `grain_m`. Particles fall in turn, so the work is not shared by threads. A frame of
+/// more than 4 million grains is refused.
+///
+/// **After** Shankel, "Fractal terrain generation: particle deposition", Game Programming Gems, 2000, and
+/// Liarokapis, "Terrain generation", Masaryk University 2016. Ours differs in rule 3, which makes the slope a promise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Deposition {
+    /// Number of vents: places where particles fall.
+    #[schemars(range(min = 1, max = 1000), extend("x-slider" = [1, 30]))]
+    pub vents: u32,
+    /// Number of particles for all vents together.
+    #[schemars(range(min = 0, max = 20_000_000), extend("x-slider" = [1000, 500_000]))]
+    pub particles: u32,
+    /// Width of a particle: the cell of the grid it falls on.
+    #[schemars(range(min = 0.01, max = 1e5), extend("x-unit" = "m", "x-slider" = [5.0, 100.0]))]
+    pub grain_m: f64,
+    /// Height of a particle.
+    #[schemars(range(min = 0.001, max = 1000.0), extend("x-unit" = "m", "x-slider" = [0.5, 10.0]))]
+    pub particle_m: f64,
+    /// Steepest slope at which particles rest.
+    #[schemars(range(min = 1.0, max = 80.0), extend("x-unit" = "deg", "x-slider" = [10.0, 45.0]))]
+    pub slope_deg: f64,
+    /// How far a particle runs down gentle ground before it sets.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 2000.0]))]
+    pub run_out_m: f64,
+    /// How far from their vent particles fall, about.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 1000.0]))]
+    pub scatter_m: f64,
+    /// How much the angle of rest varies from place to place: the share by which it may be lower.
+    #[schemars(range(min = 0.0, max = 0.9), extend("x-slider" = [0.0, 0.6]))]
+    pub ruggedness: f64,
+    /// How strongly vents keep to a line: 0 scatters them over the frame, 1 makes a chain.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub chain: f64,
+    /// Direction of the chain, clockwise from north.
+    #[schemars(range(min = 0.0, max = 360.0), extend("x-unit" = "deg"))]
+    pub trend_deg: f64,
+    /// How far below a summit the rim of its caldera lies; 0 leaves summits whole.
+    #[schemars(range(min = 0.0, max = 5000.0), extend("x-unit" = "m", "x-slider" = [0.0, 300.0]))]
+    pub caldera_m: f64,
+    /// Height of the sea floor that particles fall on.
+    #[schemars(range(min = -12_000.0, max = 9000.0), extend("x-unit" = "m", "x-slider" = [-1000.0, 0.0]))]
+    pub floor_m: f64,
+}
+
+impl Default for Deposition {
+    fn default() -> Self {
+        Self {
+            vents: 6,
+            particles: 60_000,
+            grain_m: 32.0,
+            particle_m: 8.0,
+            slope_deg: 30.0,
+            run_out_m: 300.0,
+            scatter_m: 150.0,
+            ruggedness: 0.4,
+            chain: 0.8,
+            trend_deg: 60.0,
+            caldera_m: 0.0,
+            floor_m: -250.0,
+        }
+    }
+}
+
+impl Op for Deposition {
+    const ID: &'static str = "source.deposition";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().writing([layer::HEIGHT.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let most = math::tan(self.slope_deg.to_radians()) * self.grain_m;
+        if self.particle_m > most {
+            let message = format!(
+                "found {}, which alone is steeper than slope_deg; allowed is at most grain_m · tan(slope_deg) = {most:.4}",
+                self.particle_m
+            );
+            return vec![Fault::of("particle_m", message)];
+        }
+        Vec::new()
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let heap = pile(self, &ctx.world(&terrain).extent(), ctx)?;
+        let frame = terrain.frame();
+        let [last_col, last_row] = [heap.cells.cols(), heap.cells.rows()].map(|n| n as f64 - 3.0);
+        let cols = (0..frame.cols())
+            .map(|c| ((frame.x_m(c) - heap.corner_m[0]) / self.grain_m).clamp(1.0, last_col));
+        let rows = (0..frame.rows())
+            .map(|r| ((heap.corner_m[1] - frame.y_m(r)) / self.grain_m).clamp(1.0, last_row));
+        let (cols, rows) = (Axis::new(cols, Blend::Soft), Axis::new(rows, Blend::Soft));
+        let part = heap.cells.crop(cols.first as usize, rows.first as usize, cols.count, rows.count);
+        let height = interpolate(&part, &cols, &rows, (80, 100), ctx)?;
+        terrain.set(layer::HEIGHT, height);
+        Ok(terrain)
+    }
+}
+
+/// Most cells of the grid that particles fall on.
+const MOST_GRAINS: f64 = 4e6;
+/// Cells beyond the frame on every side, so that every sample has cells all round.
+const MARGIN: i64 = 3;
+/// Neighbours in turn: axes, diagonals, and the moves of a knight, which make heaps round.
+const AROUND: [(i64, i64); 16] = [
+    (1, 0),
+    (2, 1),
+    (1, 1),
+    (1, 2),
+    (0, 1),
+    (-1, 2),
+    (-1, 1),
+    (-2, 1),
+    (-1, 0),
+    (-2, -1),
+    (-1, -1),
+    (-1, -2),
+    (0, -1),
+    (1, -2),
+    (1, -1),
+    (2, -1),
+];
+
+/// The grid that particles fell on.
+struct Heap {
+    /// Heights in metres.
+    cells: Raster<f32>,
+    /// Place of the north-west cell.
+    corner_m: [f64; 2],
+    /// Particles that left the grid.
+    #[cfg_attr(not(test), expect(dead_code, reason = "told to tests: particles are accounted for"))]
+    lost: u32,
+}
+
+/// Where vents lie, in metres, and how many of a thousand particles each gets.
+fn vents(params: &Deposition, extent: &Rect, seed: Seed) -> Vec<([f64; 2], f64)> {
+    let size = extent.size();
+    let middle = [0.5 * (extent.min[0] + extent.max[0]), 0.5 * (extent.min[1] + extent.max[1])];
+    let trend = params.trend_deg.to_radians();
+    let along = [math::sin(trend), math::cos(trend)];
+    let luck = seed.child("vents");
+    let count = f64::from(params.vents);
+    (0..u64::from(params.vents))
+        .map(|i| {
+            let u = |k: u64| luck.unit(4 * i + k) - 0.5;
+            let loose = [0.7 * size[0] * u(0), 0.7 * size[1] * u(1)];
+            // Along the chain vents keep their distance, and wander a little off it.
+            let reach = 0.38 * size[0].min(size[1]);
+            let at = reach * (2.0 * (i as f64 + 0.5 + 0.5 * u(0)) / count - 1.0);
+            let off = 0.25 * reach * u(1);
+            let strung = [at * along[0] + off * along[1], at * along[1] - off * along[0]];
+            let c = params.chain;
+            let place = [0, 1].map(|k| middle[k] + (1.0 - c) * loose[k] + c * strung[k]);
+            let vigour = u(2) + 0.5;
+            (place, 0.15 + vigour * vigour)
+        })
+        .collect()
+}
+
+fn pile(params: &Deposition, extent: &Rect, ctx: &Ctx<'_>) -> Result<Heap, OpError> {
+    let grain = params.grain_m;
+    let size = extent.size();
+    if (size[0] / grain + 8.0) * (size[1] / grain + 8.0) > MOST_GRAINS {
+        return Err(OpError::Failed(format!(
+            "grain_m: found {grain}, which makes more than 4 million grains of a frame of {} m × {} m; allowed is {:.3} or more",
+            size[0],
+            size[1],
+            (size[0] * size[1] / MOST_GRAINS).sqrt() * 1.1
+        )));
+    }
+    // Cells lie on the world's own grid of grains.
+    let first =
+        [(extent.min[0] / grain).floor() as i64 - MARGIN, (-extent.max[1] / grain).floor() as i64 - MARGIN];
+    let last =
+        [(extent.max[0] / grain).ceil() as i64 + MARGIN, (-extent.min[1] / grain).ceil() as i64 + MARGIN];
+    let (cols, rows) = ((last[0] - first[0] + 1) as usize, (last[1] - first[1] + 1) as usize);
+    let corner_m = [first[0] as f64 * grain, -(first[1] as f64) * grain];
+    let mut heap = Pile::new(params, cols, rows, first, ctx.seed());
+    let vents = vents(params, extent, ctx.seed());
+    let luck = ctx.seed().child("particles");
+    let total: f64 = vents.iter().map(|v| v.1).sum();
+    let moves = (params.run_out_m / grain).round() as u32;
+    let mut lost = 0;
+    for i in 0..u64::from(params.particles) {
+        if i % 1024 == 0 {
+            ctx.tick(80 * i as usize, 100 * params.particles as usize)?;
+        }
+        let mut pick = total * luck.unit(4 * i);
+        let vent = vents.iter().find(|v| {
+            pick -= v.1;
+            pick < 0.0
+        });
+        let place = vent.or(vents.last()).map_or([0.0; 2], |v| v.0);
+        let away = params.scatter_m * (-math::ln(1.0 - luck.unit(4 * i + 1))).sqrt();
+        let way = TAU * luck.unit(4 * i + 2);
+        let col = ((place[0] + away * math::cos(way) - corner_m[0]) / grain).round() as i64;
+        let row = ((corner_m[1] - place[1] - away * math::sin(way)) / grain).round() as i64;
+        if !heap.fall(col, row, moves, luck.bits(4 * i + 3)) {
+            lost += 1;
+        }
+    }
+    ctx.tick(80, 100)?;
+    let step = params.particle_m as f32;
+    let mut cells = Raster::from_fn(cols, rows, |c, r| heap.grains[r * cols + c] as f32 * step);
+    if params.caldera_m > 0.0 {
+        let centres = vents.iter().map(|(place, _)| {
+            [(place[0] - corner_m[0]) / grain, (corner_m[1] - place[1]) / grain].map(|v| v.round() as i64)
+        });
+        collapse(&mut cells, centres.collect(), params, ctx)?;
+    }
+    let floor = params.floor_m as f32;
+    cells.par_rows(|_, row| row.iter_mut().for_each(|h| *h += floor));
+    Ok(Heap { cells, corner_m, lost })
+}
+
+/// Particles on a grid.
+struct Pile {
+    cols: i64,
+    rows: i64,
+    /// Particles on each cell.
+    grains: Vec<u32>,
+    /// Particles by which a cell may be higher than a neighbour one grain away.
+    hold: Vec<f32>,
+}
+
+impl Pile {
+    fn new(params: &Deposition, cols: usize, rows: usize, first: [i64; 2], seed: Seed) -> Self {
+        let steepest = math::tan(params.slope_deg.to_radians()) * params.grain_m / params.particle_m;
+        let noise = crate::noise::Noise::new(seed.child("ground"));
+        let hold = Raster::from_fn(cols, rows, |c, r| {
+            let (x, y) = ((first[0] + c as i64) as f64, (first[1] + r as i64) as f64);
+            let rough = 0.5 * (noise.at(x / 7.3, y / 7.3) + 0.6 * noise.at(x / 3.1, y / 3.1 + 100.0));
+            let weak = (0.5 + rough).clamp(0.0, 1.0) * params.ruggedness as f32;
+            (steepest as f32 * (1.0 - weak)).max(1.0)
+        });
+        Self { cols: cols as i64, rows: rows as i64, grains: vec![0; cols * rows], hold: hold.into_vec() }
+    }
+
+    /// Whether a particle came to rest inside.
+    fn fall(&mut self, mut col: i64, mut row: i64, mut moves: u32, luck: u64) -> bool {
+        let mut turn = luck;
+        loop {
+            if col < 2 || row < 2 || col >= self.cols - 2 || row >= self.rows - 2 {
+                return false;
+            }
+            let here = (row * self.cols + col) as usize;
+            let height = self.grains[here] as i64;
+            let hold = self.hold[here];
+            // The way of the steepest fall; ties go to whichever comes first from a random start.
+            let start = (turn & 15) as usize;
+            turn = turn.rotate_right(5);
+            let (mut best, mut fall, mut too_steep) = (here, 0.0f32, false);
+            for k in 0..16 {
+                let (dc, dr) = AROUND[(start + k) & 15];
+                let there = ((row + dr) * self.cols + col + dc) as usize;
+                let far = [0.0, 1.0, std::f32::consts::SQRT_2, 0.0, 0.0, 2.236_068]
+                    [(dc * dc + dr * dr) as usize % 6];
+                let drop = (height - self.grains[there] as i64) as f32;
+                too_steep |= drop + 1.0 > hold * far;
+                if drop / far > fall {
+                    (best, fall) = (there, drop / far);
+                }
+            }
+            if best == here || (moves == 0 && !too_steep) {
+                // The lowest of all around holds any particle: nothing near is below it.
+                self.grains[here] += 1;
+                return true;
+            }
+            moves = moves.saturating_sub(1);
+            (col, row) = (best as i64 % self.cols, best as i64 / self.cols);
+        }
+    }
+}
+
+/// Mirrors the top of each volcano at its rim, the highest first; tops that would meet an older caldera stay.
+fn collapse(
+    cells: &mut Raster<f32>,
+    centres: Vec<[i64; 2]>,
+    params: &Deposition,
+    ctx: &Ctx<'_>,
+) -> Result<(), Cancelled> {
+    let (cols, rows) = (cells.cols() as i64, cells.rows() as i64);
+    let near = (2.0 * params.scatter_m / params.grain_m).ceil() as i64 + 2;
+    // The summit of a vent: the highest cell near it.
+    let summit = |centre: &[i64; 2]| {
+        let lines = (centre[1] - near).max(0)..=(centre[1] + near).min(rows - 1);
+        let places = lines.flat_map(|row| {
+            let line = (centre[0] - near).max(0)..=(centre[0] + near).min(cols - 1);
+            line.map(move |col| (row * cols + col) as usize)
+        });
+        places.max_by(|&a, &b| cells.as_slice()[a].total_cmp(&cells.as_slice()[b]).then(b.cmp(&a)))
+    };
+    let mut summits: Vec<usize> = centres.iter().filter_map(summit).collect();
+    summits.sort_by(|&a, &b| cells.as_slice()[b].total_cmp(&cells.as_slice()[a]).then(a.cmp(&b)));
+    let mut sunk = vec![false; (cols * rows) as usize];
+    for summit in summits {
+        ctx.tick(80, 100)?;
+        let rim = cells.as_slice()[summit] - params.caldera_m as f32;
+        if sunk[summit] || rim <= 0.0 {
+            continue;
+        }
+        // All that stands above the rim and hangs together with the summit.
+        let mut seen = vec![false; sunk.len()];
+        let mut edge = vec![summit];
+        let mut top = Vec::new();
+        seen[summit] = true;
+        while let Some(at) = edge.pop() {
+            top.push(at);
+            let (col, row) = (at as i64 % cols, at as i64 / cols);
+            for (dc, dr) in AROUND {
+                let (c, r) = (col + dc, row + dr);
+                if c < 0 || r < 0 || c >= cols || r >= rows {
+                    continue;
+                }
+                let next = (r * cols + c) as usize;
+                if !seen[next] && cells.as_slice()[next] > rim {
+                    seen[next] = true;
+                    edge.push(next);
+                }
+            }
+        }
+        if top.iter().any(|&at| sunk[at]) {
+            continue;
+        }
+        for at in top {
+            sunk[at] = true;
+            let h = &mut cells.as_mut_slice()[at];
+            *h = 2.0 * rim - *h;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orogen_core::testkit::assert_close;
+
+    fn extent() -> Rect {
+        Rect { min: [-500.0, 300.0], max: [3500.0, 4300.0] }
+    }
+
+    fn heap(params: &Deposition) -> Heap {
+        pile(params, &extent(), &Ctx::new(Seed(8))).unwrap()
+    }
+
+    /// The steepest slope between a cell and its 16 neighbours, in degrees.
+    fn steepest(heap: &Heap, grain_m: f64) -> f64 {
+        let (cols, rows) = (heap.cells.cols() as i64, heap.cells.rows() as i64);
+        let mut most = 0.0f64;
+        for row in 2..rows - 2 {
+            for col in 2..cols - 2 {
+                for (dc, dr) in AROUND {
+                    let h = |c: i64, r: i64| f64::from(heap.cells.row(r as usize)[c as usize]);
+                    let far = math::hypot(dc as f64, dr as f64) * grain_m;
+                    most = most.max((h(col, row) - h(col + dc, row + dr)).abs() / far);
+                }
+            }
+        }
+        math::atan(most).to_degrees()
+    }
+
+    #[test]
+    fn particles_are_conserved() {
+        for run_out_m in [0.0, 1e3, 1e5] {
+            let params = Deposition { run_out_m, particles: 20_000, floor_m: 0.0, ..Deposition::default() };
+            let heap = heap(&params);
+            let resting = heap.cells.sum_f64() / params.particle_m;
+            assert_close!(resting + f64::from(heap.lost), 20_000.0, abs = 0.01);
+        }
+    }
+
+    #[test]
+    fn no_slope_is_steeper_than_it_may_be() {
+        for (slope_deg, caldera_m) in [(30.0, 0.0), (42.0, 0.0), (30.0, 120.0), (20.0, 60.0)] {
+            let fine = Deposition { particles: 150_000, particle_m: 2.5, ..Deposition::default() };
+            let params = Deposition { slope_deg, caldera_m, run_out_m: 0.0, ..fine };
+            let found = steepest(&heap(&params), params.grain_m);
+            assert!(found <= slope_deg + 1e-3, "{found} degrees, allowed are {slope_deg}");
+            assert!(found > 0.8 * slope_deg, "{found} degrees: the heap is too flat for {slope_deg}");
+        }
+    }
+
+    #[test]
+    fn smoothing_makes_nothing_steeper() {
+        let params = Deposition { run_out_m: 0.0, ..Deposition::default() };
+        let frame = Frame::new([-500.0, 300.0], [4000.0, 4000.0], [401, 401]).unwrap();
+        let terrain = params.apply(Terrain::new(frame), &Ctx::new(Seed(8))).unwrap();
+        let height = terrain.get(layer::HEIGHT).unwrap();
+        let found = f64::from(orogen_core::testkit::max_slope(height, 10.0));
+        // Between the 16 directions a slope may be 3 % steeper than along them.
+        assert!(math::atan(found / 1.03).to_degrees() <= params.slope_deg, "grade {found}");
+    }
+
+    #[test]
+    fn fluid_lava_builds_wider_and_lower() {
+        let of = |run_out_m: f64| heap(&Deposition { run_out_m, vents: 1, ..Deposition::default() });
+        let (stiff, fluid) = (of(0.0), of(3000.0));
+        let top = |heap: &Heap| heap.cells.range().unwrap().1;
+        assert!(top(&fluid) < 0.7 * (top(&stiff) + 250.0) - 250.0, "{} and {}", top(&fluid), top(&stiff));
+    }
+
+    #[test]
+    fn a_caldera_sinks_the_summit_to_its_depth() {
+        let whole = heap(&Deposition { vents: 1, run_out_m: 0.0, ..Deposition::default() });
+        let sunk = heap(&Deposition { vents: 1, run_out_m: 0.0, caldera_m: 100.0, ..Deposition::default() });
+        let top = |heap: &Heap| heap.cells.range().unwrap().1;
+        assert!(top(&sunk) <= top(&whole) - 100.0 + 1e-3);
+        let at = whole.cells.as_slice().iter().position(|h| *h == top(&whole)).unwrap();
+        assert_close!(sunk.cells.as_slice()[at], top(&whole) - 200.0, abs = 1e-2);
+    }
+
+    #[test]
+    fn too_many_grains_are_refused_with_a_sentence() {
+        let op = Deposition { grain_m: 0.5, ..Deposition::default() };
+        let error = op.apply(Terrain::new(Frame::square(4096.0, 33).unwrap()), &Ctx::silent()).unwrap_err();
+        assert!(error.to_string().contains("grain_m"), "{error}");
+    }
+}
