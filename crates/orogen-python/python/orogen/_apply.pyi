@@ -397,6 +397,26 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["source.cracks"],
+        *,
+        plate_m: float = ...,
+        jitter: float = ...,
+        width_m: float = ...,
+        depth_m: float = ...,
+        curl_m: float = ...,
+        lift_m: float = ...,
+        wander_m: float = ...,
+        generations: int = ...,
+        level_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Etches the borders of Voronoi polygons into flat ground: cracked mud, dry lakes, riverbeds, basalt."""
+    @overload
+    def apply(
+        self,
         op: Literal["source.dem"],
         *,
         path: str = ...,
@@ -415,6 +435,89 @@ class Applies:
         progress: bool = ...,
     ) -> None:
         """Takes the height from an elevation model: GeoTIFF, ESRI ASCII grid, 16-bit PNG or raw numbers."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.deposition"],
+        *,
+        vents: int = ...,
+        particles: int = ...,
+        grain_m: float = ...,
+        particle_m: float = ...,
+        slope_deg: float = ...,
+        run_out_m: float = ...,
+        scatter_m: float = ...,
+        ruggedness: float = ...,
+        chain: float = ...,
+        trend_deg: float = ...,
+        caldera_m: float = ...,
+        floor_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Piles up particles that fall on vents, run down and come to rest: volcanic islands and chains, with calderas."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.diamond_square"],
+        *,
+        wavelength_m: float = ...,
+        amplitude_m: float = ...,
+        roughness: float = ...,
+        level_m: float = ...,
+        detail_m: float = ...,
+        edges: Literal["closed"] | Literal["endless"] | Literal["wrap"] = ...,
+        corners_m: Sequence[float] = ...,
+        chance: Literal["gaussian"] | Literal["uniform"] = ...,
+        bell: Literal["gaussian"] | Literal["lorentz"] | Literal["straight"] = ...,
+        bell_width: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Makes fractal land by halving squares: middles and edges take the mean of their neighbours and a random step."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.dunes"],
+        *,
+        spacing_m: float = ...,
+        height_m: float = ...,
+        level_m: float = ...,
+        wind_deg: float = ...,
+        wander: float = ...,
+        bend_m: float = ...,
+        cover: float = ...,
+        field_m: float = ...,
+        lee: float = ...,
+        octaves: int = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Lays out sand dunes: a row of sharp crests across the wind, wavering by noise and gated by noise."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.faults"],
+        *,
+        faults: int = ...,
+        offset_m: float = ...,
+        final_offset_m: float = ...,
+        profile: Literal["cosine"] | Literal["cut_off"] | Literal["sine"] | Literal["step"] = ...,
+        width_m: float = ...,
+        smooth_m: float = ...,
+        level_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Breaks flat land along random lines: one side of each fault goes up, the other down, by less each time."""
     @overload
     def apply(
         self,
@@ -462,6 +565,23 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["source.midpoint"],
+        *,
+        form: Literal["profile"] | Literal["triangles"] = ...,
+        wavelength_m: float = ...,
+        amplitude_m: float = ...,
+        roughness: float = ...,
+        level_m: float = ...,
+        direction_deg: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Breaks a line, or the edges of triangles, in the middle, and moves the middle up or down; again and again."""
+    @overload
+    def apply(
+        self,
         op: Literal["source.noise"],
         *,
         basis: Literal["perlin"] | Literal["simplex"] | Literal["value"] | Literal["white"] | Literal["worley"] = ...,
@@ -487,6 +607,43 @@ class Applies:
         progress: bool = ...,
     ) -> None:
         """Makes land of noise: hills, ridges, cells or steps, octave upon octave, anywhere in an endless world."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.planet"],
+        *,
+        faults: int = ...,
+        fault_m: float = ...,
+        off_centre: float = ...,
+        noise_m: float = ...,
+        frequency: float = ...,
+        octaves: int = ...,
+        hurst: float = ...,
+        sea_share: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Makes the height map of a small planet: 360 degrees of longitude and 180 of latitude over the frame."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.random"],
+        *,
+        method: Literal["additions"] | Literal["displacement"] = ...,
+        cell_m: float = ...,
+        amplitude_m: float = ...,
+        level_m: float = ...,
+        filter: Literal["box"] | Literal["gaussian"] | Literal["none"] | Literal["tent"] = ...,
+        filter_m: float = ...,
+        roughness: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Gives every point a random height, smoothed by a filter or summed over ever finer grids."""
     @overload
     def apply(
         self,
