@@ -21,8 +21,8 @@ use crate::noise::Noise;
 /// **Limits** Sand is not simulated: crests may be steeper than sand rests; `erode` steps settle that. Dunes closer
 /// together than two samples cannot be shown.
 ///
-/// **After** section 3.5 of a thesis on terrain features on the GPU, which offsets the phase of a sine by noise and
-/// multiplies by another noise. The leaning of the dunes is ours.
+/// **After** Zaaijer, "GPU Based Generation and Real-Time Rendering of Semi-Procedural Terrain Using Features", section
+/// 3.5, which offsets the phase of a sine by noise and multiplies by another noise. The leaning of the dunes is ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dunes {

@@ -28,7 +28,7 @@ use crate::noise::{Basis, Distance, Field, Fractal, Look};
 /// fBm is 2·hurst + 2 within 0.15; (3) x and y have the same spectrum within 10 %, as have, for simplex, all directions;
 /// (4) value, Perlin and simplex land is continuous in height and slope across lattice cells and tiles, and Worley
 /// distances are continuous; (5) with a period, places one period apart have the same bits; (6) every vector width
-/// gives the bits of the scalar formula; (7) lattice indices are taken in 64 bits, so land 10,000 km from zero is as
+/// gives the bits of the scalar formula; (7) lattice cells are found in double precision, so land 10,000 km from zero is as
 /// fine as at zero.
 ///
 /// **Limits** The height that was there is replaced. The square lattices of value and Perlin noise show a little: their
