@@ -279,7 +279,7 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
             Some(LayerData::U8(raster)) => preview::render_biomes(raster),
             None => bail!("it makes no layer {name:?}"),
         },
-        _ => relief::render(&built.terrain, &relief::ReliefStyle::default())?,
+        _ => relief::render(&built.terrain, &built.exports.relief)?,
     };
     Ok(png8::encode(&picture))
 }
@@ -290,7 +290,7 @@ fn readme_picture() -> Result<Vec<u8>> {
     let mut options = BuildOptions::default();
     options.overrides.samples = Some(641);
     let built = orogen::build(&recipe, &options, &Unobserved)?;
-    Ok(png8::encode(&relief::render(&built.terrain, &relief::ReliefStyle::default())?))
+    Ok(png8::encode(&relief::render(&built.terrain, &built.exports.relief)?))
 }
 
 #[cfg(test)]

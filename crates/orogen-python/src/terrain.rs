@@ -6,7 +6,7 @@ use std::sync::Arc;
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use orogen::core::{AnyOp, Ctx, Frame, LayerData, LayerName, Raster, Seed};
-use orogen::{ExportKind, ExportOptions};
+use orogen::{ExportKind, ExportOptions, Exports};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -180,15 +180,17 @@ impl Terrain {
 
     /// Writes files, and tells their names.
     fn save(&self, py: Python<'_>, folder: PathBuf, kinds: Option<Vec<String>>) -> PyResult<Vec<PathBuf>> {
-        let kinds: Vec<ExportKind> = match kinds {
-            None => ExportKind::DEFAULT.to_vec(),
+        let exports = match kinds {
+            None => Exports::default(),
             Some(names) => {
-                names.iter().map(|name| ExportKind::parse(name)).collect::<Result<_, _>>().map_err(error)?
+                let kinds = names.iter().map(|name| ExportKind::parse(name)).collect::<Result<_, _>>();
+                Exports::of(kinds.map_err(error)?)
             }
         };
         let (terrain, seed) = (&self.inner, &self.seed);
         let written = work::run(py, None, |progress| {
-            let options = ExportOptions { kinds: &kinds, seed, cancel: progress.cancel(), progress: &|_| () };
+            let options =
+                ExportOptions { exports: &exports, seed, cancel: progress.cancel(), progress: &|_| () };
             orogen::save(terrain, &options, &folder)
         })?;
         written.map_err(error)

@@ -115,8 +115,12 @@ fn island(criterion: &mut Criterion) {
         bencher.iter(|| {
             let output = OutputFolder::new(folder.path()).expect("a folder");
             let cancel = Cancel::new();
-            let options =
-                orogen::ExportOptions { kinds: &built.exports, seed: "", cancel: &cancel, progress: &|_| () };
+            let options = orogen::ExportOptions {
+                exports: &built.exports,
+                seed: "",
+                cancel: &cancel,
+                progress: &|_| (),
+            };
             pool.install(|| orogen::export(&built.terrain, &options, &output)).expect("exports")
         });
     });

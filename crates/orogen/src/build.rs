@@ -15,7 +15,7 @@ use orogen_recipe::{
 
 use crate::catalog;
 use crate::error::BuildError;
-use crate::export::{ExportKind, ExportOptions, export};
+use crate::export::{ExportOptions, Exports, export};
 use crate::manifest::Manifest;
 
 /// A part of the recipe's frame, at a spacing of its own.
@@ -56,7 +56,7 @@ pub struct Built {
     /// What each step did.
     pub steps: Vec<StepReport>,
     /// The files the recipe asks for.
-    pub exports: Vec<ExportKind>,
+    pub exports: Exports,
     /// The recipe's name.
     pub recipe: String,
     /// The world seed.
@@ -86,11 +86,11 @@ pub fn read_recipe(path: &Path) -> Result<Recipe, BuildError> {
 ///
 /// # Errors
 /// The faults.
-pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Vec<ExportKind>), BuildError> {
+pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Exports), BuildError> {
     let catalog = catalog();
     let mut recipe = recipe.clone();
     recipe.apply(&options.overrides, &catalog)?;
-    match (recipe.check(&catalog, &options.limits), ExportKind::of_recipe(&recipe)) {
+    match (recipe.check(&catalog, &options.limits), Exports::of_recipe(&recipe)) {
         (Ok(checked), Ok(exports)) => Ok((checked, exports)),
         (Err(mut faults), exports) => {
             if let Err(more) = exports {
@@ -161,7 +161,7 @@ pub fn build_to_folder(
         meter.reset();
     }
     let export_options = ExportOptions {
-        kinds: &built.exports,
+        exports: &built.exports,
         seed: &built.seed,
         cancel,
         progress: &|share| observer.progress(share),

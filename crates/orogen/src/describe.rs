@@ -147,7 +147,20 @@ pub fn recipe_schema() -> Value {
         }));
     }
     let ids: Vec<&str> = catalog.operators().iter().map(|op| op.id).collect();
-    let kinds: Vec<&str> = ExportKind::ALL.iter().map(|(name, _)| *name).collect();
+    let exports: Vec<Value> = ExportKind::ALL
+        .iter()
+        .map(|&(name, kind)| {
+            let mut options = kind.options().unwrap_or_else(|| json!({ "properties": {} }));
+            hoist(&mut options, &format!("export.{name}"), &mut definitions);
+            options["properties"]["kind"] = json!({ "const": name });
+            json!({
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["kind"],
+                "properties": options["properties"],
+            })
+        })
+        .collect();
     let pair = |item: Value| json!({ "anyOf": [item, { "type": "array", "items": item, "minItems": 2, "maxItems": 2 }] });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -184,15 +197,7 @@ pub fn recipe_schema() -> Value {
                     "oneOf": forms,
                 },
             },
-            "export": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "additionalProperties": false,
-                    "required": ["kind"],
-                    "properties": { "kind": { "enum": kinds } },
-                },
-            },
+            "export": { "type": "array", "items": { "oneOf": exports } },
         },
         "$defs": definitions,
     })

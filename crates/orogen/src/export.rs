@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use orogen_core::param::{Segment, nearest};
+use orogen_core::param::{self, Segment, nearest};
 use orogen_core::vector::VectorLayer;
 use orogen_core::{Cancel, Frame, LayerData, LayerName, Terrain, layer};
 use orogen_io::raw::Depth;
@@ -67,42 +67,91 @@ impl ExportKind {
         })
     }
 
-    /// The kinds a recipe asks for; [`ExportKind::DEFAULT`] when it asks for none.
+    /// The schema of its options besides `kind`; `None` when it has none.
+    #[must_use]
+    pub fn options(self) -> Option<serde_json::Value> {
+        (self == Self::Relief).then(param::schema::<ReliefStyle>)
+    }
+}
+
+/// Which files to make, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exports {
+    /// The kinds of file, each once.
+    pub kinds: Vec<ExportKind>,
+    /// How the picture is drawn.
+    pub relief: ReliefStyle,
+}
+
+impl Default for Exports {
+    fn default() -> Self {
+        Self::of(ExportKind::DEFAULT.to_vec())
+    }
+}
+
+impl Exports {
+    /// These kinds, with default options.
+    #[must_use]
+    pub fn of(mut kinds: Vec<ExportKind>) -> Self {
+        kinds.sort();
+        kinds.dedup();
+        Self { kinds, relief: ReliefStyle::default() }
+    }
+
+    /// What a recipe asks for; [`ExportKind::DEFAULT`] when it asks for nothing.
     ///
     /// # Errors
-    /// Every unknown kind, with its place in the recipe.
-    pub fn of_recipe(recipe: &Recipe) -> Result<Vec<Self>, Faults> {
-        let mut kinds = Vec::new();
+    /// Every unknown kind and option, with its place in the recipe.
+    pub fn of_recipe(recipe: &Recipe) -> Result<Self, Faults> {
+        let mut exports = Self::of(Vec::new());
         let mut faults = Faults::new(recipe.name());
         for export in recipe.exports() {
-            for key in export.options.keys() {
-                let path = [Segment::Key(key.clone())];
-                faults.push(recipe.export_fault(
-                    export,
-                    &path,
-                    format!("no such key {key:?}; there is \"kind\""),
-                ));
-            }
-            match Self::parse(&export.kind) {
-                Ok(kind) if kinds.contains(&kind) => {}
-                Ok(kind) => kinds.push(kind),
+            let kind = match ExportKind::parse(&export.kind) {
+                Ok(kind) => kind,
                 Err(message) => {
                     faults.push(recipe.export_fault(export, &[Segment::Key(String::from("kind"))], message));
+                    continue;
                 }
+            };
+            if exports.kinds.contains(&kind) {
+                let message = format!("the kind {:?} stands there twice; once is enough", kind.name());
+                faults.push(recipe.export_fault(export, &[Segment::Key(String::from("kind"))], message));
+                continue;
+            }
+            exports.kinds.push(kind);
+            for fault in exports.take(kind, &export.options) {
+                faults.push(recipe.export_fault(export, &fault.path, fault.to_string()));
             }
         }
         faults.into_result()?;
-        if kinds.is_empty() {
-            kinds.extend(Self::DEFAULT);
+        if exports.kinds.is_empty() {
+            exports.kinds.extend(ExportKind::DEFAULT);
         }
-        Ok(kinds)
+        Ok(exports)
+    }
+
+    /// Takes the options of a kind, or tells what is wrong with them.
+    fn take(&mut self, kind: ExportKind, options: &toml::Table) -> Vec<param::Fault> {
+        match kind {
+            ExportKind::Relief => match param::parse(options) {
+                Ok(style) => self.relief = style,
+                Err(faults) => return faults,
+            },
+            _ => {
+                let message = |key: &String| {
+                    param::Fault::of(key, format!("the kind {:?} has no options", kind.name()))
+                };
+                return options.keys().map(message).collect();
+            }
+        }
+        Vec::new()
     }
 }
 
 /// What an export is told besides the terrain.
 pub struct ExportOptions<'a> {
     /// The files to make.
-    pub kinds: &'a [ExportKind],
+    pub exports: &'a Exports,
     /// The world seed, for the files that carry it.
     pub seed: &'a str,
     /// Stops the export; nothing is written then.
@@ -129,7 +178,7 @@ pub fn export(
     options: &ExportOptions<'_>,
     folder: &OutputFolder,
 ) -> Result<Exported, BuildError> {
-    let mut jobs: Vec<Job<'_>> = options.kinds.iter().flat_map(|&kind| jobs(terrain, kind)).collect();
+    let mut jobs: Vec<Job<'_>> = options.exports.kinds.iter().flat_map(|&kind| jobs(terrain, kind)).collect();
     // The slowest first, so that no thread is left with it at the end.
     jobs.sort_by_key(|job| match job.what {
         What::Picture => 0,
@@ -143,7 +192,7 @@ pub fn export(
             if options.cancel.is_cancelled() {
                 return Err(BuildError::Cancelled);
             }
-            let made = job.run(terrain, options.seed, folder)?;
+            let made = job.run(terrain, options, folder)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             (options.progress)(done as f32 / jobs.len() as f32);
             Ok(made)
@@ -192,16 +241,21 @@ fn jobs(terrain: &Terrain, kind: ExportKind) -> Vec<Job<'_>> {
 }
 
 impl Job<'_> {
-    fn run(&self, terrain: &Terrain, seed: &str, folder: &OutputFolder) -> Result<Exported, BuildError> {
+    fn run(
+        &self,
+        terrain: &Terrain,
+        options: &ExportOptions<'_>,
+        folder: &OutputFolder,
+    ) -> Result<Exported, BuildError> {
         match &self.what {
             What::Picture => {
-                let picture = relief::render(terrain, &ReliefStyle::default())?;
+                let picture = relief::render(terrain, &options.exports.relief)?;
                 self.write(folder, "relief.png", &png8::encode(&picture), None)
             }
             What::Vectors(name, layer) => {
                 self.write(folder, &format!("{name}.geojson"), &geojson::encode(layer, name), Some(name))
             }
-            What::Layer(name, data) => self.layer(terrain.frame(), name, data, seed, folder),
+            What::Layer(name, data) => self.layer(terrain.frame(), name, data, options.seed, folder),
         }
     }
 
@@ -299,4 +353,42 @@ fn range(data: &LayerData) -> Option<(f64, f64)> {
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use orogen_io::relief::Palette;
+
+    use super::*;
+
+    fn exports(text: &str) -> Result<Exports, String> {
+        let recipe = Recipe::parse("r.toml", text.as_bytes()).unwrap();
+        Exports::of_recipe(&recipe).map_err(|faults| faults.to_string())
+    }
+
+    #[test]
+    fn a_recipe_says_how_its_picture_is_drawn() {
+        let found =
+            exports("[[export]]\nkind = \"relief\"\npalette = \"arid\"\nsun_from_deg = 90.0\n").unwrap();
+        assert_eq!(found.kinds, [ExportKind::Relief]);
+        assert_eq!(found.relief.palette, Palette::Arid);
+        assert_eq!(found.relief.sun_from_deg, 90.0);
+        assert_eq!(exports("").unwrap(), Exports::default());
+    }
+
+    #[test]
+    fn wrong_options_are_told_with_their_line() {
+        let wrong = |text: &str, wanted: &str| {
+            let message = exports(text).unwrap_err();
+            assert!(message.contains(wanted), "{message:?} does not say {wanted:?}");
+        };
+        wrong("[[export]]\nkind = \"relief\"\npalete = \"arid\"\n", "r.toml:3:1: export: palete: no such");
+        wrong("[[export]]\nkind = \"relief\"\npalette = \"aridd\"\n", "did you mean \"arid\"?");
+        wrong("[[export]]\nkind = \"relief\"\nsun_height_deg = 0.0\n", "allowed is 1 to 90");
+        wrong(
+            "[[export]]\nkind = \"ascii\"\nbits = 3\n",
+            "r.toml:3:1: export: bits: the kind \"ascii\" has no options",
+        );
+        wrong("[[export]]\nkind = \"ascii\"\n[[export]]\nkind = \"ascii\"\n", "r.toml:4:1");
+    }
 }

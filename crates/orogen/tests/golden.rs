@@ -18,7 +18,7 @@ fn the_island_looks_as_it_did() {
     let mut options = BuildOptions::default();
     options.overrides.samples = Some(257);
     let built = orogen::build(&recipe, &options, &Unobserved).unwrap();
-    let picture = relief::render(&built.terrain, &relief::ReliefStyle::default()).unwrap();
+    let picture = relief::render(&built.terrain, &built.exports.relief).unwrap();
     let png = png8::encode(&picture);
 
     let path = golden("island.png");

@@ -9,37 +9,50 @@
 mod biome;
 mod coarse;
 mod light;
+mod palette;
 mod rivers;
 mod water;
 
 use orogen_core::{OpError, Raster, Terrain, layer, math};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::color::{Display, Light, Ramp, light_of, mix};
 use crate::png8::Picture;
 use coarse::Coarse;
 use light::{Suns, Wide};
+use palette::Colors;
+pub use palette::Palette;
 use water::{HOLE, LAKE, LAND, Offshore, SEA};
 
 /// How a relief map is drawn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct ReliefStyle {
-    /// Where the sun stands, in degrees clockwise from north.
+    /// Colours of land without biomes.
+    pub palette: Palette,
+    /// Where the sun stands, clockwise from north.
+    #[schemars(range(min = -360.0, max = 360.0), extend("x-unit" = "deg"))]
     pub sun_from_deg: f64,
-    /// How high the sun stands above the horizon, in degrees.
+    /// How high the sun stands above the horizon.
+    #[schemars(range(min = 1.0, max = 90.0), extend("x-unit" = "deg"))]
     pub sun_height_deg: f64,
-    /// Vertical exaggeration; `None` chooses one from the land's own steepness.
+    /// Vertical exaggeration; when left out, one is chosen from the land's own steepness.
+    #[schemars(range(min = 0.01, max = 1000.0))]
     pub exaggeration: Option<f64>,
     /// Colours by biome, where the terrain has a `biome` layer.
     pub biomes: bool,
-    /// Draws the `rivers` vector layer.
+    /// Draws the rivers.
     pub rivers: bool,
     /// Width of a paper-coloured border, in pixels.
+    #[schemars(range(min = 0, max = 4096))]
     pub border_px: usize,
 }
 
 impl Default for ReliefStyle {
     fn default() -> Self {
         Self {
+            palette: Palette::Temperate,
             sun_from_deg: 315.0,
             sun_height_deg: 42.0,
             exaggeration: None,
@@ -50,17 +63,6 @@ impl Default for ReliefStyle {
     }
 }
 
-/// Land by height: meadows, dry slopes, rock, snow.
-const LAND_STOPS: [(f32, [u8; 3]); 8] = [
-    (0.00, [124, 157, 114]),
-    (0.12, [152, 174, 122]),
-    (0.28, [194, 195, 143]),
-    (0.44, [201, 179, 130]),
-    (0.60, [176, 147, 113]),
-    (0.74, [157, 142, 129]),
-    (0.86, [190, 188, 186]),
-    (1.00, [248, 249, 251]),
-];
 /// Sea by depth: a bright shelf, then deeper and deeper blue.
 const SEA_STOPS: [(f32, [u8; 3]); 5] = [
     (0.00, [176, 213, 211]),
@@ -69,7 +71,6 @@ const SEA_STOPS: [(f32, [u8; 3]); 5] = [
     (0.65, [67, 122, 163]),
     (1.00, [42, 86, 132]),
 ];
-const ROCK: [u8; 3] = [142, 132, 124];
 const LAKE_WATER: [u8; 3] = [108, 164, 192];
 const RIVER_WATER: [u8; 3] = [64, 124, 172];
 const SHORE: [u8; 3] = [62, 96, 118];
@@ -238,8 +239,7 @@ impl Around {
 
 /// What colours the land.
 struct Ground {
-    ramp: Ramp,
-    rock: Light,
+    colors: Colors,
     low: f32,
     high: f32,
     /// How far up the ramp the highest land reaches: low hills end in meadows, not in snow.
@@ -252,23 +252,23 @@ impl Ground {
     fn new(terrain: &Terrain, height: &Raster<f32>, kinds: &Raster<u8>, style: &ReliefStyle) -> Self {
         let (low, high) = height.range().unwrap_or((0.0, 1.0));
         let (low, high) = (low.max(0.0), high.max(1e-3));
-        let top = math::lerp(0.5, 1.0, math::smoothstep(200.0, 2600.0, high));
+        let colors = style.palette.colors();
+        let by_metres = math::lerp(0.5, 1.0, math::smoothstep(200.0, 2600.0, high));
+        let top = if colors.by_metres { by_metres } else { 1.0 };
         let biomes = style.biomes.then(|| terrain.get(layer::BIOME).ok()).flatten();
-        let ramp = Ramp::new(&LAND_STOPS);
-        let tints = biomes.map(|biomes| biome::tints(biomes, kinds, ramp.at(0.0)));
-        Self { ramp, rock: light_of(ROCK), low, high, top, tints }
+        let tints = biomes.map(|biomes| biome::tints(biomes, kinds, colors.ramp.at(0.0)));
+        Self { colors, low, high, top, tints }
     }
 
     #[inline]
     fn color(&self, height: f32, steep: f32, tint: Option<Light>) -> Light {
         let t = ((height - self.low) / (self.high - self.low).max(1e-3)).clamp(0.0, 1.0);
-        let by_height = self.ramp.at(t * self.top);
-        // Grades from 31 to 50 degrees.
-        let bare = math::smoothstep(0.6, 1.2, steep);
+        let colors = &self.colors;
+        let bare = math::smoothstep(colors.bare[0], colors.bare[1], steep);
         match tint {
             // Biomes say the colour; height only brightens it towards the tops.
-            Some(tint) => mix(tint.map(|v| v * (0.94 + 0.16 * t)), self.rock, 0.5 * bare),
-            None => mix(by_height, self.rock, 0.55 * bare),
+            Some(tint) => mix(tint.map(|v| v * (0.94 + 0.16 * t)), colors.rock, 0.5 * bare),
+            None => mix(colors.ramp.at(t * self.top), colors.rock, colors.bareness * bare),
         }
     }
 }
