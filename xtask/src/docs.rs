@@ -19,6 +19,7 @@ use crate::{shell, stubs};
 const SUMMARY: &str = "docs/src/SUMMARY.md";
 const PAGES: &str = "docs/src/operators";
 const EXAMPLES: &str = "docs/examples";
+const PRESETS: &str = "docs/src/presets";
 /// The line of the table of contents under which operators are listed, up to the end.
 const LIST_HEAD: &str = "# Operators\n";
 const README_PICTURE: &str = "docs/island.png";
@@ -35,7 +36,11 @@ pub fn run(check: bool) -> Result<()> {
         }
         note(&path, check, text.as_bytes(), &mut stale)?;
     }
-    let mut pictures = vec![(PathBuf::from(README_PICTURE), readme_picture()?)];
+    let mut pictures = vec![(PathBuf::from(README_PICTURE), preset_picture("island", 641)?)];
+    for preset in orogen::presets::PRESETS {
+        let png = preset_picture(preset.name, 513).with_context(|| format!("the preset {}", preset.name))?;
+        pictures.push((Path::new(PRESETS).join(format!("{}.png", preset.name)), png));
+    }
     for operator in orogen::catalog().operators() {
         let png = picture(operator).with_context(|| format!("the example of {}", operator.id))?;
         pictures.push((Path::new(PAGES).join(format!("{}.png", operator.id)), png));
@@ -84,6 +89,7 @@ fn texts() -> Result<Vec<(String, String)>> {
     let mut texts = vec![
         (String::from(SUMMARY), summary()?),
         (String::from("docs/src/operators.md"), index()),
+        (String::from("docs/src/presets.md"), presets()),
         (String::from(stubs::PATH), stubs::text()),
     ];
     for operator in orogen::catalog().operators() {
@@ -92,22 +98,42 @@ fn texts() -> Result<Vec<(String, String)>> {
     Ok(texts)
 }
 
-/// Pages and pictures of operators that are no more.
+/// Pages and pictures of operators and presets that are no more.
 fn leftovers() -> Result<Vec<PathBuf>> {
-    let known: BTreeSet<String> = orogen::catalog()
+    let pages = orogen::catalog()
         .operators()
         .iter()
         .flat_map(|operator| [format!("{}.md", operator.id), format!("{}.png", operator.id)])
         .collect();
+    let presets = orogen::presets::PRESETS.iter().map(|preset| format!("{}.png", preset.name)).collect();
     let mut found = Vec::new();
-    for entry in fs::read_dir(shell::root().join(PAGES))? {
-        let path = entry?.path();
-        if path.file_name().is_none_or(|name| !known.contains(&*name.to_string_lossy())) {
-            found.push(path);
+    for (folder, known) in [(PAGES, pages), (PRESETS, presets)] {
+        let known: BTreeSet<String> = known;
+        for entry in fs::read_dir(shell::root().join(folder)).with_context(|| folder.to_owned())? {
+            let path = entry?.path();
+            if path.file_name().is_none_or(|name| !known.contains(&*name.to_string_lossy())) {
+                found.push(path);
+            }
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// The page of the presets.
+fn presets() -> String {
+    let mut text = format!("# Presets\n\n{}\n\n", generated("`recipes/`"));
+    text.push_str(
+        "Landscapes to start from. `orogen new --preset alps my.toml` writes one as a commented recipe, `--seed` gives it \
+         another seed, and every number in it is yours to change.\n",
+    );
+    for preset in orogen::presets::PRESETS {
+        let (name, about) = (preset.name, preset.about);
+        text.push_str(&format!(
+            "\n## {name}\n\n`{name}`: {about}.\n\n![The preset {name}](presets/{name}.png)\n"
+        ));
+    }
+    text
 }
 
 /// The table of contents: the part by hand, then every operator.
@@ -284,11 +310,11 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
     Ok(png8::encode(&picture))
 }
 
-/// The picture of the README: what its first command makes.
-fn readme_picture() -> Result<Vec<u8>> {
-    let recipe = orogen::read_recipe(&shell::root().join("recipes/island.toml"))?;
+/// What a preset makes, as it comes.
+fn preset_picture(name: &str, samples: usize) -> Result<Vec<u8>> {
+    let recipe = orogen::read_recipe(&shell::root().join(format!("recipes/{name}.toml")))?;
     let mut options = BuildOptions::default();
-    options.overrides.samples = Some(641);
+    options.overrides.samples = Some(samples);
     let built = orogen::build(&recipe, &options, &Unobserved)?;
     Ok(png8::encode(&relief::render(&built.terrain, &built.exports.relief)?))
 }

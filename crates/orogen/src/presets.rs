@@ -14,18 +14,61 @@ pub struct Preset {
 }
 
 /// All presets; the first is the default.
-pub const PRESETS: &[Preset] = &[Preset {
-    name: "island",
-    about: "an island grown from a polygon map: mountains, lakes, rivers, biomes",
-    text: include_str!("../../../recipes/island.toml"),
-}];
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "island",
+        about: "an island grown from a polygon map: mountains, lakes, rivers, biomes",
+        text: include_str!("../../../recipes/island.toml"),
+    },
+    Preset {
+        name: "alps",
+        about: "a mountain range with sharp crests and broad valley floors",
+        text: include_str!("../../../recipes/alps.toml"),
+    },
+    Preset {
+        name: "archipelago",
+        about: "islands of all sizes in a shallow sea",
+        text: include_str!("../../../recipes/archipelago.toml"),
+    },
+    Preset {
+        name: "badlands",
+        about: "soft coloured beds cut into a maze of gullies",
+        text: include_str!("../../../recipes/badlands.toml"),
+    },
+    Preset {
+        name: "desert",
+        about: "a sea of sand with rocks standing out of it",
+        text: include_str!("../../../recipes/desert.toml"),
+    },
+    Preset {
+        name: "karst",
+        about: "steep limestone towers on a wet green plain",
+        text: include_str!("../../../recipes/karst.toml"),
+    },
+    Preset {
+        name: "karst-coast",
+        about: "limestone towers and headlands in a drowned bay",
+        text: include_str!("../../../recipes/karst-coast.toml"),
+    },
+    Preset {
+        name: "planet",
+        about: "a small planet as a seamless map of the whole globe",
+        text: include_str!("../../../recipes/planet.toml"),
+    },
+    Preset {
+        name: "volcanic-chain",
+        about: "volcanic islands in a row, with ravines, calderas and an atoll",
+        text: include_str!("../../../recipes/volcanic-chain.toml"),
+    },
+];
 
-/// A preset by name.
+/// A preset by name; blanks and underscores count as hyphens.
 ///
 /// # Errors
 /// A sentence with the names there are.
 pub fn preset(name: &str) -> Result<&'static Preset, String> {
-    PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
+    let plain = name.to_lowercase().replace([' ', '_'], "-");
+    PRESETS.iter().find(|preset| preset.name == plain).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         let hint =
             nearest(name, names.iter().copied()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
@@ -69,5 +112,6 @@ mod tests {
     #[test]
     fn an_unknown_preset_is_answered_with_the_nearest() {
         assert!(preset("iland").unwrap_err().contains("did you mean \"island\"?"));
+        assert_eq!(preset("Karst coast").unwrap().name, "karst-coast");
     }
 }

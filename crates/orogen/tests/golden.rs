@@ -1,6 +1,6 @@
-//! A golden picture of the whole main job: small, and compared as the eye would.
+//! Golden pictures of the whole main job, one for each preset: small, and compared as the eye would.
 //!
-//! Renew it with `cargo xtask goldens` after a change that was meant, and look at it.
+//! Renew them with `cargo xtask goldens` after a change that was meant, and look at them.
 
 use std::path::{Path, PathBuf};
 
@@ -12,24 +12,26 @@ fn golden(name: &str) -> PathBuf {
 }
 
 #[test]
-fn the_island_looks_as_it_did() {
-    let recipe =
-        Recipe::parse("island.toml", orogen::presets::preset("island").unwrap().text.as_bytes()).unwrap();
-    let mut options = BuildOptions::default();
-    options.overrides.samples = Some(257);
-    let built = orogen::build(&recipe, &options, &Unobserved).unwrap();
-    let picture = relief::render(&built.terrain, &built.exports.relief).unwrap();
-    let png = png8::encode(&picture);
+fn every_preset_looks_as_it_did() {
+    let mut changed = Vec::new();
+    for preset in orogen::presets::PRESETS {
+        let recipe = Recipe::parse(preset.name, preset.text.as_bytes()).unwrap();
+        let mut options = BuildOptions::default();
+        options.overrides.samples = Some(257);
+        let built = orogen::build(&recipe, &options, &Unobserved).unwrap();
+        let png = png8::encode(&relief::render(&built.terrain, &built.exports.relief).unwrap());
 
-    let path = golden("island.png");
-    if std::env::var_os("OROGEN_RENEW_GOLDENS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, &png).unwrap();
+        let path = golden(&format!("{}.png", preset.name));
+        if std::env::var_os("OROGEN_RENEW_GOLDENS").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, &png).unwrap();
+        }
+        let same = std::fs::read(&path).is_ok_and(|expected| png8::looks_the_same(&expected, &png));
+        if !same {
+            let seen = std::env::temp_dir().join(format!("orogen-golden-{}.png", preset.name));
+            std::fs::write(&seen, &png).unwrap();
+            changed.push(format!("{}: what came out is {}", preset.name, seen.display()));
+        }
     }
-    let expected = std::fs::read(&path).expect("the golden picture is there");
-    if !png8::looks_the_same(&expected, &png) {
-        let seen = std::env::temp_dir().join("orogen-golden-island.png");
-        std::fs::write(&seen, &png).unwrap();
-        panic!("the island differs from its golden picture; what came out is {}", seen.display());
-    }
+    assert!(changed.is_empty(), "presets differ from their golden pictures:\n{}", changed.join("\n"));
 }

@@ -249,6 +249,23 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["shape.gullies"],
+        *,
+        wavelength_m: float = ...,
+        octaves: int = ...,
+        depth: float | str = ...,
+        gain: float = ...,
+        carve: float = ...,
+        smooth_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Cuts branching gullies and ribs into slopes: a look of erosion at the price of a noise, anywhere in an endless world."""
+    @overload
+    def apply(
+        self,
         op: Literal["shape.paint"],
         *,
         layer: str = ...,
