@@ -1,7 +1,10 @@
 //! Cracks: dry ground broken into plates.
 
+use std::collections::BTreeMap;
+
 use orogen_core::param::Fault;
 use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer, math};
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +12,8 @@ use crate::noise::Noise;
 
 /// Etches the borders of Voronoi polygons into flat ground: cracked mud, dry lakes, riverbeds, basalt.
 ///
-/// Random points, one in each cell of a jittered world lattice, own the ground nearest to them. At a distance `d`
+/// Random points of the world, none nearer to another than 0.72 plates and none missing where one has room, own the
+/// ground nearest to them: plates of all shapes and about one size, that follow no lattice. At a distance `d`
 /// from the nearest border of the plate of point `a`,
 ///
 /// ```text
@@ -20,14 +24,16 @@ use crate::noise::Noise;
 /// with a crack of `width_m`, plates that curl up towards their borders and stand at different heights. Each further
 /// generation breaks the plates into smaller ones by cracks half as deep.
 ///
-/// **Guarantees** (1) `d` is the true distance to the border, so cracks have one width everywhere. (2) The bottom of a
-/// crack lies `depth_m` below the plates, and no ground is lower than the bottoms of all generations together. (3) A
-/// height depends on the seed and its place: tiles fit together to the bit.
+/// **Guarantees** (1) `d` is the true distance to the border, so cracks that do not wander have one width everywhere.
+/// (2) The bottom of a crack lies `depth_m` below the plates, and no ground is lower than the bottoms of all
+/// generations together. (3) A height depends on the seed and its place: tiles fit together to the bit. (4) No two
+/// points are nearer than 0.72 plates, and no place is further from one than 1.44.
 ///
-/// **Limits** Cracks narrower than two samples break up. To etch cracks into other land, make them in one step and add
+/// **Limits** Cracks narrower than two samples break up, and plates narrower than three are left out. To etch cracks into other land, make them in one step and add
 /// the two with `combine.add`.
 ///
-/// **After** Worley, "A cellular texture basis function", SIGGRAPH 1996, and the cracked lakes of Liarokapis, "Terrain
+/// **After** Worley, "A cellular texture basis function", SIGGRAPH 1996, with points thrown like darts (Cook, ACM TOG 5,
+/// 1986) in an order that hangs on the place rather than on time, and the cracked lakes of Liarokapis, "Terrain
 /// generation", Masaryk University 2016.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -35,9 +41,6 @@ pub struct Cracks {
     /// Size of a plate.
     #[schemars(range(min = 0.01, max = 1e5), extend("x-unit" = "m", "x-slider" = [10.0, 1000.0]))]
     pub plate_m: f64,
-    /// How irregular plates are: 0 makes squares, 1 makes all kinds.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub jitter: f64,
     /// Width of a crack; at most 0.8 plates.
     #[schemars(range(min = 0.001, max = 1e5), extend("x-unit" = "m", "x-slider" = [1.0, 100.0]))]
     pub width_m: f64,
@@ -65,7 +68,6 @@ impl Default for Cracks {
     fn default() -> Self {
         Self {
             plate_m: 400.0,
-            jitter: 1.0,
             width_m: 45.0,
             depth_m: 20.0,
             curl_m: 6.0,
@@ -79,7 +81,7 @@ impl Default for Cracks {
 
 impl Op for Cracks {
     const ID: &'static str = "source.cracks";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().writing([layer::HEIGHT.name()])
@@ -110,22 +112,37 @@ impl Op for Cracks {
 
 /// How much smaller plates and cracks are a generation later.
 const FINER: f64 = 3.0;
-/// Share of a cell that a point may lie in. It leaves every border nearer than 0.4 cells to points of a 5 × 5
-/// neighbourhood: a point outside lies over 2.1 cells away, the nearest no further than 1.27.
-const SPAN: f64 = 0.8;
+/// Least distance of two points, in plates: there is then about one point to a plate's area.
+const APART: f64 = 0.72;
+/// Side of a cell that holds one candidate. No two places of a cell are further apart than points must be.
+const CELL: f64 = APART * std::f64::consts::FRAC_1_SQRT_2;
+/// Furthest border that matters, in plates.
+const EDGE: f64 = 0.4;
+/// How far from a place points may matter. Every candidate is a point or has one within `APART`, and every place has a
+/// candidate within `APART`; the point beyond a border lies at most twice the border further than the nearest one.
+const SIGHT: f64 = 2.0 * APART + 2.0 * EDGE;
+/// Rows that one thread takes at a time: points of the cells around them are found once.
+const BAND: usize = 32;
+/// Plates narrower than so many samples are left out.
+const FEWEST: f64 = 3.0;
 
-/// The algorithm alone: 4 bytes and some 25 distances a sample and generation.
+/// The algorithm alone: 4 bytes and some 50 distances a sample and generation.
 ///
 /// # Errors
 /// When cancelled.
 pub fn cracks(params: &Cracks, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
-    let counter = ctx.counter(frame.rows());
-    let generations: Vec<Generation> =
-        (0..params.generations).map(|g| Generation::new(params, g, ctx.seed())).collect();
+    let spacing = frame.spacing_m();
+    let coarse = spacing[0].max(spacing[1]);
+    let generations: Vec<Generation> = (0..params.generations)
+        .map(|g| Generation::new(params, g, ctx.seed()))
+        .filter(|generation| generation.cell_m >= FEWEST * coarse)
+        .collect();
     let mut out = Raster::filled(frame.cols(), frame.rows(), params.level_m as f32);
-    out.try_par_rows(|row, values| {
+    let (cols, rows) = (frame.cols(), frame.rows());
+    let counter = ctx.counter(rows.div_ceil(BAND));
+    out.as_mut_slice().par_chunks_mut(cols * BAND).enumerate().try_for_each(|(band, values)| {
         for generation in &generations {
-            generation.etch(frame, row, values);
+            generation.etch(frame, band * BAND, values);
         }
         counter.done()
     })?;
@@ -140,8 +157,7 @@ struct Generation {
     curl: f64,
     lift: f64,
     wander: f64,
-    jitter: f64,
-    seed: Seed,
+    darts: Darts,
     noise: [Noise; 2],
 }
 
@@ -164,89 +180,151 @@ impl Generation {
             curl: params.curl_m * fainter / 2.0,
             lift: params.lift_m * fainter,
             wander: params.wander_m / finer / cell_m,
-            jitter: params.jitter * SPAN,
-            seed: seed.child("points"),
+            darts: Darts { seed: seed.child("points") },
             noise: ["east", "north"].map(|way| Noise::new(seed.child(way))),
         }
     }
 
-    fn etch(&self, frame: &Frame, row: usize, values: &mut [f32]) {
+    /// Etches whole rows from `top` on.
+    fn etch(&self, frame: &Frame, top: usize, values: &mut [f32]) {
+        let cols = frame.cols();
+        let spacing = frame.spacing_m();
+        // Tiles about half a plate wide see few points.
+        let side = |spacing: f64| ((0.5 * self.cell_m / spacing) as usize).clamp(4, BAND);
+        let (wide, tall) = (side(spacing[0]), side(spacing[1]));
+        let rows = values.len() / cols;
+        let wandered: Vec<[f64; 2]> = (0..rows).flat_map(|row| self.wandered(frame, top + row)).collect();
+        let mut known = BTreeMap::new();
+        let (mut places, mut points) = (Vec::new(), Vec::new());
+        for row in (0..rows).step_by(tall) {
+            for col in (0..cols).step_by(wide) {
+                let (across, down) = (wide.min(cols - col), tall.min(rows - row));
+                places.clear();
+                for r in row..row + down {
+                    places.extend_from_slice(&wandered[r * cols + col..r * cols + col + across]);
+                }
+                self.darts.around(&places, &mut known, &mut points);
+                for (k, place) in places.iter().enumerate() {
+                    let v = &mut values[(row + k / across) * cols + col + k % across];
+                    *v += self.height(&plate(&points, *place));
+                }
+            }
+        }
+    }
+
+    /// Where the places of a row are looked up, in plates.
+    fn wandered(&self, frame: &Frame, row: usize) -> Vec<[f64; 2]> {
         let y = frame.y_m(row) / self.cell_m;
-        let places: Vec<[f64; 2]> = (0..values.len())
-            .map(|col| {
-                let x = frame.x_m(col) / self.cell_m;
-                let [east, north] = [0, 1].map(|k| {
-                    let n = &self.noise[k];
-                    f64::from(n.at(1.7 * x, 1.7 * y) + 0.5 * n.at(4.1 * x, 4.1 * y))
-                });
-                [x + self.wander * east, y + self.wander * north]
-            })
-            .collect();
-        let points = Points::round(&places, self);
-        for (v, place) in values.iter_mut().zip(&places) {
-            let plate = points.plate(*place);
-            let crack = (plate.border / self.half_width).min(1.0);
-            let open = 1.0 - crack * crack * (3.0 - 2.0 * crack);
-            let curl = (1.0 - plate.border / 0.4).max(0.0);
-            *v +=
-                (self.curl * curl * curl + self.lift * plate.luck * (1.0 - open) - self.depth * open) as f32;
+        let xs: Vec<f64> = (0..frame.cols()).map(|c| frame.x_m(c) / self.cell_m).collect();
+        let mut places: Vec<[f64; 2]> = xs.iter().map(|&x| [x, y]).collect();
+        let (mut lines, mut wave) = (Vec::new(), vec![0.0f32; xs.len()]);
+        for (finer, weight) in [(1.1, 1.0), (2.7, 0.4)] {
+            let scaled: Vec<f64> = xs.iter().map(|x| finer * x).collect();
+            for (k, noise) in self.noise.iter().enumerate() {
+                noise.row(&scaled, finer * y, &mut lines, &mut wave);
+                for (place, w) in places.iter_mut().zip(&wave) {
+                    place[k] += self.wander * weight * f64::from(*w);
+                }
+            }
         }
+        places
+    }
+
+    fn height(&self, plate: &Plate) -> f32 {
+        let crack = (plate.border / self.half_width).min(1.0);
+        let open = 1.0 - crack * crack * (3.0 - 2.0 * crack);
+        let curl = (1.0 - plate.border / EDGE).max(0.0);
+        (self.curl * curl * curl + self.lift * plate.luck * (1.0 - open) - self.depth * open) as f32
     }
 }
 
-/// The points of all cells that places of a row can see.
-struct Points {
-    first: [i64; 2],
-    cols: usize,
-    /// Place and luck.
-    points: Vec<[f64; 3]>,
+/// The plate that a place lies on, by the points that it may see.
+fn plate(points: &[[f64; 3]], p: [f64; 2]) -> Plate {
+    let (mut own, mut least) = ([0.0; 3], f64::INFINITY);
+    for a in points {
+        let far = (a[0] - p[0]) * (a[0] - p[0]) + (a[1] - p[1]) * (a[1] - p[1]);
+        if far < least {
+            (own, least) = (*a, far);
+        }
+    }
+    let mut border = f64::INFINITY;
+    // Whoever lies further off has its border beyond the one that matters.
+    let sight = least.sqrt() + 2.0 * EDGE;
+    for b in points {
+        let far = (b[0] - p[0]) * (b[0] - p[0]) + (b[1] - p[1]) * (b[1] - p[1]);
+        let (dx, dy) = (b[0] - own[0], b[1] - own[1]);
+        let apart = dx * dx + dy * dy;
+        if far <= sight * sight && apart > 0.0 {
+            let (mx, my) = (0.5 * (own[0] + b[0]) - p[0], 0.5 * (own[1] + b[1]) - p[1]);
+            border = border.min((mx * dx + my * dy) / apart.sqrt());
+        }
+    }
+    Plate { border: border.max(0.0), luck: own[2] }
 }
 
-impl Points {
-    fn round(places: &[[f64; 2]], generation: &Generation) -> Self {
-        let ends = [0, 1].map(|k| {
-            let low = places.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min);
-            let high = places.iter().map(|p| p[k]).fold(f64::NEG_INFINITY, f64::max);
-            (low.floor() as i64 - 2, high.floor() as i64 + 2)
-        });
-        let cols = (ends[0].1 - ends[0].0 + 1) as usize;
-        let mut points = Vec::with_capacity(cols * (ends[1].1 - ends[1].0 + 1) as usize);
-        for j in ends[1].0..=ends[1].1 {
-            for i in ends[0].0..=ends[0].1 {
-                let luck = Seed(generation.seed.bits2(i, j));
-                let place = |k: u64, at: i64| at as f64 + 0.5 + generation.jitter * (luck.unit(k) - 0.5);
-                points.push([place(0, i), place(1, j), 2.0 * luck.unit(2) - 1.0]);
-            }
-        }
-        Self { first: [ends[0].0, ends[1].0], cols, points }
+/// Points of the world that keep their distance: every cell throws one dart, and a dart sticks when none that sticks
+/// and comes before it lies too near. Which comes first is random, so a dart hangs on the few around it and on nothing else.
+struct Darts {
+    seed: Seed,
+}
+
+impl Darts {
+    /// Place and luck of a cell's dart, and its turn.
+    fn dart(&self, (i, j): (i64, i64)) -> ([f64; 3], u64) {
+        let luck = Seed(self.seed.bits2(i, j));
+        let at = [(i as f64 + luck.unit(0)) * CELL, (j as f64 + luck.unit(1)) * CELL];
+        ([at[0], at[1], 2.0 * luck.unit(2) - 1.0], luck.bits(3))
     }
 
-    fn around(&self, [x, y]: [f64; 2]) -> impl Iterator<Item = &[f64; 3]> {
-        let (i, j) = (
-            (x.floor() as i64 - 2 - self.first[0]) as usize,
-            (y.floor() as i64 - 2 - self.first[1]) as usize,
-        );
-        (j..j + 5).flat_map(move |r| &self.points[r * self.cols + i..r * self.cols + i + 5])
+    /// Whether a dart sticks. Darts that come before one another form no circle, so this ends.
+    fn sticks(&self, cell: (i64, i64), known: &mut BTreeMap<(i64, i64), bool>) -> bool {
+        if let Some(sticks) = known.get(&cell) {
+            return *sticks;
+        }
+        let (own, turn) = self.dart(cell);
+        let mut before = Vec::new();
+        for j in cell.1 - 2..=cell.1 + 2 {
+            for i in cell.0 - 2..=cell.0 + 2 {
+                let (other, its_turn) = self.dart((i, j));
+                let (dx, dy) = (other[0] - own[0], other[1] - own[1]);
+                if (its_turn, i, j) < (turn, cell.0, cell.1) && dx * dx + dy * dy < APART * APART {
+                    before.push((its_turn, i, j));
+                }
+            }
+        }
+        // The earliest first: they wait for the fewest others.
+        before.sort_unstable();
+        let sticks = !before.iter().any(|&(_, i, j)| self.sticks((i, j), known));
+        known.insert(cell, sticks);
+        sticks
     }
 
-    fn plate(&self, p: [f64; 2]) -> Plate {
-        let (mut own, mut least) = ([0.0; 3], f64::INFINITY);
-        for a in self.around(p) {
-            let far = (a[0] - p[0]) * (a[0] - p[0]) + (a[1] - p[1]) * (a[1] - p[1]);
-            if far < least {
-                (own, least) = (*a, far);
+    /// All points that places may see, in the order of their cells.
+    fn around(
+        &self,
+        places: &[[f64; 2]],
+        known: &mut BTreeMap<(i64, i64), bool>,
+        points: &mut Vec<[f64; 3]>,
+    ) {
+        let low = [0, 1].map(|k| places.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min));
+        let high = [0, 1].map(|k| places.iter().map(|p| p[k]).fold(f64::NEG_INFINITY, f64::max));
+        let [cols, rows] = [0, 1]
+            .map(|k| (((low[k] - SIGHT) / CELL).floor() as i64, ((high[k] + SIGHT) / CELL).floor() as i64));
+        points.clear();
+        for j in rows.0..=rows.1 {
+            for i in cols.0..=cols.1 {
+                if self.sticks((i, j), known) {
+                    points.push(self.dart((i, j)).0);
+                }
             }
         }
-        let mut border = f64::INFINITY;
-        for b in self.around(p) {
-            let (dx, dy) = (b[0] - own[0], b[1] - own[1]);
-            let apart = dx * dx + dy * dy;
-            if apart > 0.0 {
-                let (mx, my) = (0.5 * (own[0] + b[0]) - p[0], 0.5 * (own[1] + b[1]) - p[1]);
-                border = border.min((mx * dx + my * dy) / apart.sqrt());
-            }
-        }
-        Plate { border: border.max(0.0), luck: own[2] }
+        // Of those, few are near enough: no place is further from the middle than `half`, so none is further from its
+        // nearest point than the middle is from its own and `half`.
+        let middle = [0, 1].map(|k| 0.5 * (low[k] + high[k]));
+        let half = 0.5 * math::hypot(high[0] - low[0], high[1] - low[1]);
+        let far = |p: &[f64; 3]| math::hypot(p[0] - middle[0], p[1] - middle[1]);
+        let sight = points.iter().map(far).fold(f64::INFINITY, f64::min) + 2.0 * half + 2.0 * EDGE + 1e-9;
+        points.retain(|p| far(p) <= sight);
     }
 }
 
@@ -259,15 +337,21 @@ mod tests {
         Generation::new(params, 0, Seed(3))
     }
 
+    /// All points of a field, and places in its middle.
+    fn field(generation: &Generation) -> (Vec<[f64; 3]>, Vec<[f64; 2]>) {
+        let mut points = Vec::new();
+        let corners = [[-5.0, -5.0], [35.0, -5.0], [-5.0, 35.0], [35.0, 35.0]];
+        generation.darts.around(&corners, &mut BTreeMap::new(), &mut points);
+        let place = |k: u64| [30.0 * Seed(1).unit(2 * k), 30.0 * Seed(1).unit(2 * k + 1)];
+        (points, (0..400).map(place).collect())
+    }
+
     #[test]
     fn the_distance_to_the_border_is_the_true_one() {
         let generation = generation(&Cracks::default());
-        let places: Vec<[f64; 2]> =
-            (0..400).map(|k| [40.0 * Seed(1).unit(2 * k), 40.0 * Seed(1).unit(2 * k + 1)]).collect();
-        let near = Points::round(&places, &generation);
-        // All points of the field, and the distance by halves along lines to every other point.
+        let (all, places) = field(&generation);
         for p in &places {
-            let mut sorted: Vec<&[f64; 3]> = near.points.iter().collect();
+            let mut sorted: Vec<&[f64; 3]> = all.iter().collect();
             let far = |a: &[f64; 3]| math::hypot(a[0] - p[0], a[1] - p[1]);
             sorted.sort_by(|a, b| far(a).total_cmp(&far(b)));
             let own = sorted[0];
@@ -278,19 +362,55 @@ mod tests {
                     (fb * fb - fa * fa) / (2.0 * math::hypot(b[0] - own[0], b[1] - own[1]))
                 })
                 .fold(f64::INFINITY, f64::min);
-            let found = near.plate(*p).border;
-            if slow < 0.4 {
+            let mut near = Vec::new();
+            generation.darts.around(&[*p], &mut BTreeMap::new(), &mut near);
+            let found = plate(&near, *p).border;
+            if slow < EDGE {
                 assert_close!(found, slow, abs = 1e-9);
             } else {
-                assert!(found >= 0.4);
+                assert!(found >= EDGE);
             }
         }
     }
 
     #[test]
-    fn squares_without_jitter_crack_along_the_lattice() {
+    fn points_keep_their_distance_and_leave_no_hole() {
+        let (all, places) = field(&generation(&Cracks::default()));
+        for (k, a) in all.iter().enumerate() {
+            for b in &all[k + 1..] {
+                assert!(math::hypot(a[0] - b[0], a[1] - b[1]) >= APART);
+            }
+        }
+        for p in &places {
+            let nearest =
+                all.iter().map(|a| math::hypot(a[0] - p[0], a[1] - p[1])).fold(f64::INFINITY, f64::min);
+            assert!(nearest <= 2.0 * APART);
+        }
+        // About one to a plate's area.
+        let inside =
+            all.iter().filter(|a| (0.0..30.0).contains(&a[0]) && (0.0..30.0).contains(&a[1])).count();
+        assert!((0.85..1.15).contains(&(inside as f64 / 900.0)), "{inside} of 900");
+    }
+
+    #[test]
+    fn points_follow_no_lattice() {
+        // The share of points in each tenth of the cells' period is the same within chance, along both axes.
+        let (all, _) = field(&generation(&Cracks::default()));
+        for axis in 0..2 {
+            let mut tenths = [0.0f64; 10];
+            for p in &all {
+                let cells = p[axis] / CELL;
+                tenths[(10.0 * (cells - cells.floor())) as usize] += 1.0;
+            }
+            let mean = all.len() as f64 / 10.0;
+            let chi: f64 = tenths.iter().map(|n| (n - mean) * (n - mean) / mean).sum();
+            assert!(chi < 25.0, "{tenths:?}"); // 1 in 300 by chance
+        }
+    }
+
+    #[test]
+    fn a_crack_is_as_deep_and_as_wide_as_said() {
         let params = Cracks {
-            jitter: 0.0,
             wander_m: 0.0,
             generations: 1,
             curl_m: 0.0,
@@ -300,11 +420,14 @@ mod tests {
             depth_m: 8.0,
             level_m: 5.0,
         };
-        let height = cracks(&params, &Frame::square(400.0, 401).unwrap(), &Ctx::silent()).unwrap();
-        assert_close!(height.row(50)[100], -3.0, abs = 1e-5);
-        assert_close!(height.row(50)[105], 5.0 - 8.0 * 0.5, abs = 1e-5);
-        assert_eq!(height.row(50)[150], 5.0);
-        assert_eq!(height.row(50)[111], 5.0);
+        let generation = generation(&params);
+        let at = |border_m: f64| 5.0 + generation.height(&Plate { border: border_m / 100.0, luck: 0.5 });
+        assert_close!(at(0.0), -3.0, abs = 1e-5);
+        assert_close!(at(5.0), 1.0, abs = 1e-5);
+        assert_eq!(at(10.0), 5.0);
+        let height = cracks(&params, &Frame::square(1000.0, 501).unwrap(), &Ctx::silent()).unwrap();
+        let (low, high) = height.range().unwrap();
+        assert!((-3.0..-2.9).contains(&low) && high == 5.0, "{low} to {high}");
     }
 
     #[test]
@@ -313,6 +436,13 @@ mod tests {
         let height = cracks(&params, &Frame::square(2000.0, 257).unwrap(), &Ctx::silent()).unwrap();
         let (low, _) = height.range().unwrap();
         assert!((40.0 - 20.0 * 1.75..20.0).contains(&low), "{low}");
+    }
+
+    #[test]
+    fn plates_that_samples_cannot_show_are_left_out() {
+        let params = Cracks { plate_m: 1.0, width_m: 0.5, ..Cracks::default() };
+        let height = cracks(&params, &Frame::square(2e6, 65).unwrap(), &Ctx::silent()).unwrap();
+        assert_eq!(height.range(), Some((40.0, 40.0)));
     }
 
     #[test]

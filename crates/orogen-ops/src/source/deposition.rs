@@ -32,7 +32,9 @@ use super::lattice::{Axis, Blend, interpolate};
 /// seed, the recipe's frame and its own place.
 ///
 /// **Limits** Detail ends at `grain_m`. Particles fall in turn, so the work is not shared by threads. A frame of
-/// more than 4 million grains is refused.
+/// more than 4 million grains is refused. Where a frame has fewer samples than grains, grains are joined four to one,
+/// with a quarter of the particles, until it has not (65,536 are always allowed), and a warning says so: heaps are as
+/// large and as steep, but other in detail.
 ///
 /// **After** Shankel, "Fractal terrain generation: particle deposition", Game Programming Gems, 2000, and
 /// Liarokapis, "Terrain generation", Masaryk University 2016. Ours differs in rule 3, which makes the slope a promise.
@@ -98,7 +100,7 @@ impl Default for Deposition {
 
 impl Op for Deposition {
     const ID: &'static str = "source.deposition";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().writing([layer::HEIGHT.name()])
@@ -120,8 +122,35 @@ impl Op for Deposition {
         Vec::new()
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let heap = pile(self, &ctx.world(&terrain).extent(), ctx)?;
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let world = ctx.world(&terrain);
+        let coarse = self.for_samples(&world);
+        if coarse.grain_m > self.grain_m {
+            ctx.warn(format!(
+                "grain_m = {} makes more grains than this frame has samples; {} m is used, with fewer particles",
+                self.grain_m, coarse.grain_m
+            ));
+        }
+        coarse.heights(terrain, &world.extent(), ctx)
+    }
+}
+
+impl Deposition {
+    /// The same heaps of coarser grains, when there would be more of them than samples can show: grains twice as wide,
+    /// a quarter of the particles, so the volume stays.
+    fn for_samples(&self, world: &Frame) -> Self {
+        let mut coarse = self.clone();
+        let size = world.extent().size();
+        let most = (GRAINS_A_SAMPLE * world.len() as f64).max(FEW_GRAINS);
+        while size[0] / coarse.grain_m * (size[1] / coarse.grain_m) > most {
+            coarse.grain_m *= 2.0;
+            coarse.particles /= 4;
+        }
+        coarse
+    }
+
+    fn heights(&self, mut terrain: Terrain, world: &Rect, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let heap = pile(self, world, ctx)?;
         let frame = terrain.frame();
         let [last_col, last_row] = [heap.cells.cols(), heap.cells.rows()].map(|n| n as f64 - 3.0);
         let cols = (0..frame.cols())
@@ -129,8 +158,7 @@ impl Op for Deposition {
         let rows = (0..frame.rows())
             .map(|r| ((heap.corner_m[1] - frame.y_m(r)) / self.grain_m).clamp(1.0, last_row));
         let (cols, rows) = (Axis::new(cols, Blend::Soft), Axis::new(rows, Blend::Soft));
-        let part = heap.cells.crop(cols.first as usize, rows.first as usize, cols.count, rows.count);
-        let height = interpolate(&part, &cols, &rows, (80, 100), ctx)?;
+        let height = interpolate(&heap.cells, &cols.rebased(), &rows.rebased(), (80, 100), ctx)?;
         terrain.set(layer::HEIGHT, height);
         Ok(terrain)
     }
@@ -138,6 +166,10 @@ impl Op for Deposition {
 
 /// Most cells of the grid that particles fall on.
 const MOST_GRAINS: f64 = 4e6;
+/// Most grains for each sample of the world: with 5 bytes each they are less than one raster.
+const GRAINS_A_SAMPLE: f64 = 0.75;
+/// So many grains are a third of a megabyte and always allowed.
+const FEW_GRAINS: f64 = 65_536.0;
 /// Cells beyond the frame on every side, so that every sample has cells all round.
 const MARGIN: i64 = 3;
 /// Neighbours in turn: axes, diagonals, and the moves of a knight, which make heaps round.
@@ -240,7 +272,9 @@ fn pile(params: &Deposition, extent: &Rect, ctx: &Ctx<'_>) -> Result<Heap, OpErr
     }
     ctx.tick(80, 100)?;
     let step = params.particle_m as f32;
-    let mut cells = Raster::from_fn(cols, rows, |c, r| heap.grains[r * cols + c] as f32 * step);
+    let Pile { grains: mut cells, hold, .. } = heap;
+    drop(hold);
+    cells.par_rows(|_, row| row.iter_mut().for_each(|h| *h *= step));
     if params.caldera_m > 0.0 {
         let centres = vents.iter().map(|(place, _)| {
             [(place[0] - corner_m[0]) / grain, (corner_m[1] - place[1]) / grain].map(|v| v.round() as i64)
@@ -256,10 +290,12 @@ fn pile(params: &Deposition, extent: &Rect, ctx: &Ctx<'_>) -> Result<Heap, OpErr
 struct Pile {
     cols: i64,
     rows: i64,
-    /// Particles on each cell.
-    grains: Vec<u32>,
-    /// Particles by which a cell may be higher than a neighbour one grain away.
-    hold: Vec<f32>,
+    /// Particles on each cell: whole numbers, which `f32` holds up to 16 million, more than a heap is ever high.
+    grains: Raster<f32>,
+    /// Weakness of the ground of each cell, 0 to 255.
+    hold: Vec<u8>,
+    /// Particles by which a cell may be higher than a neighbour one grain away, by weakness.
+    holds: [f32; 256],
 }
 
 impl Pile {
@@ -269,10 +305,14 @@ impl Pile {
         let hold = Raster::from_fn(cols, rows, |c, r| {
             let (x, y) = ((first[0] + c as i64) as f64, (first[1] + r as i64) as f64);
             let rough = 0.5 * (noise.at(x / 7.3, y / 7.3) + 0.6 * noise.at(x / 3.1, y / 3.1 + 100.0));
-            let weak = (0.5 + rough).clamp(0.0, 1.0) * params.ruggedness as f32;
+            (255.0 * (0.5 + rough).clamp(0.0, 1.0)).round() as u8
+        });
+        let holds = std::array::from_fn(|weak| {
+            let weak = weak as f32 / 255.0 * params.ruggedness as f32;
             (steepest as f32 * (1.0 - weak)).max(1.0)
         });
-        Self { cols: cols as i64, rows: rows as i64, grains: vec![0; cols * rows], hold: hold.into_vec() }
+        let grains = Raster::filled(cols, rows, 0.0);
+        Self { cols: cols as i64, rows: rows as i64, grains, hold: hold.into_vec(), holds }
     }
 
     /// Whether a particle came to rest inside.
@@ -283,8 +323,9 @@ impl Pile {
                 return false;
             }
             let here = (row * self.cols + col) as usize;
-            let height = self.grains[here] as i64;
-            let hold = self.hold[here];
+            let grains = self.grains.as_mut_slice();
+            let height = grains[here];
+            let hold = self.holds[usize::from(self.hold[here])];
             // The way of the steepest fall; ties go to whichever comes first from a random start.
             let start = (turn & 15) as usize;
             turn = turn.rotate_right(5);
@@ -294,7 +335,7 @@ impl Pile {
                 let there = ((row + dr) * self.cols + col + dc) as usize;
                 let far = [0.0, 1.0, std::f32::consts::SQRT_2, 0.0, 0.0, 2.236_068]
                     [(dc * dc + dr * dr) as usize % 6];
-                let drop = (height - self.grains[there] as i64) as f32;
+                let drop = height - grains[there];
                 too_steep |= drop + 1.0 > hold * far;
                 if drop / far > fall {
                     (best, fall) = (there, drop / far);
@@ -302,7 +343,7 @@ impl Pile {
             }
             if best == here || (moves == 0 && !too_steep) {
                 // The lowest of all around holds any particle: nothing near is below it.
-                self.grains[here] += 1;
+                grains[here] += 1.0;
                 return true;
             }
             moves = moves.saturating_sub(1);
@@ -310,6 +351,10 @@ impl Pile {
         }
     }
 }
+
+const UNTOUCHED: u8 = 0;
+const SEEN: u8 = 1;
+const SUNK: u8 = 2;
 
 /// Mirrors the top of each volcano at its rim, the highest first; tops that would meet an older caldera stay.
 fn collapse(
@@ -331,18 +376,19 @@ fn collapse(
     };
     let mut summits: Vec<usize> = centres.iter().filter_map(summit).collect();
     summits.sort_by(|&a, &b| cells.as_slice()[b].total_cmp(&cells.as_slice()[a]).then(a.cmp(&b)));
-    let mut sunk = vec![false; (cols * rows) as usize];
+    // What happened to each cell: nothing, looked at for this summit, or sunk.
+    let mut state = vec![UNTOUCHED; (cols * rows) as usize];
     for summit in summits {
         ctx.tick(80, 100)?;
         let rim = cells.as_slice()[summit] - params.caldera_m as f32;
-        if sunk[summit] || rim <= 0.0 {
+        if state[summit] == SUNK || rim <= 0.0 {
             continue;
         }
         // All that stands above the rim and hangs together with the summit.
-        let mut seen = vec![false; sunk.len()];
         let mut edge = vec![summit];
         let mut top = Vec::new();
-        seen[summit] = true;
+        let mut meets_older = false;
+        state[summit] = SEEN;
         while let Some(at) = edge.pop() {
             top.push(at);
             let (col, row) = (at as i64 % cols, at as i64 / cols);
@@ -352,17 +398,21 @@ fn collapse(
                     continue;
                 }
                 let next = (r * cols + c) as usize;
-                if !seen[next] && cells.as_slice()[next] > rim {
-                    seen[next] = true;
-                    edge.push(next);
+                if state[next] != SEEN && cells.as_slice()[next] > rim {
+                    meets_older |= state[next] == SUNK;
+                    if state[next] == UNTOUCHED {
+                        state[next] = SEEN;
+                        edge.push(next);
+                    }
                 }
             }
         }
-        if top.iter().any(|&at| sunk[at]) {
+        if meets_older {
+            top.iter().for_each(|&at| state[at] = UNTOUCHED);
             continue;
         }
         for at in top {
-            sunk[at] = true;
+            state[at] = SUNK;
             let h = &mut cells.as_mut_slice()[at];
             *h = 2.0 * rim - *h;
         }
@@ -450,9 +500,25 @@ mod tests {
     }
 
     #[test]
+    fn grains_that_samples_cannot_show_are_joined_and_the_volume_stays() {
+        let fine = Deposition { grain_m: 8.0, particle_m: 2.0, particles: 400_000, ..Deposition::default() };
+        let coarse = fine.for_samples(&Frame::square(4096.0, 257).unwrap());
+        assert_eq!((coarse.grain_m, coarse.particles), (16.0, 100_000));
+        assert_eq!(fine.for_samples(&Frame::square(4096.0, 1025).unwrap()), fine);
+        let ctx = Ctx::new(Seed(8));
+        let terrain = fine.apply(Terrain::new(Frame::square(4096.0, 257).unwrap()), &ctx).unwrap();
+        assert!(ctx.take_warnings()[0].contains("16 m is used"));
+        let volume = |t: &Terrain| {
+            t.get(layer::HEIGHT).unwrap().as_slice().iter().map(|h| f64::from(*h) + 250.0).sum::<f64>()
+        };
+        let whole = fine.apply(Terrain::new(Frame::square(4096.0, 1025).unwrap()), &ctx).unwrap();
+        assert_close!(16.0 * volume(&terrain), volume(&whole), rel = 0.02);
+    }
+
+    #[test]
     fn too_many_grains_are_refused_with_a_sentence() {
         let op = Deposition { grain_m: 0.5, ..Deposition::default() };
-        let error = op.apply(Terrain::new(Frame::square(4096.0, 33).unwrap()), &Ctx::silent()).unwrap_err();
+        let Err(error) = pile(&op, &extent(), &Ctx::silent()) else { panic!("64 million grains are taken") };
         assert!(error.to_string().contains("grain_m"), "{error}");
     }
 }

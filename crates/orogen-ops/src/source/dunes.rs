@@ -103,20 +103,28 @@ pub fn dunes(params: &Dunes, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>
     let way = [math::sin(wind) / params.spacing_m, math::cos(wind) / params.spacing_m];
     let counter = ctx.counter(frame.rows());
     let mut out = Raster::filled(frame.cols(), frame.rows(), 0.0f32);
-    // The noise is spread about like a logistic curve; its ends are a gate that never opens and one that never closes.
-    let closed = (-0.2 * math::ln(params.cover / (1.0 - params.cover)) - 0.1) as f32;
+    let closed = closed(params.cover);
     out.try_par_rows(|row, values| {
         let y = frame.y_m(row);
         let bends = octaves(params, ctx.seed().child("bends"), frame, y, params.bend_m);
         let gates = octaves(params, ctx.seed().child("gates"), frame, y, params.field_m);
         for (col, v) in values.iter_mut().enumerate() {
             let along = frame.x_m(col) * way[0] + y * way[1] + params.wander * f64::from(bends[col]);
-            let gate = math::smoothstep(closed, closed + 0.2, gates[col]);
+            let gate = math::smoothstep(closed, closed + RISE, gates[col]);
             *v = (params.level_m + params.height_m * f64::from(gate) * crest(along, params.lee)) as f32;
         }
         counter.done()
     })?;
     Ok(out)
+}
+
+/// Noise over which a gate opens.
+const RISE: f32 = 0.2;
+
+/// Noise at which a gate begins to open. The noise is spread about like a logistic curve, and a gate is half open at
+/// the share of it that is to be covered; the ends are a gate that never opens and one that never closes.
+fn closed(cover: f64) -> f32 {
+    (-0.2 * math::ln(cover / (1.0 - cover))) as f32 - 0.5 * RISE
 }
 
 /// Height of a dune, 0 to 1, by the place along the wind in dunes: crests at whole numbers.
@@ -170,14 +178,28 @@ mod tests {
     }
 
     #[test]
-    fn cover_is_about_the_share_of_land_with_dunes() {
-        let frame = Frame::square(40_000.0, 301).unwrap();
+    fn cover_is_the_share_of_land_where_gates_are_open() {
+        let frame = Frame::square(60_000.0, 401).unwrap();
+        let noise: Vec<f32> = (0..401)
+            .flat_map(|r| octaves(&Dunes::default(), Seed(6), &frame, frame.y_m(r), 1400.0))
+            .collect();
+        for cover in [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0] {
+            let half_open = closed(cover) + 0.5 * RISE;
+            let open = noise.iter().filter(|n| **n > half_open).count() as f64 / noise.len() as f64;
+            assert!((open - cover).abs() < 0.03, "{open} of the land for a cover of {cover}");
+        }
+    }
+
+    #[test]
+    fn full_cover_leaves_nothing_but_troughs_and_none_leaves_nothing() {
+        let frame = Frame::square(40_000.0, 401).unwrap();
         let share = |cover: f64| {
             let height = land(&Dunes { cover, ..Dunes::default() }, &frame);
             height.as_slice().iter().filter(|h| **h > 20.5).count() as f64 / height.as_slice().len() as f64
         };
         assert_eq!(share(0.0), 0.0);
-        assert!((0.3..0.7).contains(&share(0.5)), "{}", share(0.5));
-        assert!(share(1.0) > 0.85, "{}", share(1.0)); // the rest is troughs
+        // Half a metre of 40: 1 − |sin| is less than 1/80 on that share of a wave.
+        let trough = 2.0 / std::f64::consts::PI * math::acos(1.0 - 0.5 / 40.0);
+        assert!((share(1.0) - (1.0 - trough)).abs() < 0.004, "{} and {}", share(1.0), 1.0 - trough);
     }
 }

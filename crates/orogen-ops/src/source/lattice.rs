@@ -55,6 +55,13 @@ impl Axis {
             split.into_iter().map(|(cell, t)| ((cell - 1 - low) as usize, blend.weights(t as f32))).collect();
         Self { first: low, count: (high - low + 1) as usize, taps }
     }
+
+    /// The same axis on a lattice that starts at point 0 rather than at the first point needed.
+    pub fn rebased(mut self) -> Self {
+        let first = self.first.max(0);
+        self.taps.iter_mut().for_each(|tap| tap.0 += first as usize);
+        Self { first: 0, count: self.count + first as usize, taps: self.taps }
+    }
 }
 
 /// The heights at the samples, from those of a lattice that starts at the first point of both axes; the part `from`

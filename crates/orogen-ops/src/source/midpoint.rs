@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::diamond_square::uniform;
-use super::pyramid::{Edges, Grid, Level, Pyramid, Rule};
+use super::pyramid::{Edges, Grid, Level, Pyramid, Rule, smooth};
 
 /// What is broken in the middle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,17 @@ pub enum Form {
     Triangles,
 }
 
+/// Which points move when edges are broken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Moves {
+    /// The new ones only: the method as published, which leaves creases along old edges.
+    Middles,
+    /// All of them, old ones after they took a smooth mean of their neighbours: no creases.
+    #[default]
+    All,
+}
+
 /// Breaks a line, or the edges of triangles, in the middle, and moves the middle up or down; again and again.
 ///
 /// ```text
@@ -25,23 +36,31 @@ pub enum Form {
 /// then                    d ← d · 2^-r
 /// ```
 ///
+/// With `moves = "all"` points are smoothed first by the weights 1/8, 3/4, 1/8 (old) and 1/2, 1/2 (new) along both
+/// axes, and then all of them move, old ones too; as published, new ones move only and old ones stay.
+///
 /// A triangle becomes four, and an edge has one middle for both of its triangles, so the land has no cracks. As a
 /// profile the same is done to a line along `direction_deg`, and all land across it has its height: a mountain
 /// range in section, escarpments, or a coast.
 ///
-/// **Guarantees** (1) A height depends on the seed and its place: tiles fit together to the bit. (2) A point keeps its height
-/// once it has one, so a finer grid keeps the heights of a coarser one on 2^n + 1 samples. (3) A profile is level
+/// **Guarantees** (1) A height depends on the seed and its place: tiles fit together to the bit. (2) When middles
+/// move only, a point keeps its height once it has one, so a finer grid keeps the heights of a coarser one on 2^n + 1
+/// samples. (3) A profile is level
 /// across its direction. (4) Heights stay within `amplitude_m · (1 + 1/(1 − 2^-r))` of `level_m`.
 ///
-/// **Limits** Triangles leave creases along their first edges, fewer the lower the roughness exponent;
-/// `source.diamond_square` has less of them. A profile is as fine as samples can show.
+/// (5) When all points move there are no creases: bends are no sharper along old edges than elsewhere.
 ///
-/// **After** Fournier, Fussell & Carpenter, CACM 25 (1982).
+/// **Limits** When middles move only, triangles leave creases along their first edges. A profile is as fine as samples can show.
+///
+/// **After** Fournier, Fussell & Carpenter, CACM 25 (1982); moving old points too is Voss's remedy, "Random fractal
+/// forgeries", 1985.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Midpoint {
     /// What is broken in the middle.
     pub form: Form,
+    /// Which points move.
+    pub moves: Moves,
     /// Length of the first edges.
     #[schemars(range(min = 0.1, max = 1e7), extend("x-unit" = "m", "x-slider" = [256.0, 16_384.0]))]
     pub wavelength_m: f64,
@@ -63,8 +82,9 @@ impl Default for Midpoint {
     fn default() -> Self {
         Self {
             form: Form::Triangles,
+            moves: Moves::All,
             wavelength_m: 2048.0,
-            amplitude_m: 350.0,
+            amplitude_m: 600.0,
             roughness: 0.9,
             level_m: 100.0,
             direction_deg: 90.0,
@@ -74,7 +94,7 @@ impl Default for Midpoint {
 
 impl Op for Midpoint {
     const ID: &'static str = "source.midpoint";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().writing([layer::HEIGHT.name()])
@@ -105,7 +125,7 @@ impl Midpoint {
 }
 
 impl Rule for Midpoint {
-    const MARGIN: i64 = 0;
+    const MARGIN: i64 = 2;
 
     fn base(&self, level: &Level, grid: &mut Grid) {
         let [west, north] = grid.first;
@@ -123,6 +143,10 @@ impl Rule for Midpoint {
             let j = north + row as i64;
             let old_row = j.rem_euclid(2) == 0;
             level.draw(j, west, 1, out, |bits| d * uniform(bits));
+            if self.moves == Moves::All {
+                smooth(from, west, j, out);
+                return;
+            }
             let (a, b) = (from.row(j.div_euclid(2)), from.row((j + 1).div_euclid(2)));
             for (k, v) in out.iter_mut().enumerate() {
                 let i = west + k as i64;
@@ -169,7 +193,7 @@ fn profile(params: &Midpoint, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32
 fn broken(params: &Midpoint, finest: u32, low: i64, high: i64, seed: Seed) -> (i64, Vec<f32>) {
     let window = |level: u32| {
         let by = 1i64 << (finest - level);
-        (low.div_euclid(by) - 1, high.div_euclid(by) + 2)
+        (low.div_euclid(by) - 3, high.div_euclid(by) + 4)
     };
     let luck = |level: u32| Seed(seed.bits(u64::from(level)));
     let (mut first, end) = window(0);
@@ -182,10 +206,11 @@ fn broken(params: &Midpoint, finest: u32, low: i64, high: i64, seed: Seed) -> (i
         line = (begin..=end)
             .map(|i| {
                 let k = (i.div_euclid(2) - first) as usize;
-                if i.rem_euclid(2) == 0 {
-                    line[k]
-                } else {
-                    0.5 * (line[k] + line[k + 1]) + d * uniform(luck.bits(i as u64))
+                let moved = d * uniform(luck.bits(i as u64));
+                match (i.rem_euclid(2) == 0, params.moves) {
+                    (true, Moves::Middles) => line[k],
+                    (true, Moves::All) => 0.75 * line[k] + 0.125 * (line[k - 1] + line[k + 1]) + moved,
+                    (false, _) => 0.5 * (line[k] + line[k + 1]) + moved,
                 }
             })
             .collect();
@@ -211,7 +236,7 @@ mod tests {
             Grid { first: [0, 0], raster: Raster::from_vec(2, 2, vec![0.0, 8.0, 4.0, 2.0]).unwrap() };
         for number in 1..=3 {
             let level = Level { number, seed: Seed(0), last: None, period: None };
-            let still = Midpoint { amplitude_m: 0.0, ..op.clone() };
+            let still = Midpoint { amplitude_m: 0.0, moves: Moves::Middles, ..op.clone() };
             let n = (1 << number) + 1;
             let mut next = Grid { first: [0, 0], raster: Raster::filled(n, n, 0.0) };
             still.refine(&level, &grid, &mut next);
@@ -221,6 +246,38 @@ mod tests {
         assert_eq!(grid.raster.row(0)[2], 2.0);
         assert_eq!(grid.raster.row(6)[0], 3.0);
         assert_eq!(grid.raster.row(2)[6], 5.0 - 0.5);
+    }
+
+    #[test]
+    fn when_all_points_move_there_are_no_creases() {
+        // Nothing but random first corners, halved four times: how much of all bending happens on their own columns,
+        // which are one in sixteen.
+        let on_old_edges = |moves: Moves| {
+            let still = Midpoint { amplitude_m: 0.0, moves, ..Midpoint::default() };
+            let corners = Raster::from_fn(40, 40, |c, r| 100.0 * Seed(1).unit2(c as i64, r as i64) as f32);
+            let mut grid = Grid { first: [0, 0], raster: corners };
+            for number in 1..=4 {
+                let level = Level { number, seed: Seed(0), last: None, period: None };
+                let side = 2 * grid.raster.cols() - 5;
+                let first = grid.first.map(|f| 2 * f + 2);
+                let mut next = Grid { first, raster: Raster::filled(side, side, 0.0) };
+                still.refine(&level, &grid, &mut next);
+                grid = next;
+            }
+            let (mut on, mut all) = (0.0, 0.0);
+            for r in 0..grid.raster.rows() {
+                let row = grid.raster.row(r);
+                for c in 1..row.len() - 1 {
+                    let bend = f64::from((row[c - 1] + row[c + 1] - 2.0 * row[c]).abs());
+                    on += if (grid.first[0] + c as i64).rem_euclid(16) == 0 { bend } else { 0.0 };
+                    all += bend;
+                }
+            }
+            on / all
+        };
+        let (published, all) = (on_old_edges(Moves::Middles), on_old_edges(Moves::All));
+        assert!(published > 0.4, "{published}");
+        assert!(all < 0.12, "{all}");
     }
 
     #[test]
@@ -234,7 +291,8 @@ mod tests {
     #[test]
     fn tiles_share_their_edges_to_the_bit() {
         for form in [Form::Triangles, Form::Profile] {
-            let op = Midpoint { form, direction_deg: 30.0, ..Midpoint::default() };
+            let moves = if form == Form::Profile { Moves::Middles } else { Moves::All };
+            let op = Midpoint { form, moves, direction_deg: 30.0, ..Midpoint::default() };
             for size in [1024.0, 1000.0] {
                 let west = land(&op, Frame::new([-5e5, 0.0], [size, size], [129, 129]).unwrap());
                 let east = land(&op, Frame::new([-5e5 + size, 0.0], [size, size], [129, 129]).unwrap());
@@ -248,7 +306,7 @@ mod tests {
     #[test]
     fn finer_grids_keep_heights_and_heights_stay_in_bounds() {
         for form in [Form::Triangles, Form::Profile] {
-            let op = Midpoint { form, ..Midpoint::default() };
+            let op = Midpoint { form, moves: Moves::Middles, ..Midpoint::default() };
             let coarse = land(&op, Frame::square(4096.0, 65).unwrap());
             let fine = land(&op, Frame::square(4096.0, 257).unwrap());
             let bound = op.amplitude_m * (1.0 + 1.0 / (1.0 - math::exp2(-op.roughness)));

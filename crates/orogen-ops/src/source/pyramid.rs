@@ -115,6 +115,17 @@ impl Pyramid {
         Self { origin_m: [extent.min[0], extent.max[1]], cell_m, count: Some(count), edges }
     }
 
+    /// The same lattice without points that are closer together than samples: every second, fourth or further one.
+    fn thinned(&self, frame: &Frame) -> Self {
+        let spacing = frame.spacing_m();
+        let least = (self.cell_m[0] / spacing[0]).min(self.cell_m[1] / spacing[1]);
+        let most = self.count.map_or(MOST_LEVELS, |n| n[0].min(n[1]).max(1).ilog2());
+        let by = (math::log2(1.0 / least) - 1e-9).ceil().clamp(0.0, f64::from(most)) as u32;
+        let (cell_m, count) =
+            (self.cell_m.map(|m| m * (1i64 << by) as f64), self.count.map(|n| n.map(|n| n >> by)));
+        Self { cell_m, count, ..*self }
+    }
+
     fn places(&self, frame: &Frame, level: u32) -> [Vec<f64>; 2] {
         let scale = math::exp2(f64::from(level));
         let last = |axis: usize| match (self.edges, self.count) {
@@ -172,6 +183,17 @@ impl Pyramid {
     /// # Errors
     /// When cancelled.
     pub fn heights<R: Rule>(
+        &self,
+        rule: &R,
+        frame: &Frame,
+        detail_m: f64,
+        seed: Seed,
+        ctx: &Ctx<'_>,
+    ) -> Result<Raster<f32>, Cancelled> {
+        self.thinned(frame).thick_heights(rule, frame, detail_m, seed, ctx)
+    }
+
+    fn thick_heights<R: Rule>(
         &self,
         rule: &R,
         frame: &Frame,
@@ -251,5 +273,36 @@ impl Pyramid {
             progress.done(ctx)
         })?;
         Ok(padded)
+    }
+}
+
+/// The points of a finer level as smooth means of the one above, each with what `out` holds already added: the cubic
+/// B-spline, whose subdivision leaves no creases. Needs a margin of 2.
+pub(super) fn smooth(from: &Grid, west: i64, j: i64, out: &mut [f32]) {
+    let line = |k: usize, j: i64| from.row(j)[k];
+    let (c, even) = (j.div_euclid(2), j.rem_euclid(2) == 0);
+    // Down the columns first: one smooth row of the level above.
+    let first = (west - 2).div_euclid(2);
+    let last = (west + out.len() as i64 + 1).div_euclid(2) + 1;
+    let start = (first - from.first[0]).max(0);
+    let end = (last - from.first[0] + 1).min(from.raster.cols() as i64);
+    let column: Vec<f32> = (start..end)
+        .map(|k| {
+            let k = k as usize;
+            if even {
+                0.75 * line(k, c) + 0.125 * (line(k, c - 1) + line(k, c + 1))
+            } else {
+                0.5 * (line(k, c) + line(k, c + 1))
+            }
+        })
+        .collect();
+    for (n, v) in out.iter_mut().enumerate() {
+        let i = west + n as i64;
+        let k = (i.div_euclid(2) - from.first[0] - start) as usize;
+        *v += if i.rem_euclid(2) == 0 {
+            0.75 * column[k] + 0.125 * (column[k - 1] + column[k + 1])
+        } else {
+            0.5 * (column[k] + column[k + 1])
+        };
     }
 }
