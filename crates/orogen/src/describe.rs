@@ -6,7 +6,7 @@ use orogen_core::{Frame, Operator, Reach};
 use serde_json::{Map, Value, json};
 
 use crate::catalog::catalog;
-use crate::export::ExportKind;
+use crate::export::{ExportKind, MeshFormats};
 
 /// What an operator does, in its first sentence.
 #[must_use]
@@ -190,7 +190,15 @@ pub fn recipe_schema() -> Value {
                     "type": "object",
                     "additionalProperties": false,
                     "required": ["kind"],
-                    "properties": { "kind": { "enum": kinds } },
+                    "properties": {
+                        "kind": { "enum": kinds },
+                        "formats": {
+                            "type": "array",
+                            "items": { "enum": MeshFormats::NAMES },
+                            "minItems": 1,
+                            "description": "Files of a mesh; glb when left out.",
+                        },
+                    },
                 },
             },
         },

@@ -1,13 +1,19 @@
 //! From a terrain to files on disk.
 
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use orogen_core::param::{Segment, nearest};
 use orogen_core::vector::VectorLayer;
-use orogen_core::{Cancel, Frame, LayerData, LayerName, Terrain, layer};
+use orogen_core::{Cancel, Frame, LayerData, LayerName, Raster, Terrain, layer};
+use orogen_io::mesh::Surface;
 use orogen_io::raw::Depth;
 use orogen_io::relief::ReliefStyle;
-use orogen_io::{About, OutputFolder, WithSidecar, ascii_grid, geojson, geotiff, png8, png16, raw, relief};
+use orogen_io::{
+    About, OutputFolder, WithSidecar, Written, ascii_grid, exr, geojson, geotiff, glb, obj, png8, png16, raw,
+    relief,
+};
 use orogen_recipe::{Faults, Recipe};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
@@ -32,11 +38,47 @@ pub enum ExportKind {
     Relief,
     /// Every vector layer as `<name>.geojson`.
     Geojson,
+    /// `height.exr` and, where the land is displaced, `displacement_xyz.exr`, with their sidecars.
+    Exr,
+    /// `terrain.glb` or `terrain.obj`: triangles, displaced where the land is.
+    Mesh(MeshFormats),
+}
+
+/// Which files a mesh is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MeshFormats {
+    /// `terrain.glb`, binary glTF.
+    pub glb: bool,
+    /// `terrain.obj`, Wavefront text.
+    pub obj: bool,
+}
+
+impl MeshFormats {
+    /// Their names in recipes.
+    pub const NAMES: [&'static str; 2] = ["glb", "obj"];
+
+    /// What a recipe that names none gets.
+    pub const DEFAULT: Self = Self { glb: true, obj: false };
+
+    /// The value of `formats` in a recipe, or what is wrong with it.
+    fn parse(value: &toml::Value) -> Result<Self, String> {
+        let allowed = "allowed is a list of \"glb\" and \"obj\"";
+        let names = value.as_array().ok_or_else(|| format!("formats: found {value}, {allowed}"))?;
+        let mut formats = Self { glb: false, obj: false };
+        for name in names {
+            match name.as_str() {
+                Some("glb") => formats.glb = true,
+                Some("obj") => formats.obj = true,
+                _ => return Err(format!("formats: found {name}, {allowed}")),
+            }
+        }
+        if names.is_empty() { Err(format!("formats: found an empty list, {allowed}")) } else { Ok(formats) }
+    }
 }
 
 impl ExportKind {
     /// All kinds, with their names in recipes.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("geotiff", Self::Geotiff),
         ("png16", Self::Png16),
         ("r16", Self::Raw16),
@@ -44,6 +86,8 @@ impl ExportKind {
         ("ascii", Self::Ascii),
         ("relief", Self::Relief),
         ("geojson", Self::Geojson),
+        ("exr", Self::Exr),
+        ("mesh", Self::Mesh(MeshFormats::DEFAULT)),
     ];
 
     /// What a recipe without `[[export]]` gives.
@@ -52,7 +96,8 @@ impl ExportKind {
     /// Its name in recipes.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+        let plain = if matches!(self, Self::Mesh(_)) { Self::Mesh(MeshFormats::DEFAULT) } else { self };
+        Self::ALL.iter().find(|(_, kind)| *kind == plain).map_or("", |(name, _)| name)
     }
 
     /// A kind by its name.
@@ -72,18 +117,43 @@ impl ExportKind {
     /// # Errors
     /// Every unknown kind, with its place in the recipe.
     pub fn of_recipe(recipe: &Recipe) -> Result<Vec<Self>, Faults> {
-        let mut kinds = Vec::new();
+        let mut kinds: Vec<Self> = Vec::new();
         let mut faults = Faults::new(recipe.name());
         for export in recipe.exports() {
-            for key in export.options.keys() {
+            let kind = Self::parse(&export.kind);
+            let mut formats = MeshFormats::DEFAULT;
+            for (key, value) in &export.options {
                 let path = [Segment::Key(key.clone())];
-                faults.push(recipe.export_fault(
-                    export,
-                    &path,
-                    format!("no such key {key:?}; there is \"kind\""),
-                ));
+                let message = match (&kind, key.as_str()) {
+                    (Ok(Self::Mesh(_)), "formats") => match MeshFormats::parse(value) {
+                        Ok(asked) => {
+                            formats = asked;
+                            continue;
+                        }
+                        Err(message) => message,
+                    },
+                    (Ok(Self::Mesh(_)), _) => {
+                        format!("no such key {key:?}; there are \"kind\" and \"formats\"")
+                    }
+                    _ => format!("no such key {key:?}; there is \"kind\""),
+                };
+                faults.push(recipe.export_fault(export, &path, message));
             }
-            match Self::parse(&export.kind) {
+            match kind {
+                Ok(Self::Mesh(_)) => {
+                    // Asked for twice, each time another format: both.
+                    let before = kinds.iter_mut().find_map(|kind| match kind {
+                        Self::Mesh(before) => Some(before),
+                        _ => None,
+                    });
+                    match before {
+                        Some(before) => {
+                            *before =
+                                MeshFormats { glb: before.glb | formats.glb, obj: before.obj | formats.obj };
+                        }
+                        None => kinds.push(Self::Mesh(formats)),
+                    }
+                }
                 Ok(kind) if kinds.contains(&kind) => {}
                 Ok(kind) => kinds.push(kind),
                 Err(message) => {
@@ -96,6 +166,16 @@ impl ExportKind {
             kinds.extend(Self::DEFAULT);
         }
         Ok(kinds)
+    }
+
+    /// Why land on a frame cannot be written so, if it cannot: told before anything is built.
+    pub(crate) fn refuses(self, frame: &Frame) -> Option<String> {
+        let Self::Mesh(MeshFormats { glb, .. }) = self else { return None };
+        let [cols, rows] = [frame.cols() as u64, frame.rows() as u64];
+        if cols < 2 || rows < 2 {
+            return Some(format!("a mesh needs 2 samples a side, found {cols} x {rows}"));
+        }
+        glb::too_large(cols * rows, 2 * (cols - 1) * (rows - 1)).filter(|_| glb)
     }
 }
 
@@ -132,8 +212,8 @@ pub fn export(
     let mut jobs: Vec<Job<'_>> = options.kinds.iter().flat_map(|&kind| jobs(terrain, kind)).collect();
     // The slowest first, so that no thread is left with it at the end.
     jobs.sort_by_key(|job| match job.what {
-        What::Picture => 0,
-        What::Layer(..) => 1,
+        What::Picture | What::Glb | What::Obj => 0,
+        What::Layer(..) | What::Channels(..) => 1,
         What::Vectors(..) => 2,
     });
     let done = AtomicUsize::new(0);
@@ -168,13 +248,36 @@ struct Job<'a> {
 
 enum What<'a> {
     Picture,
+    Glb,
+    Obj,
+    /// Red, green and blue under a name.
+    Channels(&'static str, LayerName, [&'a Raster<f32>; 3]),
     Layer(&'a LayerName, &'a LayerData),
     Vectors(&'a str, &'a VectorLayer),
 }
 
 fn jobs(terrain: &Terrain, kind: ExportKind) -> Vec<Job<'_>> {
     let height = layer::HEIGHT.name();
+    let grounded = terrain.get(layer::HEIGHT).ok();
     let what: Vec<What<'_>> = match kind {
+        ExportKind::Exr => {
+            let moved =
+                [layer::DISPLACE_X, layer::DISPLACE_Y, layer::DISPLACE_Z].map(|l| terrain.get(l).ok());
+            let moved = match moved {
+                [Some(x), Some(y), Some(z)] => {
+                    Some(What::Channels("displacement_xyz.exr", LayerName::fixed("displace"), [x, y, z]))
+                }
+                _ => None,
+            };
+            grounded.map(|h| What::Channels("height.exr", height, [h; 3])).into_iter().chain(moved).collect()
+        }
+        ExportKind::Mesh(formats) if grounded.is_some() => {
+            [(formats.glb, What::Glb), (formats.obj, What::Obj)]
+                .into_iter()
+                .filter_map(|(asked, what)| asked.then_some(what))
+                .collect()
+        }
+        ExportKind::Mesh(_) => Vec::new(),
         ExportKind::Geotiff => terrain.layers().iter().map(|(name, data)| What::Layer(name, data)).collect(),
         ExportKind::Png16 | ExportKind::Raw16 | ExportKind::Raw32 | ExportKind::Ascii => terrain
             .layers()
@@ -202,7 +305,72 @@ impl Job<'_> {
                 self.write(folder, &format!("{name}.geojson"), &geojson::encode(layer, name), Some(name))
             }
             What::Layer(name, data) => self.layer(terrain.frame(), name, data, seed, folder),
+            What::Channels(file, name, channels) => {
+                self.channels(terrain.frame(), file, name, *channels, seed, folder)
+            }
+            What::Glb => self.mesh(terrain, "terrain.glb", folder, |surface, out| {
+                glb::write(surface, "terrain", seed, out)
+            }),
+            What::Obj => self.mesh(terrain, "terrain.obj", folder, |surface, out| {
+                obj::write(surface, "terrain", seed, out)
+            }),
         }
+    }
+
+    fn channels(
+        &self,
+        frame: &Frame,
+        file: &str,
+        name: &LayerName,
+        channels: [&Raster<f32>; 3],
+        seed: &str,
+        folder: &OutputFolder,
+    ) -> Result<Exported, BuildError> {
+        let about = About { layer: name.as_str(), unit: layer::unit(name), seed };
+        let ranges = channels.iter().filter_map(|raster| raster.range());
+        let range = ranges
+            .map(|(low, high)| (f64::from(low), f64::from(high)))
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        // Programs that read heights take a hole for one in the world, or for infinitely deep.
+        let heights = *name == layer::HEIGHT.name();
+        let hole = if heights { range.map_or(0.0, |(low, _)| low as f32) } else { 0.0 };
+        let written = folder.write_with(file, |out| exr::write(channels, hole, &about, out))?;
+        let mut made = self.report(file, &written, Some(name.as_str()));
+        if let Some(report) = made.files.first_mut() {
+            report.unit = Some(layer::unit(name)).filter(|unit| !unit.is_empty());
+            (report.min, report.max) = range.unzip();
+        }
+        let mut sidecar = exr::sidecar(frame, &about, range, &written);
+        let holes = channels[0].as_slice().iter().filter(|v| !v.is_finite()).count();
+        if holes > 0 {
+            let warning = format!("{holes} samples without a value are written as {hole}");
+            sidecar.warning = Some(warning.clone());
+            made.warnings.push(format!("{file}: {warning}"));
+        }
+        let beside = self.write(folder, &format!("{file}.json"), &sidecar.to_json(), Some(name.as_str()))?;
+        made.files.extend(beside.files);
+        Ok(made)
+    }
+
+    fn mesh(
+        &self,
+        terrain: &Terrain,
+        file: &str,
+        folder: &OutputFolder,
+        write: impl FnOnce(&Surface<'_>, &mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<Exported, BuildError> {
+        let surface = Surface::of(terrain).map_err(|e| BuildError::Write(format!("{file}: {e}")))?;
+        let written = folder.write_with(file, |out| write(&surface, out))?;
+        let mut made = self.report(file, &written, Some("height"));
+        if let Some(report) = made.files.first_mut() {
+            let [low, high] = surface.bounds();
+            (report.unit, report.min, report.max) = (Some("m"), Some(low[1].into()), Some(high[1].into()));
+        }
+        let holes = terrain.frame().len() - surface.vertices();
+        if holes > 0 {
+            made.warnings.push(format!("{file}: {holes} samples without a height are holes in the mesh"));
+        }
+        Ok(made)
     }
 
     fn layer(
@@ -256,17 +424,22 @@ impl Job<'_> {
         layer: Option<&str>,
     ) -> Result<Exported, BuildError> {
         folder.write(name, bytes)?;
+        let written = Written { sha256: Sha256::digest(bytes).into(), bytes: bytes.len() as u64 };
+        Ok(self.report(name, &written, layer))
+    }
+
+    fn report(&self, name: &str, written: &Written, layer: Option<&str>) -> Exported {
         let report = FileReport {
             name: name.to_owned(),
             kind: self.kind.name(),
-            sha256: hex(&Sha256::digest(bytes)),
-            bytes: bytes.len() as u64,
+            sha256: hex(&written.sha256),
+            bytes: written.bytes,
             layer: layer.map(str::to_owned),
             unit: None,
             min: None,
             max: None,
         };
-        Ok(Exported { files: vec![report], warnings: Vec::new() })
+        Exported { files: vec![report], warnings: Vec::new() }
     }
 }
 
