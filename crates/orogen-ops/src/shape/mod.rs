@@ -5,6 +5,7 @@
 mod bell;
 mod between;
 pub mod blur;
+pub mod overhang;
 pub mod paint;
 pub mod plain;
 pub mod plateau;
@@ -17,6 +18,7 @@ pub mod window;
 
 pub use between::Method;
 pub use blur::Blur;
+pub use overhang::Overhang;
 pub use paint::Paint;
 pub use plain::Plain;
 pub use plateau::Plateau;
