@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use orogen::core::{LayerData, LayerName, Operator, layer};
+use orogen::io::oblique::{self, View};
 use orogen::io::png8::looks_the_same;
 use orogen::io::{png8, preview, relief};
 use orogen::prelude::{BuildOptions, Unobserved};
@@ -300,6 +301,8 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
     }
     let writes = operator.default_op().layers().writes;
     let picture = match writes.first() {
+        // A map from above shows no overhang.
+        Some(name) if *name == layer::DISPLACE_X.name() => oblique::render(&built.terrain, &View::default())?,
         Some(name) if !writes.contains(&layer::HEIGHT.name()) => match built.terrain.layers().get(name) {
             Some(LayerData::F32(raster)) => preview::render(raster, preview::Palette::of(name), None),
             Some(LayerData::U8(raster)) => preview::render_biomes(raster),

@@ -104,6 +104,12 @@ pub const SLOPE: Layer<f32> = Layer::new("slope");
 pub const HILLSHADE: Layer<f32> = Layer::new("hillshade");
 /// Biome numbers (see `orogen_ops::biome`).
 pub const BIOME: Layer<u8> = Layer::new("biome");
+/// How far east the ground is moved from its sample, in metres.
+pub const DISPLACE_X: Layer<f32> = Layer::new("displace.x");
+/// How far north the ground is moved from its sample, in metres.
+pub const DISPLACE_Y: Layer<f32> = Layer::new("displace.y");
+/// How far up the ground is moved from its height, in metres.
+pub const DISPLACE_Z: Layer<f32> = Layer::new("displace.z");
 /// Where a step acts, from 0 (not) to 1 (fully).
 pub const MASK: Layer<f32> = Layer::new("mask");
 
@@ -130,6 +136,12 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "flow", unit: "m2", derived_from: &["height"], about: "drained area" },
     Info { name: "slope", unit: "deg", derived_from: &["height"], about: "steepness" },
     Info { name: "hillshade", unit: "", derived_from: &["height"], about: "light on the ground, 0 to 1" },
+    Info {
+        name: "displace",
+        unit: "m",
+        derived_from: &["height"],
+        about: "how far the ground is moved east (x), north (y) and up (z): overhangs",
+    },
     Info { name: "biome", unit: "id", derived_from: &[], about: "biome number" },
     Info { name: "mask", unit: "", derived_from: &[], about: "where a step acts, 0 to 1" },
     Info { name: "material", unit: "", derived_from: &[], about: "share of a ground material" },
@@ -177,6 +189,7 @@ mod tests {
     fn slope_follows_from_height() {
         assert!(is_derived(&SLOPE.name(), &HEIGHT.name()));
         assert!(!is_derived(&HEIGHT.name(), &SLOPE.name()));
+        assert!(is_derived(&DISPLACE_X.name(), &HEIGHT.name()));
         assert!(!is_derived(&MASK.name(), &HEIGHT.name()));
     }
 }

@@ -1,10 +1,11 @@
 //! A folder of outputs that appear whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
@@ -108,6 +109,42 @@ impl OutputFolder {
     /// # Errors
     /// When the name leads out of the folder or was given before, or the file cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        self.create(name, |file| file.write_all(bytes))
+    }
+
+    /// Writes one output aside piece by piece, for files that are too large to hold, and tells what came of it.
+    ///
+    /// # Errors
+    /// As [`OutputFolder::write`], and when `f` fails.
+    pub fn write_with(
+        &self,
+        name: &str,
+        f: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<Written, FolderError> {
+        let mut written = Written::default();
+        self.create(name, |file| {
+            let mut out = BufWriter::with_capacity(1 << 20, &*file);
+            f(&mut out)?;
+            out.flush()?;
+            drop(out);
+            // Formats fill in their tables last, so the bytes are known only now.
+            file.rewind()?;
+            let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 20]);
+            loop {
+                let count = file.read(&mut buffer)?;
+                if count == 0 {
+                    break;
+                }
+                hash.update(&buffer[..count]);
+                written.bytes += count as u64;
+            }
+            written.sha256 = hash.finalize().into();
+            Ok(())
+        })?;
+        Ok(written)
+    }
+
+    fn create(&self, name: &str, f: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), FolderError> {
         let relative = checked_name(name)?;
         {
             let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,8 +158,8 @@ impl OutputFolder {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
-            let mut file = File::create_new(&path)?;
-            file.write_all(bytes)?;
+            let mut file = File::options().read(true).write(true).create_new(true).open(&path)?;
+            f(&mut file)?;
             file.sync_all()
         };
         write().map_err(|source| io_error("write", &self.target.join(relative), source))
@@ -165,6 +202,15 @@ impl Drop for OutputFolder {
         self.lock.take();
         remove_folders(&self.made);
     }
+}
+
+/// What came of an output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// SHA-256 of its bytes.
+    pub sha256: [u8; 32],
+    /// Its size.
+    pub bytes: u64,
 }
 
 /// One output on its way into place.

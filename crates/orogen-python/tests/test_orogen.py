@@ -129,6 +129,22 @@ def test_saved_files_open_in_gdal(tmp_path: Path) -> None:
     assert rivers["type"] == "FeatureCollection" and len(rivers["features"]) == len(t.rivers)
 
 
+def test_overhangs_are_saved_as_mesh_and_floats(tmp_path: Path) -> None:
+    t = orogen.Terrain.flat(samples=65, size_m=640.0, seed="7")
+    t.apply("source.noise", wavelength_m=400.0, amplitude_m=120.0)
+    t.apply("shape.overhang", from_deg=20.0, full_deg=40.0)
+    assert np.abs(t["displace.x"]).max() > 1.0
+    written = t.save(tmp_path, kinds=["exr", "mesh"])
+    names = sorted(path.name for path in written)
+    assert [name for name in names if not name.endswith(".json")] == [
+        "displacement_xyz.exr",
+        "height.exr",
+        "terrain.glb",
+    ]
+    assert (tmp_path / "height.exr").read_bytes()[:4] == b"\x76\x2f\x31\x01"
+    assert (tmp_path / "terrain.glb").read_bytes()[:4] == b"glTF"
+
+
 @pytest.mark.skipif(not DATA.exists(), reason="the real elevation models are not beside the repository")
 def test_real_models_are_read_as_gdal_reads_them(tmp_path: Path) -> None:
     for path in sorted(DATA.glob("*.tif")):

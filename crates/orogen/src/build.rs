@@ -91,7 +91,13 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
     let mut recipe = recipe.clone();
     recipe.apply(&options.overrides, &catalog)?;
     match (recipe.check(&catalog, &options.limits), Exports::of_recipe(&recipe)) {
-        (Ok(checked), Ok(exports)) => Ok((checked, exports)),
+        (Ok(checked), Ok(exports)) => {
+            let frame = window(checked.frame(), options.window)?;
+            match exports.refuses(&frame) {
+                Some(why) => Err(BuildError::Call(format!("export: {why}"))),
+                None => Ok((checked, exports)),
+            }
+        }
         (Err(mut faults), exports) => {
             if let Err(more) = exports {
                 faults.extend(more);

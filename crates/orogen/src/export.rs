@@ -1,15 +1,23 @@
 //! From a terrain to files on disk.
 
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use orogen_core::param::{self, Segment, nearest};
 use orogen_core::vector::VectorLayer;
-use orogen_core::{Cancel, Frame, LayerData, LayerName, Terrain, layer};
+use orogen_core::{Cancel, Frame, LayerData, LayerName, Raster, Terrain, layer};
+use orogen_io::mesh::Surface;
 use orogen_io::raw::Depth;
 use orogen_io::relief::ReliefStyle;
-use orogen_io::{About, OutputFolder, WithSidecar, ascii_grid, geojson, geotiff, png8, png16, raw, relief};
+use orogen_io::{
+    About, OutputFolder, WithSidecar, Written, ascii_grid, exr, geojson, geotiff, glb, obj, png8, png16, raw,
+    relief,
+};
 use orogen_recipe::{Faults, Recipe};
 use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::BuildError;
@@ -32,11 +40,40 @@ pub enum ExportKind {
     Relief,
     /// Every vector layer as `<name>.geojson`.
     Geojson,
+    /// `height.exr` and, where the land is displaced, `displacement_xyz.exr`, with their sidecars.
+    Exr,
+    /// `terrain.glb` or `terrain.obj`: triangles, displaced where the land is.
+    Mesh,
+}
+
+/// A file for a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MeshFormat {
+    /// `terrain.glb`, binary glTF.
+    Glb,
+    /// `terrain.obj`, Wavefront text.
+    Obj,
+}
+
+/// How a mesh is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MeshStyle {
+    /// The files to make.
+    #[schemars(length(min = 1, max = 2))]
+    pub formats: Vec<MeshFormat>,
+}
+
+impl Default for MeshStyle {
+    fn default() -> Self {
+        Self { formats: vec![MeshFormat::Glb] }
+    }
 }
 
 impl ExportKind {
     /// All kinds, with their names in recipes.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("geotiff", Self::Geotiff),
         ("png16", Self::Png16),
         ("r16", Self::Raw16),
@@ -44,6 +81,8 @@ impl ExportKind {
         ("ascii", Self::Ascii),
         ("relief", Self::Relief),
         ("geojson", Self::Geojson),
+        ("exr", Self::Exr),
+        ("mesh", Self::Mesh),
     ];
 
     /// What a recipe without `[[export]]` gives.
@@ -70,7 +109,11 @@ impl ExportKind {
     /// The schema of its options besides `kind`; `None` when it has none.
     #[must_use]
     pub fn options(self) -> Option<serde_json::Value> {
-        (self == Self::Relief).then(param::schema::<ReliefStyle>)
+        match self {
+            Self::Relief => Some(param::schema::<ReliefStyle>()),
+            Self::Mesh => Some(param::schema::<MeshStyle>()),
+            _ => None,
+        }
     }
 }
 
@@ -81,6 +124,8 @@ pub struct Exports {
     pub kinds: Vec<ExportKind>,
     /// How the picture is drawn.
     pub relief: ReliefStyle,
+    /// How a mesh is written.
+    pub mesh: MeshStyle,
 }
 
 impl Default for Exports {
@@ -95,7 +140,7 @@ impl Exports {
     pub fn of(mut kinds: Vec<ExportKind>) -> Self {
         kinds.sort();
         kinds.dedup();
-        Self { kinds, relief: ReliefStyle::default() }
+        Self { kinds, relief: ReliefStyle::default(), mesh: MeshStyle::default() }
     }
 
     /// What a recipe asks for; [`ExportKind::DEFAULT`] when it asks for nothing.
@@ -132,19 +177,30 @@ impl Exports {
 
     /// Takes the options of a kind, or tells what is wrong with them.
     fn take(&mut self, kind: ExportKind, options: &toml::Table) -> Vec<param::Fault> {
-        match kind {
-            ExportKind::Relief => match param::parse(options) {
-                Ok(style) => self.relief = style,
-                Err(faults) => return faults,
-            },
+        let taken = match kind {
+            ExportKind::Relief => param::parse(options).map(|style| self.relief = style),
+            ExportKind::Mesh => param::parse(options).map(|style| self.mesh = style),
             _ => {
-                let message = |key: &String| {
+                let fault = |key: &String| {
                     param::Fault::of(key, format!("the kind {:?} has no options", kind.name()))
                 };
-                return options.keys().map(message).collect();
+                return options.keys().map(fault).collect();
             }
+        };
+        taken.err().unwrap_or_default()
+    }
+
+    /// Why land on a frame cannot be written so, if it cannot: told before anything is built.
+    pub(crate) fn refuses(&self, frame: &Frame) -> Option<String> {
+        if !self.kinds.contains(&ExportKind::Mesh) {
+            return None;
         }
-        Vec::new()
+        let [cols, rows] = [frame.cols() as u64, frame.rows() as u64];
+        if cols < 2 || rows < 2 {
+            return Some(format!("a mesh needs 2 samples a side, found {cols} x {rows}"));
+        }
+        let too_large = glb::too_large(cols * rows, 2 * (cols - 1) * (rows - 1));
+        too_large.filter(|_| self.mesh.formats.contains(&MeshFormat::Glb))
     }
 }
 
@@ -178,11 +234,12 @@ pub fn export(
     options: &ExportOptions<'_>,
     folder: &OutputFolder,
 ) -> Result<Exported, BuildError> {
-    let mut jobs: Vec<Job<'_>> = options.exports.kinds.iter().flat_map(|&kind| jobs(terrain, kind)).collect();
+    let mut jobs: Vec<Job<'_>> =
+        options.exports.kinds.iter().flat_map(|&kind| jobs(terrain, kind, options.exports)).collect();
     // The slowest first, so that no thread is left with it at the end.
     jobs.sort_by_key(|job| match job.what {
-        What::Picture => 0,
-        What::Layer(..) => 1,
+        What::Picture | What::Glb | What::Obj => 0,
+        What::Layer(..) | What::Channels(..) => 1,
         What::Vectors(..) => 2,
     });
     let done = AtomicUsize::new(0);
@@ -217,13 +274,37 @@ struct Job<'a> {
 
 enum What<'a> {
     Picture,
+    Glb,
+    Obj,
+    /// Red, green and blue under a name.
+    Channels(&'static str, LayerName, [&'a Raster<f32>; 3]),
     Layer(&'a LayerName, &'a LayerData),
     Vectors(&'a str, &'a VectorLayer),
 }
 
-fn jobs(terrain: &Terrain, kind: ExportKind) -> Vec<Job<'_>> {
+fn jobs<'a>(terrain: &'a Terrain, kind: ExportKind, exports: &Exports) -> Vec<Job<'a>> {
     let height = layer::HEIGHT.name();
+    let grounded = terrain.get(layer::HEIGHT).ok();
     let what: Vec<What<'_>> = match kind {
+        ExportKind::Exr => {
+            let moved =
+                [layer::DISPLACE_X, layer::DISPLACE_Y, layer::DISPLACE_Z].map(|l| terrain.get(l).ok());
+            let moved = match moved {
+                [Some(x), Some(y), Some(z)] => {
+                    Some(What::Channels("displacement_xyz.exr", LayerName::fixed("displace"), [x, y, z]))
+                }
+                _ => None,
+            };
+            grounded.map(|h| What::Channels("height.exr", height, [h; 3])).into_iter().chain(moved).collect()
+        }
+        ExportKind::Mesh if grounded.is_some() => {
+            let asked = |format: MeshFormat| exports.mesh.formats.contains(&format);
+            [(MeshFormat::Glb, What::Glb), (MeshFormat::Obj, What::Obj)]
+                .into_iter()
+                .filter_map(|(format, what)| asked(format).then_some(what))
+                .collect()
+        }
+        ExportKind::Mesh => Vec::new(),
         ExportKind::Geotiff => terrain.layers().iter().map(|(name, data)| What::Layer(name, data)).collect(),
         ExportKind::Png16 | ExportKind::Raw16 | ExportKind::Raw32 | ExportKind::Ascii => terrain
             .layers()
@@ -247,6 +328,7 @@ impl Job<'_> {
         options: &ExportOptions<'_>,
         folder: &OutputFolder,
     ) -> Result<Exported, BuildError> {
+        let seed = options.seed;
         match &self.what {
             What::Picture => {
                 let picture = relief::render(terrain, &options.exports.relief)?;
@@ -255,8 +337,73 @@ impl Job<'_> {
             What::Vectors(name, layer) => {
                 self.write(folder, &format!("{name}.geojson"), &geojson::encode(layer, name), Some(name))
             }
-            What::Layer(name, data) => self.layer(terrain.frame(), name, data, options.seed, folder),
+            What::Layer(name, data) => self.layer(terrain.frame(), name, data, seed, folder),
+            What::Channels(file, name, channels) => {
+                self.channels(terrain.frame(), file, name, *channels, seed, folder)
+            }
+            What::Glb => self.mesh(terrain, "terrain.glb", folder, |surface, out| {
+                glb::write(surface, "terrain", seed, out)
+            }),
+            What::Obj => self.mesh(terrain, "terrain.obj", folder, |surface, out| {
+                obj::write(surface, "terrain", seed, out)
+            }),
         }
+    }
+
+    fn channels(
+        &self,
+        frame: &Frame,
+        file: &str,
+        name: &LayerName,
+        channels: [&Raster<f32>; 3],
+        seed: &str,
+        folder: &OutputFolder,
+    ) -> Result<Exported, BuildError> {
+        let about = About { layer: name.as_str(), unit: layer::unit(name), seed };
+        let ranges = channels.iter().filter_map(|raster| raster.range());
+        let range = ranges
+            .map(|(low, high)| (f64::from(low), f64::from(high)))
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        // Programs that read heights take a hole for one in the world, or for infinitely deep.
+        let heights = *name == layer::HEIGHT.name();
+        let hole = if heights { range.map_or(0.0, |(low, _)| low as f32) } else { 0.0 };
+        let written = folder.write_with(file, |out| exr::write(channels, hole, &about, out))?;
+        let mut made = self.report(file, &written, Some(name.as_str()));
+        if let Some(report) = made.files.first_mut() {
+            report.unit = Some(layer::unit(name)).filter(|unit| !unit.is_empty());
+            (report.min, report.max) = range.unzip();
+        }
+        let mut sidecar = exr::sidecar(frame, &about, range, &written);
+        let holes = channels[0].as_slice().iter().filter(|v| !v.is_finite()).count();
+        if holes > 0 {
+            let warning = format!("{holes} samples without a value are written as {hole}");
+            sidecar.warning = Some(warning.clone());
+            made.warnings.push(format!("{file}: {warning}"));
+        }
+        let beside = self.write(folder, &format!("{file}.json"), &sidecar.to_json(), Some(name.as_str()))?;
+        made.files.extend(beside.files);
+        Ok(made)
+    }
+
+    fn mesh(
+        &self,
+        terrain: &Terrain,
+        file: &str,
+        folder: &OutputFolder,
+        write: impl FnOnce(&Surface<'_>, &mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<Exported, BuildError> {
+        let surface = Surface::of(terrain).map_err(|e| BuildError::Write(format!("{file}: {e}")))?;
+        let written = folder.write_with(file, |out| write(&surface, out))?;
+        let mut made = self.report(file, &written, Some("height"));
+        if let Some(report) = made.files.first_mut() {
+            let [low, high] = surface.bounds();
+            (report.unit, report.min, report.max) = (Some("m"), Some(low[1].into()), Some(high[1].into()));
+        }
+        let holes = terrain.frame().len() - surface.vertices();
+        if holes > 0 {
+            made.warnings.push(format!("{file}: {holes} samples without a height are holes in the mesh"));
+        }
+        Ok(made)
     }
 
     fn layer(
@@ -310,17 +457,22 @@ impl Job<'_> {
         layer: Option<&str>,
     ) -> Result<Exported, BuildError> {
         folder.write(name, bytes)?;
+        let written = Written { sha256: Sha256::digest(bytes).into(), bytes: bytes.len() as u64 };
+        Ok(self.report(name, &written, layer))
+    }
+
+    fn report(&self, name: &str, written: &Written, layer: Option<&str>) -> Exported {
         let report = FileReport {
             name: name.to_owned(),
             kind: self.kind.name(),
-            sha256: hex(&Sha256::digest(bytes)),
-            bytes: bytes.len() as u64,
+            sha256: hex(&written.sha256),
+            bytes: written.bytes,
             layer: layer.map(str::to_owned),
             unit: None,
             min: None,
             max: None,
         };
-        Ok(Exported { files: vec![report], warnings: Vec::new() })
+        Exported { files: vec![report], warnings: Vec::new() }
     }
 }
 

@@ -39,6 +39,7 @@ impl Standard {
         let everything = layer::WELL_KNOWN.iter().map(|info| match info.name {
             "material" => LayerName::fixed("material.rock"),
             "density" => LayerName::fixed("density.pine"),
+            "displace" => LayerName::fixed("displace.x"),
             name => LayerName::fixed(name),
         });
         let names: BTreeSet<LayerName> = everything.chain(layers.reads.iter().cloned()).collect();

@@ -1,0 +1,148 @@
+//! Meshes and pictures of floats, from a recipe to files and their entries in the manifest.
+
+#![allow(clippy::unwrap_used, reason = "a failing test may stop")]
+
+use std::fs;
+
+use orogen::prelude::*;
+use orogen::{BuildError, ExportKind, ExportOptions, Exports};
+
+const LAND: &str = "\
+seed = \"ledge\"
+frame = { size_m = 640.0, samples = 65 }
+[[step]]
+id = \"hills\"
+op = \"source.noise\"
+params = { wavelength_m = 400.0, amplitude_m = 120.0 }
+";
+
+const LEAN: &str =
+    "[[step]]\nid = \"lean\"\nop = \"shape.overhang\"\nparams = { from_deg = 20.0, full_deg = 40.0 }\n";
+
+fn recipe(text: &str) -> Recipe {
+    Recipe::parse("test.toml", text.as_bytes()).unwrap()
+}
+
+fn build_error(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out");
+    let error =
+        orogen::build_to_folder(&recipe(text), &BuildOptions::default(), &Unobserved, &target).unwrap_err();
+    assert!(error.is_callers_fault() && !target.exists());
+    error.to_string()
+}
+
+#[test]
+fn a_recipe_gives_meshes_and_floats_with_their_entries() {
+    let folder = tempfile::tempdir().unwrap();
+    let exports = "[[export]]\nkind = \"mesh\"\nformats = [\"glb\", \"obj\"]\n[[export]]\nkind = \"exr\"\n";
+    let text = format!("{LAND}{LEAN}{exports}");
+    let options = BuildOptions::default();
+    let (built, manifest) =
+        orogen::build_to_folder(&recipe(&text), &options, &Unobserved, folder.path()).unwrap();
+    let names: Vec<&str> = manifest.files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "displacement_xyz.exr",
+            "displacement_xyz.exr.json",
+            "height.exr",
+            "height.exr.json",
+            "terrain.glb",
+            "terrain.obj"
+        ]
+    );
+    let (low, high) = built.terrain.get(layer::HEIGHT).unwrap().range().unwrap();
+    for file in &manifest.files {
+        let bytes = fs::read(folder.path().join(&file.name)).unwrap();
+        assert_eq!(bytes.len() as u64, file.bytes, "{}", file.name);
+        assert_eq!(file.sha256.len(), 64);
+        if !file.name.ends_with(".json") {
+            assert_eq!(file.unit, Some("m"), "{}", file.name);
+            let (min, max) = (file.min.unwrap(), file.max.unwrap());
+            assert!(min < max && min >= f64::from(low) - 100.0 && max <= f64::from(high) + 100.0);
+        }
+    }
+    let height = &manifest.files[2];
+    assert_eq!((height.min, height.max, height.kind), (Some(low.into()), Some(high.into()), "exr"));
+    let sidecar: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.path().join("height.exr.json")).unwrap()).unwrap();
+    assert_eq!(sidecar["sha256"], height.sha256.as_str());
+    assert_eq!(sidecar["spacing_m"], serde_json::json!([10.0, 10.0]));
+}
+
+#[test]
+fn land_that_is_not_displaced_gives_its_height_alone() {
+    let built = orogen::build(&recipe(LAND), &BuildOptions::default(), &Unobserved).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let kinds = ["exr", "mesh"].map(|name| ExportKind::parse(name).unwrap());
+    assert_eq!(kinds.map(ExportKind::name), ["exr", "mesh"]);
+    let cancel = Cancel::new();
+    let options =
+        ExportOptions { exports: &Exports::of(kinds.to_vec()), seed: "", cancel: &cancel, progress: &|_| () };
+    let mut written = orogen::save(&built.terrain, &options, folder.path()).unwrap();
+    written.sort();
+    let names: Vec<_> = written.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["height.exr", "height.exr.json", "terrain.glb"]);
+}
+
+#[test]
+fn files_are_the_same_on_any_number_of_threads() {
+    let text = format!("{LAND}{LEAN}[[export]]\nkind = \"mesh\"\n[[export]]\nkind = \"exr\"\n");
+    let hashes = |threads| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = BuildOptions { threads: Some(threads), ..BuildOptions::default() };
+        let made = orogen::build_to_folder(&recipe(&text), &options, &Unobserved, folder.path()).unwrap();
+        made.1.files.into_iter().map(|file| file.sha256).collect::<Vec<_>>()
+    };
+    assert_eq!(hashes(1), hashes(3));
+}
+
+#[test]
+fn wrong_options_are_told_with_their_place_before_anything_is_built() {
+    for (export, sentence) in [
+        (
+            "kind = \"mesh\"\nformats = [\"fbx\"]\n",
+            "test.toml:9:12: export: formats[0]: found \"fbx\", allowed is",
+        ),
+        ("kind = \"mesh\"\nformats = []\n", "test.toml:9:1: export: formats: "),
+        ("kind = \"mesh\"\nformat = 1\n", "did you mean \"formats\"?"),
+        ("kind = \"exr\"\nformats = [\"glb\"]\n", "export: formats: the kind \"exr\" has no options"),
+    ] {
+        let found = build_error(&format!("{LAND}[[export]]\n{export}"));
+        assert!(found.contains(sentence), "{found}");
+    }
+    let large = LAND.replace("samples = 65", "samples = 9001") + "[[export]]\nkind = \"mesh\"\n";
+    let found = build_error(&large);
+    assert!(found.contains("a glb file holds at most 4294967295"), "{found}");
+}
+
+#[test]
+fn holes_are_warned_of() {
+    let built = orogen::build(&recipe(LAND), &BuildOptions::default(), &Unobserved).unwrap();
+    let mut terrain = built.terrain;
+    terrain.update::<f32>(&layer::HEIGHT.name(), |height| height.as_mut_slice()[100] = f32::NAN).unwrap();
+    let export = |terrain: &Terrain| {
+        let folder = tempfile::tempdir().unwrap();
+        let output = orogen::io::OutputFolder::new(folder.path()).unwrap();
+        let kinds = ["exr", "mesh"].map(|name| ExportKind::parse(name).unwrap());
+        let cancel = Cancel::new();
+        let options = ExportOptions {
+            exports: &Exports::of(kinds.to_vec()),
+            seed: "",
+            cancel: &cancel,
+            progress: &|_| (),
+        };
+        orogen::export(terrain, &options, &output)
+    };
+    let low = terrain.get(layer::HEIGHT).unwrap().range().unwrap().0;
+    assert_eq!(
+        export(&terrain).unwrap().warnings,
+        [
+            format!("height.exr: 1 samples without a value are written as {low}"),
+            String::from("terrain.glb: 1 samples without a height are holes in the mesh")
+        ]
+    );
+    terrain.set(layer::HEIGHT, Raster::filled(65, 65, f32::NAN));
+    assert!(matches!(export(&terrain), Err(BuildError::Write(why)) if why.contains("there are none")));
+}
