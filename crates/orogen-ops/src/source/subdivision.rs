@@ -102,7 +102,7 @@ impl Default for Subdivision {
         Self {
             scheme: Scheme::Edge,
             wavelength_m: 2200.0,
-            amplitude_m: 750.0,
+            amplitude_m: 1300.0,
             roughness: 0.85,
             level_m: 180.0,
             steepness: 0.7,
