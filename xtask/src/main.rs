@@ -3,6 +3,7 @@
 
 mod bench;
 mod docs;
+mod peers;
 mod python;
 mod shell;
 mod stubs;
@@ -17,6 +18,8 @@ cargo xtask test --only PART  one part of it: fmt, clippy, walls, rust, docs, bo
 cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
 cargo xtask book              builds the manual into docs/book
 cargo xtask bench             benchmarks as multiples of the reference kernel
+cargo xtask bench --peers [FIGURE]
+                              our speed beside that of others, all figures or those with a name like FIGURE
 cargo xtask goldens           renews the golden pictures after a change that was meant";
 
 fn main() -> std::process::ExitCode {
@@ -40,6 +43,8 @@ fn chore() -> Result<()> {
         ["docs", "--check"] => docs::run(true),
         ["book"] => test::book(),
         ["bench"] => bench::run_all(),
+        ["bench", "--peers"] => peers::compare(None),
+        ["bench", "--peers", only] => peers::compare(Some(only)),
         ["goldens"] => shell::run(
             shell::cargo(&["test", "-p", "orogen", "--test", "golden"]).env("OROGEN_RENEW_GOLDENS", "1"),
         ),

@@ -43,6 +43,7 @@ pub fn text() -> String {
 const REST: &str = "        id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
 ";

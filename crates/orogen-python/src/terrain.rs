@@ -75,7 +75,7 @@ impl Terrain {
     }
 
     /// Applies an operator in place; on an error the terrain stays as it was.
-    #[pyo3(signature = (op, id, second, mask, progress, params))]
+    #[pyo3(signature = (op, id, second, mask, threads, progress, params))]
     fn apply(
         &mut self,
         py: Python<'_>,
@@ -83,6 +83,7 @@ impl Terrain {
         id: Option<&str>,
         second: Option<PyRef<'_, Self>>,
         mask: Option<&str>,
+        threads: Option<i64>,
         progress: Option<Bound<'_, PyAny>>,
         params: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
@@ -98,18 +99,23 @@ impl Terrain {
         let mask = mask
             .map(|name| LayerName::parse(name).ok_or_else(|| error(format!("{name:?} is no layer name"))))
             .transpose()?;
+        let threads = threads.map(thread_count).transpose()?;
         let seed = Seed::from_text(&self.seed).child(id.unwrap_or(op));
         let (before, second) = (self.inner.clone(), second.map(|s| s.inner.clone()));
         let files = orogen::io::FolderFiles::new(PathBuf::new(), orogen::io::Limits::default());
         let (result, warnings) = work::run(py, progress.as_ref(), |progress| {
             let ctx = Ctx::new(seed).with_second(second.as_ref()).with_files(&files).watched_by(progress);
-            let result = parsed.apply(before.clone(), &ctx).and_then(|after| match &mask {
-                Some(mask) => orogen::recipe::limit_to_mask(&before, after, mask, &parsed.layers().writes),
-                None => Ok(after),
+            let result = orogen::with_threads(threads, || {
+                parsed.apply(before.clone(), &ctx).and_then(|after| match &mask {
+                    Some(mask) => {
+                        orogen::recipe::limit_to_mask(&before, after, mask, &parsed.layers().writes)
+                    }
+                    None => Ok(after),
+                })
             });
             (result, ctx.take_warnings())
         })?;
-        self.inner = result.map_err(|e| error(format!("{op}: {e}")))?;
+        self.inner = result.map_err(error)?.map_err(|e| error(format!("{op}: {e}")))?;
         warnings.iter().try_for_each(|w| work::warn(py, &format!("{op}: {w}")))
     }
 
@@ -195,6 +201,15 @@ impl Terrain {
         })?;
         written.map_err(error)
     }
+}
+
+/// A number of threads as Python gives it.
+fn thread_count(threads: i64) -> PyResult<usize> {
+    const MOST: i64 = 1024;
+    (1..=MOST)
+        .contains(&threads)
+        .then_some(threads as usize)
+        .ok_or_else(|| error(format!("threads: found {threads}, allowed is 1 to {MOST}")))
 }
 
 fn raster(values: &PyReadonlyArray2<'_, f32>) -> PyResult<Raster<f32>> {

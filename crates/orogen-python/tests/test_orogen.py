@@ -180,6 +180,17 @@ def test_errors_are_the_sentences_of_the_command_line() -> None:
         t["mask"] = np.zeros((3, 3))
 
 
+def test_apply_takes_threads() -> None:
+    heights = []
+    for threads in (1, 3, None):
+        t = orogen.Terrain.flat(samples=65, size_m=4096.0, seed="7")
+        t.apply("source.noise", threads=threads)
+        heights.append(t["height"])
+    assert all(np.array_equal(heights[0], h) for h in heights)
+    with pytest.raises(orogen.OrogenError, match="threads: found 0, allowed is 1 to 1024"):
+        t.apply("source.noise", threads=0)
+
+
 def test_other_threads_go_on_during_a_build() -> None:
     count, stop = 0, threading.Event()
 

@@ -219,11 +219,11 @@ pub fn save(
     Ok(output.commit()?)
 }
 
-/// Runs `f` on so many threads.
-pub(crate) fn with_threads<T: Send>(
-    threads: Option<usize>,
-    f: impl FnOnce() -> T + Send,
-) -> Result<T, BuildError> {
+/// Runs `f` on so many threads; `None` for those of the pool that the call runs in.
+///
+/// # Errors
+/// When the machine has no such number of threads to give.
+pub fn with_threads<T: Send>(threads: Option<usize>, f: impl FnOnce() -> T + Send) -> Result<T, BuildError> {
     let Some(threads) = threads else { return Ok(f()) };
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)

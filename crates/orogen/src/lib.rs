@@ -27,7 +27,9 @@ mod export;
 mod manifest;
 pub mod presets;
 
-pub use build::{BuildOptions, Built, Window, build, build_to_folder, check, open_cache, read_recipe, save};
+pub use build::{
+    BuildOptions, Built, Window, build, build_to_folder, check, open_cache, read_recipe, save, with_threads,
+};
 pub use catalog::catalog;
 pub use describe::{
     Parameter, catalog_json, operator_json, operator_text, parameters, reach_text, recipe_schema, summary,

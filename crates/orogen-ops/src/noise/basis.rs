@@ -15,7 +15,7 @@ use super::real::Real;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Random heights at the points of a square lattice, joined smoothly: soft, a little boxy.
+    /// Random heights at the points of a square lattice, joined smoothly: soft bumps and hollows.
     Value,
     /// Random slopes at the points of a square lattice: Perlin's noise.
     Perlin,
@@ -51,11 +51,12 @@ impl Distance {
 }
 
 impl Basis {
-    /// Mean and standard deviation over the plane. Measured on 2^24 places; a test holds them to it.
+    /// Mean and standard deviation over the plane: those of value, Perlin and white noise follow from the formulas, the
+    /// others were measured on 2^24 places. A test holds them to it.
     pub(super) fn moments(self, distance: Distance) -> [f64; 2] {
         match (self, distance) {
-            (Self::Value, _) => [0.0, 0.45230],
-            (Self::Perlin, _) => [0.0, 0.22281],
+            (Self::Value, _) => [0.0, 0.365_483],
+            (Self::Perlin, _) => [0.0, 0.164_940],
             (Self::Simplex, _) => [0.0, 0.0056119],
             (Self::White, _) => [0.0, 0.577_350_27],
             (Self::Worley, Distance::F1) => [0.4149, 0.17666],
@@ -157,10 +158,21 @@ fn slope(bits: u32) -> [f32; 2] {
     [parabola(signed(bits)), parabola(signed(bits.wrapping_add(1 << 30)))]
 }
 
-/// From 0 to 1 with first and second derivative 0 at both ends.
+/// What a point of a square lattice counts a share `t` of a cell away along one axis: 1 there, 0 a cell away.
+///
+/// ```text
+/// (1 − t²)³ (1 − t² + 5/2 t⁴)
+/// ```
+///
+/// First and second derivative are 0 at both ends. Noise on squares looks alike in all directions as far as this curve
+/// is a bell curve, whose product over two axes is round. Of the curves of this degree it is the one that is nearly
+/// round without being so narrow that the points stand alone: directions differ by at most 3.5 % for Perlin noise and
+/// 8 % for value noise, where Perlin's own curve of fifth degree gives 21 % and 8 %, and more for single lengths of wave.
 #[inline(always)]
-fn fade<R: Real>(t: R) -> R {
-    t * t * t * (t * (t * R::of(6.0) - R::of(15.0)) + R::of(10.0))
+fn weight<R: Real>(t: R) -> R {
+    let square = t * t;
+    let rest = R::of(1.0) - square;
+    rest * rest * rest * (rest + R::of(2.5) * square * square)
 }
 
 #[inline(always)]
@@ -179,12 +191,12 @@ impl Formula for Value {
     #[inline(always)]
     fn line<R: Real>(at: Column<R>, line: Line) -> [R; MOST] {
         let (left, right) = (signed(bits(at.cell, line)), signed(bits(next(at.cell, at.period), line)));
-        numbers(R::of(left) + fade(at.t) * R::of(right - left), R::of(0.0))
+        numbers(R::of(left) * weight(at.t) + R::of(right) * weight(at.t - R::of(1.0)), R::of(0.0))
     }
 
     #[inline(always)]
     fn mix<R: Real>([[a, ..], [b, ..], _]: [[R; MOST]; 3], v: R, _: [f32; 2]) -> R {
-        a + fade(v) * (b - a)
+        a * weight(v) + b * weight(v - R::of(1.0))
     }
 }
 
@@ -217,16 +229,17 @@ impl Formula for Perlin {
     #[inline(always)]
     fn line<R: Real>(at: Column<R>, line: Line) -> [R; MOST] {
         let ([lx, ly], [rx, ry]) = (slope(bits(at.cell, line)), slope(bits(next(at.cell, at.period), line)));
-        let f = fade(at.t);
-        let (left, right) = (R::of(lx) * at.t, R::of(rx) * (at.t - R::of(1.0)));
-        numbers(left + f * (right - left), R::of(ly) + f * R::of(ry - ly))
+        let past = at.t - R::of(1.0);
+        let (left, right) = (weight(at.t), weight(past));
+        numbers(R::of(lx) * (left * at.t) + R::of(rx) * (right * past), R::of(ly) * left + R::of(ry) * right)
     }
 
     #[inline(always)]
     fn mix<R: Real>([[a, da, ..], [b, db, ..], _]: [[R; MOST]; 3], v: R, _: [f32; 2]) -> R {
-        let below = a + da * v;
-        let above = b + db * (v - R::of(1.0));
-        below + fade(v) * (above - below)
+        // Four factors that are the same for a whole row.
+        let past = v - R::of(1.0);
+        let (below, above) = (weight(v), weight(past));
+        (a * below + da * (below * v)) + (b * above + db * (above * past))
     }
 }
 

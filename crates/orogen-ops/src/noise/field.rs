@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::basis::{Basis, Distance, Perlin, Simplex, Value, White, Worley};
 use super::fractal::{Fractal, Shape};
 use super::real::{Dual, Real};
-use super::rows::{self, Axis, Into, Octave, Strip, TALL, WIDE};
+use super::rows::{self, Axis, Into, Lie, Octave, Places, Strip, TALL, WIDE};
 
 /// What a field of noise looks like.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +66,12 @@ struct Layer {
     weight: f32,
 }
 
+impl Layer {
+    fn lies(&self) -> [Lie; 2] {
+        [0, 1].map(|axis| (self.cells_per_m[axis], self.start[axis], self.period[axis]))
+    }
+}
+
 /// Noise over the world as a function of place. Copies no grid: any place, window or resolution gives the same land.
 #[derive(Clone, Debug)]
 pub struct Field {
@@ -77,7 +83,7 @@ pub struct Field {
     unit: [f32; 2],
     /// What the sum is multiplied by, and what is added then.
     last: [f32; 2],
-    /// Turns and stretches world places: rows of a matrix.
+    /// Turns and stretches world places: rows of a matrix, one for each axis of the lattices.
     turn: [[f64; 2]; 2],
     period_m: f64,
     warp: Option<Box<[Field; 2]>>,
@@ -87,13 +93,19 @@ pub struct Field {
 /// Room to work in, one for each thread.
 struct Room {
     strip: Box<Strip>,
+    places: Box<Places>,
     noise: Vec<f32>,
     counts: Vec<f32>,
 }
 
 impl Room {
     fn new() -> Self {
-        Self { strip: Strip::new(), noise: vec![0.0; TALL * WIDE], counts: vec![0.0; TALL * WIDE] }
+        Self {
+            strip: Strip::new(),
+            places: Places::new(),
+            noise: vec![0.0; TALL * WIDE],
+            counts: vec![0.0; TALL * WIDE],
+        }
     }
 }
 
@@ -136,6 +148,9 @@ impl Field {
         let unit = CLASSIC / deviation;
         let [wide, high] = look.basis.cell();
         let count = if look.fractal == Fractal::None { 1 } else { look.octaves.max(1) };
+        // White noise shows its cells, so they keep their sides along the stretch; and without a stretch nothing turns.
+        let turned = look.rotation_deg != 0.0 && look.stretch != 1.0;
+        let slanted = turned && look.basis != Basis::White;
         let layers = (0..count)
             .map(|i| {
                 let luck = seed.bits(u64::from(i));
@@ -150,7 +165,7 @@ impl Field {
                         period[axis] = snapped(look.period_m * cells_per_m[axis] / stretch, whole);
                         cells_per_m[axis] = f64::from(period[axis]) / look.period_m;
                     }
-                } else {
+                } else if !slanted {
                     cells_per_m[0] /= look.stretch;
                 }
                 // Starts of 20 bits lose nothing when added to positions.
@@ -167,9 +182,11 @@ impl Field {
                 }
             })
             .collect();
-        let angle = look.rotation_deg.to_radians();
-        let (sin, cos) =
-            if look.rotation_deg == 0.0 { (0.0, 1.0) } else { (math::sin(angle), math::cos(angle)) };
+        let turn = match (turned, slanted) {
+            (false, _) => [[1.0, 0.0], [0.0, 1.0]],
+            (true, false) => rotation(look.rotation_deg),
+            (true, true) => slant(look.rotation_deg, look.stretch),
+        };
         let warp = (look.warp_m > 0.0).then(|| {
             let bend = Look {
                 basis: Basis::Simplex,
@@ -195,7 +212,7 @@ impl Field {
             layers,
             unit: [unit as f32, (-mean * unit) as f32],
             last: [1.0, 0.0],
-            turn: [[cos, sin], [-sin, cos]],
+            turn,
             period_m: look.period_m,
             warp,
             level: Level::new(),
@@ -317,6 +334,8 @@ impl Field {
         let xs: Vec<f64> = (0..cols).map(|col| wrap(frame.x_m(col), self.period_m)).collect();
         let counter = ctx.counter(frame.rows().div_ceil(TALL));
         let straight = self.warp.is_none() && self.turn[0][1] == 0.0;
+        // The first axis of the lattices does not change along a row.
+        let slanted = self.warp.is_none() && self.turn[0][0] == 0.0;
         let columns = if straight { self.columns(&xs) } else { Vec::new() };
         let bent: Vec<Vec<Axis>> = self.warp.iter().flat_map(|w| w.iter()).map(|w| w.columns(&xs)).collect();
         out.par_chunks_mut(cols * TALL).enumerate().try_for_each_init(Room::new, |room, (i, out)| {
@@ -335,7 +354,7 @@ impl Field {
                 }
                 for (row, (&y, out)) in ys.iter().zip(out.chunks_mut(cols)).enumerate() {
                     let bend = |axis: usize| bends[axis].get(row * cols..(row + 1) * cols);
-                    self.anywhere(&xs, y, bend(0).zip(bend(1)), out, room);
+                    self.anywhere(&xs, y, bend(0).zip(bend(1)), slanted, out, room);
                 }
             }
             counter.done()
@@ -405,39 +424,34 @@ impl Field {
         xs: &[f64],
         y: f64,
         bends: Option<(&[f32], &[f32])>,
+        slanted: bool,
         out: &mut [f32],
         room: &mut Room,
     ) {
-        let (mut us, mut vs) = ([0.0; WIDE], [0.0; WIDE]);
-        let (mut x_axis, mut y_axis) = (Axis::default(), Axis::default());
+        let Room { strip, places, noise, counts } = room;
         for from in (0..xs.len()).step_by(WIDE) {
             let to = xs.len().min(from + WIDE);
-            let n = to - from;
+            let part = bends.map(|(dx, dy)| (&dx[from..to], &dy[from..to]));
+            places.set(self.level, &xs[from..to], y, part, self.turn);
+            let sums = &mut out[from..to];
             for (i, layer) in self.layers.iter().enumerate() {
-                for k in 0..n {
-                    let at = from + k;
-                    let (x, y) = match bends {
-                        Some((dx, dy)) => (xs[at] + f64::from(dx[at]), y + f64::from(dy[at])),
-                        None => (xs[at], y),
-                    };
-                    [us[k], vs[k]] = self.place(layer, x, y);
-                }
-                rows::split(self.level, &us[..n], layer.period[0], &mut x_axis);
-                rows::split(self.level, &vs[..n], layer.period[1], &mut y_axis);
-                let noise = &mut room.noise[..n];
-                rows::places(self.level, self.basis, layer.octave, &x_axis, &y_axis, noise);
-                let sums = &mut out[from..to];
+                let (level, basis, lies) = (self.level, self.basis, layer.lies());
+                let mut octave = |into: Into, out: &mut [f32]| {
+                    if slanted {
+                        let column = rows::split_one(self.place(layer, 0.0, y)[0], 0);
+                        rows::slant(level, basis, layer.octave, column, places, lies[1], into, strip, out);
+                    } else {
+                        rows::places(level, basis, layer.octave, places, lies, into, out);
+                    }
+                };
                 if self.fractal.is_sum() {
-                    for (sum, &n) in sums.iter_mut().zip(&*noise) {
-                        *sum = if i == 0 { self.last[1] } else { *sum } + layer.weight * n;
-                    }
-                } else {
-                    for n in noise.iter_mut() {
-                        *n = self.unit[0] * *n + self.unit[1];
-                    }
-                    let (counts, noise) = (&mut room.counts[..n], &room.noise[..n]);
-                    self.add_octave(i, sums, counts, noise);
+                    let first = Into::Set(layer.weight, self.last[1]);
+                    octave(if i == 0 { first } else { Into::Add(layer.weight) }, sums);
+                    continue;
                 }
+                let (counts, noise) = (&mut counts[..to - from], &mut noise[..to - from]);
+                octave(Into::Set(self.unit[0], self.unit[1]), noise);
+                self.add_octave(i, sums, counts, noise);
             }
         }
         if !self.fractal.is_sum() {
@@ -456,6 +470,25 @@ impl Field {
             *value = *value * by + plus;
         }
     }
+}
+
+/// Rows of the matrix that turns the long side to the first axis.
+fn rotation(angle_deg: f64) -> [[f64; 2]; 2] {
+    let (sin, cos) = (math::sin(angle_deg.to_radians()), math::cos(angle_deg.to_radians()));
+    [[cos, sin], [-sin, cos]]
+}
+
+/// Rows of a matrix that stretches as turning and stretching does, but keeps the first axis along the rows.
+///
+/// Noise that is alike in all directions does not change its looks when its own lattice is turned. So of all lattices that
+/// stretch to the same looks, this takes the one with a column along each row of samples: turned land costs little more
+/// than land that is not turned. With M the matrix that turns and stretches, any L with LᵀL = MᵀM will do.
+fn slant(angle_deg: f64, stretch: f64) -> [[f64; 2]; 2] {
+    let [[cos, sin], [minus_sin, _]] = rotation(angle_deg);
+    let (along, across) = ([cos / stretch, sin / stretch], [minus_sin, cos]);
+    let by_x = math::hypot(along[0], across[0]);
+    let by_y = (along[0] * along[1] + across[0] * across[1]) / by_x;
+    [[0.0, 1.0 / (stretch * by_x)], [by_x, by_y]]
 }
 
 /// Whole cells in a period: at least `whole`, and a multiple of it.

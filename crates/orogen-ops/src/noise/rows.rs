@@ -159,11 +159,84 @@ fn fill<F: Formula>(numbers: &mut [[f32; WIDE]; MOST], cells: &[u32], ts: &[f32]
     }
 }
 
-/// One octave at any places, given by their cells and shares in both axes.
-pub(super) fn places(level: Level, basis: Basis, octave: Octave, x: &Axis, y: &Axis, out: &mut [f32]) {
+/// Places that lie anywhere, turned and stretched, in metres: as many as fit.
+pub(super) struct Places {
+    pub x: [f64; WIDE],
+    pub y: [f64; WIDE],
+}
+
+impl Places {
+    pub fn new() -> Box<Self> {
+        Box::new(Self { x: [0.0; WIDE], y: [0.0; WIDE] })
+    }
+
+    /// Sets them from places in the world: columns of a row, moved by `bends` if there are any, turned by a matrix.
+    pub fn set(
+        &mut self,
+        level: Level,
+        xs: &[f64],
+        y: f64,
+        bends: Option<(&[f32], &[f32])>,
+        turn: [[f64; 2]; 2],
+    ) {
+        let n = xs.len().min(WIDE);
+        let (to_x, to_y) = (&mut self.x[..n], &mut self.y[..n]);
+        match bends {
+            None => dispatch!(level, _simd => turned(&xs[..n], y, turn, to_x, to_y)),
+            Some((dx, dy)) => {
+                dispatch!(level, _simd => bent(&xs[..n], y, (&dx[..n], &dy[..n]), turn, to_x, to_y))
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn turned(xs: &[f64], y: f64, [a, b]: [[f64; 2]; 2], to_x: &mut [f64], to_y: &mut [f64]) {
+    for ((&x, to_x), to_y) in xs.iter().zip(to_x).zip(to_y) {
+        *to_x = a[0] * x + a[1] * y;
+        *to_y = b[0] * x + b[1] * y;
+    }
+}
+
+#[inline(always)]
+fn bent(
+    xs: &[f64],
+    y: f64,
+    (dx, dy): (&[f32], &[f32]),
+    [a, b]: [[f64; 2]; 2],
+    to_x: &mut [f64],
+    to_y: &mut [f64],
+) {
+    for ((((&x, &dx), &dy), to_x), to_y) in xs.iter().zip(dx).zip(dy).zip(to_x).zip(to_y) {
+        let (x, y) = (x + f64::from(dx), y + f64::from(dy));
+        *to_x = a[0] * x + a[1] * y;
+        *to_y = b[0] * x + b[1] * y;
+    }
+}
+
+/// How an octave's lattice lies along one axis: cells per metre, where it starts and when it repeats.
+pub(super) type Lie = (f64, f64, u32);
+
+/// One octave at any places.
+pub(super) fn places(
+    level: Level,
+    basis: Basis,
+    octave: Octave,
+    places: &Places,
+    lies: [Lie; 2],
+    into: Into,
+    out: &mut [f32],
+) {
     macro_rules! run {
         ($formula:ty) => {
-            dispatch!(level, _simd => scatter::<$formula>(octave, x, y, out))
+            match into {
+                Into::Add(by) => dispatch!(level, _simd => {
+                    scatter::<$formula>(octave, places, lies, out, |out, n| *out += by * n)
+                }),
+                Into::Set(by, plus) => dispatch!(level, _simd => {
+                    scatter::<$formula>(octave, places, lies, out, |out, n| *out = by * n + plus)
+                }),
+            }
         };
     }
     match basis {
@@ -176,11 +249,165 @@ pub(super) fn places(level: Level, basis: Basis, octave: Octave, x: &Axis, y: &A
 }
 
 #[inline(always)]
-fn scatter<F: Formula>(octave: Octave, x: &Axis, y: &Axis, out: &mut [f32]) {
-    let n = out.len();
-    let (cells, ts, lines, vs) = (&x.cell[..n], &x.t[..n], &y.cell[..n], &y.t[..n]);
+fn scatter<F: Formula>(
+    octave: Octave,
+    places: &Places,
+    [x, y]: [Lie; 2],
+    out: &mut [f32],
+    put: impl Fn(&mut f32, f32),
+) {
+    let n = out.len().min(WIDE);
+    let (mut cells, mut ts) = ([0; WIDE], [0.0; WIDE]);
+    let (mut lines, mut vs) = ([0; WIDE], [0.0; WIDE]);
+    split_places(&places.x[..n], x, &mut cells[..n], &mut ts[..n]);
+    split_places(&places.y[..n], y, &mut lines[..n], &mut vs[..n]);
+    let out = &mut out[..n];
     for i in 0..n {
-        out[i] = one::<F, f32>(octave, (cells[i], ts[i], x.period), (lines[i], vs[i], y.period));
+        let noise = one::<F, f32>(octave, (cells[i], ts[i], x.2), (lines[i], vs[i], y.2));
+        put(&mut out[i], noise);
+    }
+}
+
+/// One octave along a row that crosses lattice lines at a slant and runs along one column: `column` is its cell and share.
+///
+/// What the lines contribute to that column is worked out once for the row, and between two lines it stays the same, so
+/// that hashing is shared by the samples in between.
+pub(super) fn slant(
+    level: Level,
+    basis: Basis,
+    octave: Octave,
+    column: (u32, f32),
+    places: &Places,
+    lie: Lie,
+    into: Into,
+    strip: &mut Strip,
+    out: &mut [f32],
+) {
+    macro_rules! run {
+        ($formula:ty) => {
+            match into {
+                Into::Add(by) => dispatch!(level, _simd => {
+                    cross::<$formula>(octave, column, places, lie, strip, out, |out, n| *out += by * n)
+                }),
+                Into::Set(by, plus) => dispatch!(level, _simd => {
+                    cross::<$formula>(octave, column, places, lie, strip, out, |out, n| *out = by * n + plus)
+                }),
+            }
+        };
+    }
+    match basis {
+        Basis::Value => run!(Value),
+        Basis::Perlin => run!(Perlin),
+        Basis::Simplex => run!(Simplex),
+        Basis::Worley => run!(Worley),
+        Basis::White => run!(White),
+    }
+}
+
+/// Samples worked on at once between two lines; what is too much belongs to the next lines and is done again there.
+const CHUNK: usize = 8;
+
+#[inline(always)]
+fn cross<F: Formula>(
+    octave: Octave,
+    (cell, t): (u32, f32),
+    places: &Places,
+    lie: Lie,
+    strip: &mut Strip,
+    out: &mut [f32],
+    put: impl Fn(&mut f32, f32),
+) {
+    let n = out.len().min(WIDE);
+    let out = &mut out[..n];
+    let (mut lines, mut vs) = ([0; WIDE], [0.0; WIDE + CHUNK]);
+    split_places(&places.y[..n], lie, &mut lines[..n], &mut vs[..n]);
+    let first = lines[0].wrapping_sub(F::BELOW);
+    let count = lines[n - 1].wrapping_sub(first) as usize + F::LINES;
+    // Cells that the row crosses, in double precision: line numbers may go round in 32 bits.
+    let crossed = (places.y[n - 1] - places.y[0]) * lie.0;
+    if crossed.max(count as f64) > (n / 2) as f64 {
+        // Hardly two samples share a line.
+        for i in 0..n {
+            put(&mut out[i], one::<F, f32>(octave, (cell, t, 0), (lines[i], vs[i], 0)));
+        }
+        return;
+    }
+    let numbers = &mut strip.0[0];
+    fill_lines::<F>(numbers, count, Column { cell, t, period: 0 }, first, octave.seed);
+    let mut noise = [0.0; WIDE + CHUNK];
+    // Samples from one line to the next, about.
+    let apart = (n - 1) as f64 / crossed;
+    let mut from = 0;
+    while from < n {
+        let line = lines[from];
+        let k = line.wrapping_sub(F::BELOW).wrapping_sub(first) as usize;
+        let mut around = [[0.0; MOST]; 3];
+        for (i, around) in around.iter_mut().enumerate().take(F::LINES) {
+            for (number, all) in around.iter_mut().zip(numbers.iter()).take(F::NUMBERS) {
+                *number = all[k + i];
+            }
+        }
+        // The first sample past the next line: guessed, then put right.
+        let mut to = (from + (f64::from(1.0 - vs[from]) * apart) as usize + 1).min(n);
+        while lines[to - 1] != line {
+            to -= 1;
+        }
+        while to < n && lines[to] == line {
+            to += 1;
+        }
+        while from < to {
+            let (noise, vs) = (&mut noise[from..from + CHUNK], &vs[from..from + CHUNK]);
+            for i in 0..CHUNK {
+                noise[i] = F::mix(around, vs[i], octave.counts);
+            }
+            from += CHUNK;
+        }
+        from = to;
+    }
+    for (out, noise) in out.iter_mut().zip(&noise) {
+        put(out, *noise);
+    }
+}
+
+/// What lines from `first` on contribute to one column.
+#[inline(always)]
+fn fill_lines<F: Formula>(
+    numbers: &mut [[f32; WIDE]; MOST],
+    count: usize,
+    at: Column<f32>,
+    first: u32,
+    seed: u32,
+) {
+    let count = count.min(WIDE);
+    let [a, b, c, d, e, f] = numbers;
+    let (a, b, c) = (&mut a[..count], &mut b[..count], &mut c[..count]);
+    let (d, e, f) = (&mut d[..count], &mut e[..count], &mut f[..count]);
+    for i in 0..count {
+        let found = F::line(at, Line::new(first.wrapping_add(i as u32), seed));
+        a[i] = found[0];
+        if F::NUMBERS > 1 {
+            b[i] = found[1];
+        }
+        if F::NUMBERS > 2 {
+            c[i] = found[2];
+            d[i] = found[3];
+            e[i] = found[4];
+            f[i] = found[5];
+        }
+    }
+}
+
+#[inline(always)]
+fn split_places(positions: &[f64], (per_m, start, period): Lie, cells: &mut [u32], ts: &mut [f32]) {
+    // Two loops, so that the one without a period has no division.
+    if period == 0 {
+        for ((&x, cell), t) in positions.iter().zip(cells).zip(ts) {
+            (*cell, *t) = split_one(x * per_m + start, 0);
+        }
+    } else {
+        for ((&x, cell), t) in positions.iter().zip(cells).zip(ts) {
+            (*cell, *t) = split_one(x * per_m + start, period);
+        }
     }
 }
 
@@ -220,25 +447,17 @@ fn split_all(positions: &[f64], period: u32, cells: &mut [u32], ts: &mut [f32]) 
 /// Cell and share of one position: whole numbers in f64, which holds them to 2^51, and only then 32 bits.
 #[inline(always)]
 pub(super) fn split_one(x: f64, period: u32) -> (u32, f32) {
-    let whole = floor(x);
-    // Past 2^51 cells no digits are left for a share, and the difference may be anything.
-    let t = ((x - whole) as f32).clamp(0.0, 1.0);
+    let whole = x.floor();
     // A share that rounds up to 1 is the next cell's 0 as far as any formula can tell.
+    let t = (x - whole) as f32;
     let cell = if period == 0 {
         whole
     } else {
         let period = f64::from(period);
-        whole - period * floor(whole / period)
+        whole - period * (whole / period).floor()
     };
     ((cell + ROUND).to_bits() as u32, t)
 }
 
 /// Adding it leaves a whole number in the low bits of a double.
 const ROUND: f64 = 6_755_399_441_055_744.0;
-
-/// `f64::floor` is a call on plain x86-64.
-#[inline(always)]
-fn floor(x: f64) -> f64 {
-    let near = (x + ROUND) - ROUND;
-    if near > x { near - 1.0 } else { near }
-}

@@ -1,7 +1,7 @@
 //! Noise: land from hashed lattices, octave upon octave.
 
 use orogen_core::param::Fault;
-use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,22 +25,26 @@ use crate::noise::{Basis, Distance, Field, Fractal, Look};
 /// density falls with the (2·hurst + 2)th power of the wave number between the first and the last octave.
 ///
 /// **Guarantees** (1) mean and standard deviation are as stated, over many wavelengths; (2) the spectral slope of an
-/// fBm is 2·hurst + 2 within 0.15; (3) x and y have the same spectrum within 10 %, as have, for simplex, all directions;
-/// (4) value, Perlin and simplex land is continuous in height and slope across lattice cells and tiles, and Worley
-/// distances are continuous; (5) with a period, places one period apart have the same bits; (6) every vector width
-/// gives the bits of the scalar formula; (7) lattice cells are found in double precision, so land 10,000 km from zero is as
-/// fine as at zero.
+/// fBm is 2·hurst + 2 within 0.15; (3) for value, Perlin and simplex noise all directions have the same spectrum within
+/// 10 %, ridged and billow excepted, and so has white noise for waves of two cells and longer; (4) value, Perlin and
+/// simplex land is continuous in height and slope across lattice cells and tiles, and Worley distances are continuous;
+/// (5) with a period, places one period apart have the same bits; (6) every vector width gives the bits of the scalar
+/// formula; (7) lattice cells are found in double precision, so land 10,000 km from zero is as fine as at zero.
 ///
-/// **Limits** The height that was there is replaced. The square lattices of value and Perlin noise show a little: their
-/// diagonals hold up to 15 % more or less than their sides. Octaves finer than two samples are not resolved and look like
-/// grit: take fewer octaves. A lattice repeats after 2^32 cells. With `period_m` the wavelengths are moved to the
-/// nearest ones that divide the period (a warning tells when by over 2 %), and `rotation_deg` must be 0. Mean and
-/// deviation of the nonlinear fractals are measured on 4096 places, so they are true to about 3 %. Writes 4 bytes a
-/// sample; hashing is shared by the samples of a column that lie between two lattice lines.
+/// **Limits** The height that was there is replaced; where `amplitude_m` is a layer with a hole, the land has one. The
+/// steps of white noise are squares, and look it. Worley's points lie one in each square, which shows: its directions
+/// differ by up to 65 %. Ridged and billow land shows the size of the noise, which varies with the place in a lattice cell, so that
+/// the lattice can be seen: its directions differ by up to 40 %, with value noise by up to 110 %. Octaves finer than two
+/// samples are not resolved and look like grit: take fewer octaves. A lattice repeats after 2^32 cells. With `period_m` the
+/// wavelengths are moved to the nearest ones that divide the period (a warning tells when by over 2 %), and
+/// `rotation_deg` must be 0. Mean and deviation of the nonlinear fractals are measured on 4096 places, so they are true to
+/// about 3 %. Writes 4 bytes a sample; hashing is shared by the samples of a column that lie between two lattice lines,
+/// less so where a stretch is turned, and not at all with a warp.
 ///
 /// **After** Perlin, SIGGRAPH 1985 and 2002 (simplex: 2001); Worley, SIGGRAPH 1996; Musgrave, Kolb & Mace, SIGGRAPH
 /// 1989 (translate and scale); Musgrave in "Texturing and Modeling" (multifractals). We differ in that every octave
-/// starts its lattice elsewhere, slopes are hashed to any direction, and simplex triangles have a side along x.
+/// starts its lattice elsewhere, slopes are hashed to any direction, points of square lattices weigh in by a rounder curve
+/// than Perlin's, and simplex triangles have a side along x.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Noise {
@@ -62,9 +66,9 @@ pub struct Noise {
     /// Distance between lattice points of the first octave: the size of the largest hills.
     #[schemars(range(min = 0.01, max = 1e8), extend("x-unit" = "m", "x-slider" = [100.0, 10000.0]))]
     pub wavelength_m: f64,
-    /// Standard deviation of the height.
-    #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 1000.0]))]
-    pub amplitude_m: f64,
+    /// Standard deviation of the height: a number, or a layer.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e5, "x-unit" = "m", "x-slider" = [0.0, 1000.0]))]
+    pub amplitude_m: Coef,
     /// Mean of the height.
     #[schemars(range(min = -1e5, max = 1e5), extend("x-unit" = "m", "x-slider" = [-500.0, 1000.0]))]
     pub offset_m: f64,
@@ -86,7 +90,7 @@ pub struct Noise {
     /// How many times longer than wide features are: rolling hills.
     #[schemars(range(min = 0.01, max = 100.0), extend("x-slider" = [1.0, 8.0]))]
     pub stretch: f64,
-    /// Where the long side points, counter-clockwise from east.
+    /// Where the long side points, counter-clockwise from east; without a stretch there is none, and nothing turns.
     #[schemars(range(min = -360.0, max = 360.0), extend("x-unit" = "deg", "x-slider" = [-90.0, 90.0]))]
     pub rotation_deg: f64,
     /// Distance after which the land repeats in x and y, for maps that loop; 0 for never.
@@ -104,7 +108,7 @@ impl Default for Noise {
             hurst: 0.9,
             lacunarity: 2.0,
             wavelength_m: 3000.0,
-            amplitude_m: 150.0,
+            amplitude_m: Coef::Const(150.0),
             offset_m: 200.0,
             translate: 1.0,
             scale: 1.0,
@@ -120,10 +124,10 @@ impl Default for Noise {
 
 impl Op for Noise {
     const ID: &'static str = "source.noise";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
-        Layers::none().writing([layer::HEIGHT.name()])
+        Layers::none().reading(self.amplitude_m.layer()).writing([layer::HEIGHT.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {
@@ -158,15 +162,28 @@ impl Op for Noise {
         let frame = *terrain.frame();
         let mut height = Raster::filled(frame.cols(), frame.rows(), 0.0);
         field.fill(&frame, height.as_mut_slice(), ctx)?;
+        if let Coef::Layer(name) = &self.amplitude_m {
+            let (amplitude, offset) = (terrain.get_named::<f32>(name)?, self.offset_m as f32);
+            height.par_rows(|row, values| {
+                for (value, by) in values.iter_mut().zip(amplitude.row(row)) {
+                    *value = *value * by + offset;
+                }
+            });
+        }
         terrain.set(layer::HEIGHT, height);
         Ok(terrain)
     }
 }
 
 impl Noise {
-    /// The field of noise that these parameters ask for.
+    /// The field of noise that these parameters ask for. Where the amplitude is a layer, it is the field that the layer is
+    /// multiplied with: of amplitude 1, about 0.
     #[must_use]
     pub fn look(&self) -> Look {
+        let (amplitude_m, offset_m) = match self.amplitude_m {
+            Coef::Const(amplitude_m) => (amplitude_m, self.offset_m),
+            Coef::Layer(_) => (1.0, 0.0),
+        };
         Look {
             basis: self.basis,
             distance: self.distance,
@@ -175,8 +192,8 @@ impl Noise {
             hurst: self.hurst,
             lacunarity: self.lacunarity,
             wavelength_m: self.wavelength_m,
-            amplitude_m: self.amplitude_m,
-            offset_m: self.offset_m,
+            amplitude_m,
+            offset_m,
             translate: self.translate,
             scale: self.scale,
             stretch: self.stretch,

@@ -23,6 +23,7 @@ class Applies:
         id: str | None = None,
         with_: Terrain | None = None,
         mask: str | None = None,
+        threads: int | None = None,
         progress: bool = False,
         **params: Any,
     ) -> None:
@@ -30,6 +31,7 @@ class Applies:
 
         ``id`` names the step, so that the same operator applied twice draws other numbers. ``with_`` is the second
         terrain of operators that combine two. ``mask`` names a layer (0 to 1) that limits where it acts.
+        ``threads`` is how many to use; without it, all there are. The result does not depend on it.
         """
         with reporter(progress) as tell:
-            self._inner.apply(op, id, None if with_ is None else with_._inner, mask, tell, params)
+            self._inner.apply(op, id, None if with_ is None else with_._inner, mask, threads, tell, params)

@@ -43,6 +43,7 @@ class Terrain:
         id: str | None,
         second: Terrain | None,
         mask: str | None,
+        threads: int | None,
         progress: Callable[[str, float], None] | None,
         params: dict[str, Any],
     ) -> None: ...

@@ -1,0 +1,71 @@
+"""Orogen through its Python package."""
+
+from __future__ import annotations
+
+import gc
+import time
+from pathlib import Path
+from typing import Any
+
+from answers import serve
+
+import orogen
+
+
+def timed(samples: int, op: str, threads: str, **params: Any) -> float:
+    """Seconds from nothing to an array of heights."""
+    start = time.perf_counter()
+    terrain = orogen.Terrain.flat(samples=samples, size_m=float(samples - 1), seed="7")
+    terrain.apply(op, threads=int(threads), **params)
+    height = terrain["height"]
+    seconds = time.perf_counter() - start
+    if height.shape != (samples, samples):
+        raise ValueError(f"found heights of shape {height.shape}")
+    return seconds
+
+
+def noise(basis: str, wavelength: str, threads: str) -> float:
+    return timed(4096, "source.noise", threads, basis=basis, octaves=8, hurst=0.9, wavelength_m=float(wavelength))
+
+
+def bent_noise(basis: str, kind: str, threads: str) -> float:
+    bends = {"warped": {"warp_m": 50.0, "warp_wavelength_m": 1024.0}, "turned": {"stretch": 2.0, "rotation_deg": 30.0}}
+    return timed(4096, "source.noise", threads, basis=basis, octaves=8, wavelength_m=1024.0, **bends[kind])
+
+
+def diamond_square(samples: str, threads: str) -> float:
+    return timed(int(samples), "source.diamond_square", threads)
+
+
+def faults(samples: str, count: str, profile: str, threads: str) -> float:
+    side = int(samples) - 1
+    return timed(int(samples), "source.faults", threads, faults=int(count), profile=profile, width_m=side / 50)
+
+
+def status(field: str) -> int:
+    """A line of the kernel's account of this process, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise ValueError(f"this kernel tells no {field}")
+
+
+def memory(op: str, samples: str) -> float:
+    """The most bytes held at once while a source runs, beyond those held before."""
+    timed(65, op, "1")
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")
+    before = status("VmRSS")
+    timed(int(samples), op, "2")
+    return float(status("VmHWM") - before)
+
+
+serve(
+    {
+        "noise": noise,
+        "bent_noise": bent_noise,
+        "diamond_square": diamond_square,
+        "faults": faults,
+        "memory": memory,
+    }
+)
