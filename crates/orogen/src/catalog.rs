@@ -45,6 +45,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Planet>(),
         Operator::of::<source::Random>(),
         Operator::of::<source::Subdivision>(),
+        Operator::of::<source::Squig>(),
         Operator::of::<survey::Hillshade>(),
         Operator::of::<survey::Slope>(),
     ])

@@ -14,6 +14,7 @@ pub mod planet;
 mod pyramid;
 pub mod random;
 pub mod subdivision;
+pub mod squig;
 
 pub use cracks::Cracks;
 pub use dem::Dem;
@@ -27,3 +28,4 @@ pub use noise::Noise;
 pub use planet::Planet;
 pub use random::Random;
 pub use subdivision::Subdivision;
+pub use squig::Squig;
