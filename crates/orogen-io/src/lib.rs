@@ -10,6 +10,7 @@ mod color;
 mod deflate;
 pub mod elevation;
 mod error;
+pub mod features;
 mod files;
 mod folder;
 pub mod geojson;
@@ -21,6 +22,7 @@ pub mod preview;
 pub mod raw;
 pub mod relief;
 mod sidecar;
+pub mod xyz;
 
 pub use about::About;
 pub use error::{FormatError, ReadError};
