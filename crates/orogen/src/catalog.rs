@@ -41,6 +41,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Midpoint>(),
         Operator::of::<source::Noise>(),
         Operator::of::<source::Planet>(),
+        Operator::of::<source::Points>(),
         Operator::of::<source::Random>(),
         Operator::of::<survey::Hillshade>(),
         Operator::of::<survey::Slope>(),
