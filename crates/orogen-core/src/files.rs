@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::OpError;
+use crate::features::Features;
 use crate::raster::Raster;
 
 /// An elevation model as a file gave it.
@@ -29,6 +30,14 @@ pub trait Files: Sync {
     /// # Errors
     /// When the file cannot be read or is no elevation model.
     fn elevation(&self, path: &str) -> Result<Arc<Elevation>, OpError>;
+
+    /// A file as points, lines and polygons.
+    ///
+    /// # Errors
+    /// When the file cannot be read or holds no features.
+    fn features(&self, path: &str) -> Result<Arc<Features>, OpError> {
+        NoFiles.features(path)
+    }
 }
 
 /// No files at all: for tests and for recipes from memory.
@@ -47,6 +56,10 @@ impl Files for NoFiles {
     }
 
     fn elevation(&self, path: &str) -> Result<Arc<Elevation>, OpError> {
+        Self::refuse(path)
+    }
+
+    fn features(&self, path: &str) -> Result<Arc<Features>, OpError> {
         Self::refuse(path)
     }
 }

@@ -5,6 +5,7 @@
 
 mod ctx;
 mod error;
+mod features;
 mod files;
 mod frame;
 pub mod layer;
@@ -21,6 +22,7 @@ pub mod vector;
 
 pub use ctx::{Cancel, Ctx, Silent, Watch};
 pub use error::{Cancelled, OpError};
+pub use features::{FeatureSet, Features, Property};
 pub use files::{Elevation, Files, NoFiles};
 pub use frame::{Frame, FrameError, Rect};
 pub use layer::{Layer, LayerName};

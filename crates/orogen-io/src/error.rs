@@ -46,7 +46,7 @@ impl FormatError {
     }
 }
 
-/// Why a path gave no elevation model.
+/// Why a path gave no elevation model or features.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{}: {reason}", .path.display())]
 pub struct ReadError {

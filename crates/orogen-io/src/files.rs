@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use orogen_core::{Elevation, Files, OpError};
+use orogen_core::{Elevation, Features, Files, OpError};
 
 use crate::elevation::{self, read_bytes};
+use crate::error::ReadError;
+use crate::features;
 use crate::limits::Limits;
 use crate::sidecar::{MAX_SIDECAR_BYTES, Sidecar};
 
@@ -16,12 +18,12 @@ const KEPT: usize = 4;
 
 /// Files on disk, named relative to a folder (a recipe's own) or absolutely.
 ///
-/// The last few decoded models are kept, as long as size and time of change of file and sidecar stay the same.
+/// The last few decoded files are kept, as long as size and time of change of file and sidecar stay the same.
 #[derive(Debug)]
 pub struct FolderFiles {
     base: PathBuf,
     limits: Limits,
-    kept: Mutex<BTreeMap<String, Kept>>,
+    kept: Mutex<BTreeMap<(String, Kind), Kept>>,
 }
 
 #[derive(Debug)]
@@ -29,7 +31,20 @@ struct Kept {
     stamp: Stamp,
     /// Counts up with every use, so that the longest unused one can go.
     used: u64,
-    elevation: Arc<Elevation>,
+    decoded: Decoded,
+}
+
+/// As what a file was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Elevation,
+    Features,
+}
+
+#[derive(Clone, Debug)]
+enum Decoded {
+    Elevation(Arc<Elevation>),
+    Features(Arc<Features>),
 }
 
 /// What changes when a file or its sidecar does.
@@ -70,32 +85,65 @@ impl Files for FolderFiles {
     }
 
     fn elevation(&self, name: &str) -> Result<Arc<Elevation>, OpError> {
+        let kept = self.decoded(name, Kind::Elevation, |path| {
+            elevation::read(path, &self.limits).map(|read| Decoded::Elevation(Arc::new(read)))
+        })?;
+        match kept {
+            Decoded::Elevation(elevation) => Ok(elevation),
+            Decoded::Features(_) => Err(Self::mixed(name)),
+        }
+    }
+
+    fn features(&self, name: &str) -> Result<Arc<Features>, OpError> {
+        let kept = self.decoded(name, Kind::Features, |path| {
+            features::read(path, &self.limits).map(|read| Decoded::Features(Arc::new(read)))
+        })?;
+        match kept {
+            Decoded::Features(features) => Ok(features),
+            Decoded::Elevation(_) => Err(Self::mixed(name)),
+        }
+    }
+}
+
+impl FolderFiles {
+    /// Cannot happen: what is kept is kept by kind.
+    fn mixed(name: &str) -> OpError {
+        OpError::File { path: name.to_owned(), reason: String::from("it was read as something else before") }
+    }
+
+    fn decoded(
+        &self,
+        name: &str,
+        kind: Kind,
+        read: impl FnOnce(&Path) -> Result<Decoded, ReadError>,
+    ) -> Result<Decoded, OpError> {
         let path = self.path(name);
         let stamp = Self::stamp(&path);
+        let key = (name.to_owned(), kind);
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let next_use = |kept: &BTreeMap<String, Kept>| kept.values().map(|k| k.used + 1).max().unwrap_or(0);
+        let next_use =
+            |kept: &BTreeMap<(String, Kind), Kept>| kept.values().map(|k| k.used + 1).max().unwrap_or(0);
         {
             let mut kept = lock();
             let used = next_use(&kept);
-            if let Some(found) = kept.get_mut(name).filter(|found| found.stamp == stamp) {
+            if let Some(found) = kept.get_mut(&key).filter(|found| found.stamp == stamp) {
                 found.used = used;
-                return Ok(found.elevation.clone());
+                return Ok(found.decoded.clone());
             }
         }
         // Not under the lock: decoding runs on the thread pool, and a thread that waits there may take up another
         // task that asks for a file. At worst two threads decode one file and the results are the same.
-        let read = elevation::read(&path, &self.limits).map_err(|e| OpError::File {
+        let decoded = read(&path).map_err(|e| OpError::File {
             path: name.to_owned(),
             reason: if e.path == path { e.reason } else { format!("its sidecar {e}") },
-        });
-        let elevation = Arc::new(read?);
+        })?;
         let mut kept = lock();
         let used = next_use(&kept);
-        kept.insert(name.to_owned(), Kept { stamp, used, elevation: elevation.clone() });
+        kept.insert(key, Kept { stamp, used, decoded: decoded.clone() });
         if kept.len() > KEPT {
-            let oldest = kept.iter().min_by_key(|(_, k)| k.used).map(|(name, _)| name.clone());
-            oldest.map(|name| kept.remove(&name));
+            let oldest = kept.iter().min_by_key(|(_, k)| k.used).map(|(key, _)| key.clone());
+            oldest.map(|key| kept.remove(&key));
         }
-        Ok(elevation)
+        Ok(decoded)
     }
 }

@@ -5,11 +5,16 @@
 //! in metres; a name that they do not know would make them assume degrees.
 //! Feature attributes become properties. Vertex attributes become arrays in the order of the coordinates: one number
 //! for points, one array for a feature of one part, an array of arrays for more. Numbers that are not finite are null.
+//! Reading takes numbers, flags and texts as properties, and coordinates as they stand.
 
 use orogen_core::vector::{Column, Point, Shape, VectorLayer};
 use rayon::prelude::*;
 
 use crate::about::LOCAL_CRS;
+
+mod read;
+
+pub use read::decode;
 
 /// Features that one thread writes at a time.
 const BLOCK: usize = 2048;

@@ -11,6 +11,7 @@ mod deflate;
 pub mod elevation;
 mod error;
 pub mod exr;
+pub mod features;
 mod files;
 mod folder;
 pub mod geojson;
@@ -26,6 +27,7 @@ pub mod preview;
 pub mod raw;
 pub mod relief;
 mod sidecar;
+pub mod xyz;
 
 pub use about::About;
 pub use error::{FormatError, ReadError};

@@ -2,19 +2,21 @@
 
 use crate::error::FormatError;
 
-/// Bounds on what is read; both are checked before memory is reserved.
+/// Bounds on what is read; all are checked before memory is reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Largest file, in bytes.
     pub max_bytes_file: u64,
     /// Largest number of samples in a grid; each takes four bytes once read.
     pub max_samples: u64,
+    /// Largest number of vertices and properties in a file of features; each takes some 32 bytes once read.
+    pub max_vertices: u64,
 }
 
 impl Default for Limits {
-    /// Files of 4 GiB and grids of 16385 x 16385 samples, which take 1 GiB of memory.
+    /// Files of 4 GiB, grids of 16385 x 16385 samples, which take 1 GiB of memory, and 64 million vertices, about 2 GiB.
     fn default() -> Self {
-        Self { max_bytes_file: 4 << 30, max_samples: 16385 * 16385 }
+        Self { max_bytes_file: 4 << 30, max_samples: 16385 * 16385, max_vertices: 64 << 20 }
     }
 }
 

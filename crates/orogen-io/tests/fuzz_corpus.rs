@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use orogen_core::Elevation;
-use orogen_io::{FormatError, Limits, ascii_grid, geotiff, png16, raw};
+use orogen_core::{Elevation, Features};
+use orogen_io::{FormatError, Limits, ascii_grid, geojson, geotiff, png16, raw, xyz};
 
 #[path = "../../../fuzz/replay.rs"]
 mod replay;
@@ -14,7 +14,7 @@ mod replay;
 use replay::{Dice, alone, corpus, mutated, with_peak};
 
 /// Small enough for a reader that ignores it to be noticed.
-const LIMITS: Limits = Limits { max_bytes_file: 1 << 20, max_samples: 1 << 16 };
+const LIMITS: Limits = Limits { max_bytes_file: 1 << 20, max_samples: 1 << 16, max_vertices: 1 << 16 };
 
 /// What a reader may hold at once: the samples as floats and once more as raw bytes with padding, the tables of the
 /// file, and room for the decompressor.
@@ -95,4 +95,53 @@ fn png_and_raw_survive_anything() {
     survives(&[(PathBuf::from("sidecar"), r16.sidecar.to_json())], 3000, |bytes, limits| {
         raw::decode(&r16.bytes, raw::Depth::R16, &orogen_io::Sidecar::parse(bytes)?, limits)
     });
+}
+
+/// Runs a reader of features over its corpus and `rounds` mutations of each file.
+fn features_survive(
+    target: &str,
+    rounds: usize,
+    read: impl Fn(&[u8], &Limits) -> Result<Features, FormatError>,
+) {
+    let _alone = alone();
+    let check = |name: &Path, bytes: &[u8]| {
+        let (result, most) = with_peak(|| read(bytes, &LIMITS));
+        // A vertex takes five letters at least and 24 bytes, a list that grows twice that; so do properties.
+        let allowed = (64 * bytes.len() + (1 << 16)).min(MOST_BYTES);
+        assert!(most < allowed, "{}: {most} bytes were in use for {}", name.display(), bytes.len());
+        match result {
+            Ok(features) => {
+                for set in [&features.points, &features.lines, &features.polygons] {
+                    let vertices = set.vectors().vertices();
+                    assert!(vertices.len() as u64 <= LIMITS.max_vertices, "{}", name.display());
+                    assert!(
+                        vertices.iter().all(|p| p[0].is_finite() && p[1].is_finite()),
+                        "{}",
+                        name.display()
+                    );
+                }
+            }
+            Err(e) => assert!(e.to_string().len() > 10, "{}: {e}", name.display()),
+        }
+    };
+    for (i, (path, bytes)) in corpus(target).iter().enumerate() {
+        check(path, bytes);
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let result = read(bytes, &Limits { max_vertices: 1 << 10, ..LIMITS });
+        assert_eq!(result.is_err(), name.starts_with("broken"), "{name}: {:?}", result.err());
+        let mut dice = Dice::new(i as u64);
+        for _ in 0..rounds {
+            check(path, &mutated(bytes, &mut dice));
+        }
+    }
+}
+
+#[test]
+fn geojson_survives_anything() {
+    features_survive("geojson", 4000, geojson::decode);
+}
+
+#[test]
+fn point_tables_survive_anything() {
+    features_survive("xyz", 8000, xyz::decode);
 }

@@ -43,6 +43,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Midpoint>(),
         Operator::of::<source::Noise>(),
         Operator::of::<source::Planet>(),
+        Operator::of::<source::Points>(),
         Operator::of::<source::Random>(),
         Operator::of::<source::Subdivision>(),
         Operator::of::<source::Squig>(),

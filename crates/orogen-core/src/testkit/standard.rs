@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ctx::{Ctx, Watch};
 use crate::error::OpError;
+use crate::features::{Features, Property};
 use crate::files::{Elevation, Files};
 use crate::frame::{Frame, Rect};
 use crate::layer::{self, LayerName};
@@ -174,7 +175,7 @@ impl Field {
     }
 }
 
-/// Serves the same small elevation model under every name, and remembers the names.
+/// Serves the same small elevation model and the same few features under every name, and remembers the names.
 #[derive(Debug, Default)]
 pub struct AnyFile {
     asked: Mutex<BTreeSet<String>>,
@@ -199,5 +200,23 @@ impl Files for AnyFile {
         let mut height = super::hills(65, 250.0);
         height.as_mut_slice()[65 * 20 + 30] = f32::NAN;
         Ok(Arc::new(Elevation { height, spacing_m: Some([18.0, 15.0]), north_west_m: Some([0.0, 0.0]) }))
+    }
+
+    fn features(&self, path: &str) -> Result<Arc<Features>, OpError> {
+        self.fingerprint(path)?;
+        let mut features = Features::default();
+        for i in 0..12u32 {
+            let (x, y) = (f64::from(i % 4) * 310.0 + 40.0 * f64::from(i / 4), f64::from(i / 4) * 420.0);
+            features.points.push(i + 1, [[[x, y, 90.0 + f64::from(i * i % 7) * 55.0]]]);
+        }
+        for (number, (half, level)) in [(500.0, 60.0), (330.0, 160.0), (140.0, 260.0)].into_iter().enumerate()
+        {
+            let ring = [(-1.0, -1.0), (1.0, -0.8), (0.9, 1.0), (-1.1, 0.7), (-1.0, -1.0)];
+            features.lines.push(number as u32 + 13, [ring.map(|(x, y)| [x * half, y * half, f64::NAN])]);
+            features.lines.set_property("elevation_m", Property::Number(level));
+        }
+        let square = [[0.0, 0.0, 0.0], [600.0, 0.0, 0.0], [600.0, 600.0, 0.0], [0.0, 600.0, 0.0]];
+        features.polygons.push(16, [square]);
+        Ok(Arc::new(features))
     }
 }

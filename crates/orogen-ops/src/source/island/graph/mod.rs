@@ -42,7 +42,8 @@ use delaunator::{EMPTY, next_halfedge};
 
 use diagram::{Diagram, INSIDE, Link};
 pub use locator::Locator;
-use sites::{Flaw, Frame, steady};
+use sites::Frame;
+pub(crate) use sites::{Flaw, steady};
 
 /// In the frame where the longer side of the rectangle is 2: corners this close are one corner.
 const TOL: f64 = 1e-10;

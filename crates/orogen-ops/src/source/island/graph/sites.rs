@@ -76,14 +76,16 @@ impl Frame {
 
 /// What stands between the sites and their diagram.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Flaw {
+pub(crate) enum Flaw {
+    /// Two sites, by index.
     TooClose(u32, u32),
+    /// The triangulation is none.
     Inconsistent,
 }
 
 /// Runs `f` on the sites and their triangulation. If rounding spoilt that, runs it on the sites moved a
 /// little: onto a line where they all but lie on one, else anyhow.
-pub(super) fn steady<T>(
+pub(crate) fn steady<T>(
     sites: &[Point],
     order: &[u32],
     half: [f64; 2],

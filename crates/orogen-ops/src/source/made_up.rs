@@ -1,0 +1,22 @@
+//! Made-up land for operators that turn given data into land, when nobody gave them any.
+
+use orogen_core::{Rect, Seed};
+
+use crate::noise::Field;
+use crate::source::Noise;
+
+/// Smooth hills that suit a world of a size: a few of them from side to side, in height a tenth of their width.
+pub(super) fn land(seed: Seed, world: &Rect) -> Field {
+    let [width, depth] = world.size();
+    let side_m = width.max(depth);
+    let amplitude_m = 0.035 * side_m;
+    let look = Noise {
+        octaves: 4,
+        hurst: 0.95,
+        wavelength_m: 0.5 * side_m,
+        amplitude_m,
+        offset_m: 1.2 * amplitude_m,
+        ..Noise::default()
+    };
+    Field::new(&look.look(), seed.child("made up"))
+}
