@@ -59,6 +59,30 @@ pub fn run_all() -> Result<()> {
         let name = format!("peak memory at {size}: {:.0} MB; beyond 100 MB, bytes a cell", peak / 1e6);
         figure(&name, (peak - 100e6).max(0.0) / samples, "at most 60");
     }
+    curves()
+}
+
+/// Feature curves: the solver against the plain iteration, its growth, and what an edit costs.
+fn curves() -> Result<()> {
+    run(&mut cargo(&["bench", "-p", "orogen", "--bench", "curves", "--", "--noplot", "--quiet"]))?;
+    let of = |name: &str| seconds(&format!("curves/{name}"));
+    println!(
+        "\ncurves, 20 of them at 1025: {:.3} s apart, {:.3} s together",
+        of("apart/1025")?,
+        of("together/1025")?
+    );
+    figure(
+        "plain iteration to the same residual, over the solver",
+        of("jacobi")? / of("solver")?,
+        "at least 30",
+    );
+    for name in ["apart", "together"] {
+        let growth = of(&format!("{name}/4097"))?
+            / of(&format!("{name}/1025"))?
+            / (4097.0 * 4097.0 / (1025.0 * 1025.0));
+        figure(&format!("{name}: growth from 1025 to 4097, against linear in cells"), growth, "at most 1.05");
+    }
+    figure("one point moved, over the first solve", of("moved")? / of("apart/1025")?, "at most 0.1");
     Ok(())
 }
 

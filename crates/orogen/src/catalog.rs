@@ -22,6 +22,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Polygon>(),
         Operator::of::<mask::Slope>(),
         Operator::of::<shape::Blur>(),
+        Operator::of::<shape::Curves>(),
         Operator::of::<shape::Gullies>(),
         Operator::of::<shape::Overhang>(),
         Operator::of::<shape::Paint>(),

@@ -5,6 +5,7 @@
 mod bell;
 mod between;
 pub mod blur;
+pub mod curves;
 pub mod gullies;
 pub mod overhang;
 pub mod paint;
@@ -19,6 +20,7 @@ pub mod window;
 
 pub use between::Method;
 pub use blur::Blur;
+pub use curves::Curves;
 pub use gullies::Gullies;
 pub use overhang::Overhang;
 pub use paint::Paint;
