@@ -46,8 +46,8 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Planet>(),
         Operator::of::<source::Points>(),
         Operator::of::<source::Random>(),
-        Operator::of::<source::Subdivision>(),
         Operator::of::<source::Squig>(),
+        Operator::of::<source::Subdivision>(),
         Operator::of::<survey::Hillshade>(),
         Operator::of::<survey::Slope>(),
     ])

@@ -14,7 +14,7 @@ pub(super) fn land(seed: Seed, world: &Rect) -> Field {
         octaves: 4,
         hurst: 0.95,
         wavelength_m: 0.5 * side_m,
-        amplitude_m,
+        amplitude_m: amplitude_m.into(),
         offset_m: 1.2 * amplitude_m,
         ..Noise::default()
     };

@@ -16,8 +16,8 @@ pub mod planet;
 pub mod points;
 mod pyramid;
 pub mod random;
-pub mod subdivision;
 pub mod squig;
+pub mod subdivision;
 
 pub use cracks::Cracks;
 pub use dem::Dem;
@@ -31,5 +31,5 @@ pub use noise::Noise;
 pub use planet::Planet;
 pub use points::Points;
 pub use random::Random;
-pub use subdivision::Subdivision;
 pub use squig::Squig;
+pub use subdivision::Subdivision;
