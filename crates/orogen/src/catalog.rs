@@ -42,6 +42,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Noise>(),
         Operator::of::<source::Planet>(),
         Operator::of::<source::Random>(),
+        Operator::of::<source::Squig>(),
         Operator::of::<survey::Hillshade>(),
         Operator::of::<survey::Slope>(),
     ])

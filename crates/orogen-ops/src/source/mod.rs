@@ -13,6 +13,7 @@ pub mod noise;
 pub mod planet;
 mod pyramid;
 pub mod random;
+pub mod squig;
 
 pub use cracks::Cracks;
 pub use dem::Dem;
@@ -25,3 +26,4 @@ pub use midpoint::Midpoint;
 pub use noise::Noise;
 pub use planet::Planet;
 pub use random::Random;
+pub use squig::Squig;

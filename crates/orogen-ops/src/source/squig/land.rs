@@ -1,0 +1,275 @@
+//! The land between streams: it rises from all of them, and the lowest rise counts.
+
+use std::ops::Range;
+
+use orogen_core::{Cancelled, Ctx, Frame, Raster, Rect, math};
+use rayon::prelude::*;
+
+use super::Squig;
+use super::streams::Streams;
+use crate::octaves::{Octaves, Room};
+
+/// How far unevenness lets hillsides be gentler and steeper than `slope_deg`, as shares.
+const UNEVEN: [f32; 2] = [0.75, 2.0];
+/// Octaves of unevenness, and how strong each is against the one before.
+const OCTAVES: (u32, f64) = (6, 0.5);
+/// Bins across the spacing of streams.
+const BINS: f64 = 4.0;
+
+/// A piece of a stream: all in metres from the south-west corner of the world.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    at: [f32; 2],
+    along: [f32; 2],
+    per_length2: f32,
+    /// Height at the start, and how much higher the end is.
+    z: [f32; 2],
+    /// Half width of the valley floor.
+    floor: [f32; 2],
+}
+
+pub(super) struct Land {
+    segments: Vec<Segment>,
+    origin_m: [f64; 2],
+    bin_m: f64,
+    /// Steepness of hillsides, and how far from its stream a hillside ends, at most.
+    rise: Rise,
+    /// Segments in squares of a quarter of the reach, for finding candidates.
+    coarse: Coarse,
+    /// How far from a place the start of a segment may lie that it rises from.
+    search_m: f64,
+    noise: Octaves,
+    strength: f32,
+    level_m: f32,
+}
+
+/// How land rises with the distance from a stream.
+#[derive(Clone, Copy)]
+struct Rise {
+    slope: f32,
+    per_reach2: f32,
+}
+
+impl Rise {
+    /// Height above the stream. Steeper towards the end of its reach, where it grows past all bounds, so that no
+    /// sample notices which segments were left out.
+    #[inline(always)]
+    fn at(self, distance2: f32, uneven: f32, floor: f32) -> f32 {
+        let q = (1.0 - distance2 * self.per_reach2).max(1e-6);
+        self.slope * uneven * ((distance2 + floor * floor).sqrt() - floor) / q
+    }
+}
+
+struct Coarse {
+    cell_m: f64,
+    cols: usize,
+    rows: usize,
+    lists: Vec<Vec<u32>>,
+}
+
+impl Coarse {
+    fn range(&self, from: f64, to: f64, count: usize) -> Range<usize> {
+        let index = |v: f64| (v / self.cell_m).floor().clamp(0.0, (count - 1) as f64) as usize;
+        index(from)..index(to) + 1
+    }
+}
+
+impl Land {
+    /// The land of given streams, whose hillsides end `reach_m` from them.
+    pub fn new(
+        params: &Squig,
+        streams: &Streams,
+        rect: &Rect,
+        reach_m: f64,
+        spacing_m: f64,
+        ctx: &Ctx<'_>,
+    ) -> Self {
+        let floor = |area: f64| params.floor(area / streams.nodes[0].area) as f32;
+        let local = |at: [f64; 2]| [(at[0] - rect.min[0]) as f32, (at[1] - rect.min[1]) as f32];
+        let segments: Vec<Segment> = streams
+            .nodes
+            .iter()
+            .skip(1)
+            .map(|node| {
+                let down = &streams.nodes[node.down];
+                let (a, b) = (local(node.at), local(down.at));
+                let along = [b[0] - a[0], b[1] - a[1]];
+                let length2 = along[0] * along[0] + along[1] * along[1];
+                Segment {
+                    at: a,
+                    along,
+                    per_length2: if length2 > 0.0 { 1.0 / length2 } else { 0.0 },
+                    z: [node.z as f32, (down.z - node.z) as f32],
+                    floor: [floor(node.area), floor(down.area) - floor(node.area)],
+                }
+            })
+            .collect();
+        let size = rect.size();
+        let cell_m = 0.25 * reach_m;
+        let count = |side: f64| (side / cell_m).floor() as usize + 1;
+        let (cols, rows) = (count(size[0]), count(size[1]));
+        let mut coarse = Coarse { cell_m, cols, rows, lists: vec![Vec::new(); cols * rows] };
+        for (i, s) in segments.iter().enumerate() {
+            // By its start: the search allows for the longest segment.
+            let [x, y] = s.at.map(f64::from);
+            let (col, row) = (coarse.range(x, x, cols).start, coarse.range(y, y, rows).start);
+            coarse.lists[row * cols + col].push(i as u32);
+        }
+        let longest = streams.nodes.iter().map(|n| n.length).fold(0.0, f64::max);
+        let slope = math::tan(params.slope_deg.to_radians()) as f32;
+        let noise = Octaves::new(ctx.seed().child("hillsides"), 1.1 * spacing_m, OCTAVES.0, OCTAVES.1);
+        let strength = params.roughness as f32 / noise.rms();
+        Self {
+            segments,
+            origin_m: rect.min,
+            bin_m: spacing_m / BINS,
+            rise: Rise { slope, per_reach2: (1.0 / (reach_m * reach_m)) as f32 },
+            coarse,
+            search_m: 1.001 * (reach_m + longest),
+            noise,
+            strength: 0.4 * strength,
+            level_m: params.level_m as f32,
+        }
+    }
+
+    /// The segments that can be the lowest anywhere in a bin.
+    fn candidates(&self, col: i64, row: i64, found: &mut Vec<(f32, u32)>) -> Vec<u32> {
+        let half = 0.5 * self.bin_m;
+        let middle = [(col as f64 + 0.5) * self.bin_m, (row as f64 + 0.5) * self.bin_m];
+        let (mx, my) = (middle[0] as f32, middle[1] as f32);
+        let radius = (half * std::f64::consts::SQRT_2 * 1.001) as f32;
+        let wide = half + self.search_m;
+        found.clear();
+        let mut bound = f32::INFINITY;
+        for r in self.coarse.range(middle[1] - wide, middle[1] + wide, self.coarse.rows) {
+            for c in self.coarse.range(middle[0] - wide, middle[0] + wide, self.coarse.cols) {
+                for &i in &self.coarse.lists[r * self.coarse.cols + c] {
+                    let s = &self.segments[i as usize];
+                    let (distance2, _) = s.nearest(mx, my);
+                    let distance = distance2.sqrt();
+                    let (near, far) = ((distance - radius).max(0.0), distance + radius);
+                    let (low_z, high_z) = (s.z[0].min(s.z[0] + s.z[1]), s.z[0].max(s.z[0] + s.z[1]));
+                    let wide = s.floor[0].max(s.floor[0] + s.floor[1]);
+                    let narrow = s.floor[0].min(s.floor[0] + s.floor[1]);
+                    if near * near * self.rise.per_reach2 >= 1.0 {
+                        continue;
+                    }
+                    let least = low_z + self.rise.at(near * near, UNEVEN[0], wide);
+                    if far * far * self.rise.per_reach2 < 0.9 {
+                        bound = bound.min(high_z + self.rise.at(far * far, UNEVEN[1], narrow));
+                    }
+                    found.push((least, i));
+                }
+            }
+        }
+        let mut list: Vec<u32> = found.iter().filter(|f| f.0 <= bound).map(|f| f.1).collect();
+        list.sort_unstable();
+        list
+    }
+
+    fn bin(&self, at: f64, axis: usize) -> i64 {
+        ((at - self.origin_m[axis]) / self.bin_m).floor() as i64
+    }
+
+    /// The least height of the land at one place, which it has on the bed of a stream.
+    pub fn height(&self, at: [f64; 2]) -> f32 {
+        let [x, y] = [at[0] - self.origin_m[0], at[1] - self.origin_m[1]];
+        let wide = self.search_m;
+        // Where hillsides are gentlest: whatever noise makes of them, land is no lower.
+        let uneven = UNEVEN[0];
+        let mut lowest = [f32::INFINITY];
+        for r in self.coarse.range(y - wide, y + wide, self.coarse.rows) {
+            for c in self.coarse.range(x - wide, x + wide, self.coarse.cols) {
+                for &i in &self.coarse.lists[r * self.coarse.cols + c] {
+                    self.segments[i as usize].lower(self.rise, &[x as f32], y as f32, &[uneven], &mut lowest);
+                }
+            }
+        }
+        self.level_m + lowest[0]
+    }
+
+    /// The land on a frame. Writes 4 bytes a sample; the streams stay in the cache.
+    ///
+    /// # Errors
+    /// When cancelled.
+    pub fn raster(&self, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
+        let cols = frame.cols();
+        let mut out = Raster::filled(cols, frame.rows(), 0.0f32);
+        let xs: Vec<f32> = (0..cols).map(|c| (frame.x_m(c) - self.origin_m[0]) as f32).collect();
+        // Runs of columns in one bin.
+        let mut runs: Vec<(i64, Range<usize>)> = Vec::new();
+        for col in 0..cols {
+            let bin = self.bin(frame.x_m(col), 0);
+            match runs.last_mut() {
+                Some((last, range)) if *last == bin => range.end = col + 1,
+                _ => runs.push((bin, col..col + 1)),
+            }
+        }
+        let mut tall: Vec<(i64, Range<usize>)> = Vec::new();
+        for row in 0..frame.rows() {
+            let bin = self.bin(frame.y_m(row), 1);
+            match tall.last_mut() {
+                Some((last, range)) if *last == bin => range.end = row + 1,
+                _ => tall.push((bin, row..row + 1)),
+            }
+        }
+        let mut strips: Vec<(i64, Range<usize>, &mut [f32])> = Vec::with_capacity(tall.len());
+        let mut rest = out.as_mut_slice();
+        for (bin, rows) in tall {
+            let (strip, after) = rest.split_at_mut(rows.len() * cols);
+            strips.push((bin, rows, strip));
+            rest = after;
+        }
+        let counter = ctx.counter(strips.len());
+        strips.into_par_iter().try_for_each_init(
+            || (Room::default(), Vec::new(), Vec::new()),
+            |(room, found, uneven), (bin_row, rows, strip)| {
+                strip.fill(f32::INFINITY);
+                uneven.resize(strip.len(), 0.0f32);
+                for (i, line) in uneven.chunks_mut(cols).enumerate() {
+                    self.noise.row(frame, rows.start + i, 0..cols, room, line);
+                    line.iter_mut().for_each(|v| *v = self.steepness(*v));
+                }
+                for (bin_col, run) in &runs {
+                    for s in self.candidates(*bin_col, bin_row, found) {
+                        let s = &self.segments[s as usize];
+                        for (i, line) in strip.chunks_mut(cols).enumerate() {
+                            let y = (frame.y_m(rows.start + i) - self.origin_m[1]) as f32;
+                            let uneven = &uneven[i * cols..][run.clone()];
+                            s.lower(self.rise, &xs[run.clone()], y, uneven, &mut line[run.clone()]);
+                        }
+                    }
+                }
+                strip.iter_mut().for_each(|v| *v += self.level_m);
+                counter.done()
+            },
+        )?;
+        Ok(out)
+    }
+
+    fn steepness(&self, noise: f32) -> f32 {
+        (1.2 + self.strength * noise).clamp(UNEVEN[0], UNEVEN[1])
+    }
+}
+
+impl Segment {
+    /// Square of the distance, and the share of the segment nearest to a place.
+    #[inline(always)]
+    fn nearest(&self, x: f32, y: f32) -> (f32, f32) {
+        let (dx, dy) = (x - self.at[0], y - self.at[1]);
+        let t = ((dx * self.along[0] + dy * self.along[1]) * self.per_length2).clamp(0.0, 1.0);
+        let (ex, ey) = (dx - t * self.along[0], dy - t * self.along[1]);
+        (ex * ex + ey * ey, t)
+    }
+
+    /// Lowers what is higher than the hillsides of this segment.
+    #[inline(always)]
+    fn lower(&self, rise: Rise, xs: &[f32], y: f32, uneven: &[f32], lowest: &mut [f32]) {
+        for ((&x, &uneven), lowest) in xs.iter().zip(uneven).zip(lowest) {
+            let (distance2, t) = self.nearest(x, y);
+            let height =
+                self.z[0] + t * self.z[1] + rise.at(distance2, uneven, self.floor[0] + t * self.floor[1]);
+            *lowest = lowest.min(height);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Squig: mountains round a river that was there first.
+
+mod land;
+mod mesh;
+mod streams;
+
+use orogen_core::param::Fault;
+use orogen_core::vector::{Column, Shape, VectorLayer};
+use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Reach, Rect, Terrain, layer, math};
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use land::Land;
+use mesh::Mesh;
+use streams::{LEAST_FALL, Streams};
+
+/// A side of the recipe's frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The upper side of the map.
+    North,
+    /// The right side of the map.
+    East,
+    /// The lower side of the map.
+    South,
+    /// The left side of the map.
+    West,
+}
+
+/// Draws a winding river first and raises mountains round it: a squig curve, with tributaries down to every hollow.
+///
+/// The frame is a few triangles. Water enters a triangle by one edge and leaves it by another; the third is neutral.
+/// Each is cut into four, at places near the middles of its edges, again and again, until they are about `spacing_m` wide:
+///
+/// ```text
+/// entry → entry + neutral,   exit → exit + neutral,   neutral → neutral + neutral
+/// ```
+///
+/// and inside a triangle water goes from the corner it enters to the middle and on to the corner it leaves by, or
+/// straight through where that is one corner. Corners left dry get a spring, whose stream feeds the middle, so in the
+/// end every triangle drains, and all streams meet in the river. Streams fall by the land A that they drain, and land
+/// rises from all of them:
+///
+/// ```text
+/// bed     dz/ds = k · A^-concavity                                  k: so that the land has relief_m
+/// land    h(p)  = min over streams of  z + tan(slope) · u(p) · (√(d² + w²) − w) / (1 − d²/R²)
+/// ```
+///
+/// with d the distance to the stream, w half its valley floor, u the unevenness of hillsides and R the reach of any.
+/// No stream is left so high above another close by that the lower one would capture it.
+///
+/// **Guarantees** (1) The river enters the frame once, leaves it once, and never crosses itself; nor does any other
+/// stream. (2) Every stream falls all the way to the outlet. (3) Land rises from the bed of every stream, and no bed is
+/// more than 1 % of the relief above the land: noise changes how steeply land rises, not where streams run. (4) Even
+/// hillsides (`roughness` 0) have no hollow: water from everywhere reaches a stream. (5) A height depends on the seed, the
+/// recipe's frame and its place: windows fit.
+///
+/// **Limits** The border of the frame is a divide but for inlet and outlet: tiles of one recipe fit together, two
+/// recipes side by side do not. Ridges lie where two hillsides meet, so detail between streams is only as good as
+/// `roughness`. Triangles halve, so streams are apart by `spacing_m` only within a factor of 1.5. More than 600 thousand triangles are refused.
+///
+/// **Vectors** `rivers`: lines downstream, the main river first; with `width_m` and `discharge_m3s` at every vertex
+/// and the line each runs `into`, -1 at the outlet.
+///
+/// **After** Prusinkiewicz & Hammel, "A fractal model of mountains with rivers", Graphics Interface 1993. They set the
+/// river's triangles to one height and displace the rest, which leaves asymmetric valleys and creases; our land
+/// follows from distances. Tributaries and falling beds are ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Squig {
+    /// Side on which the river comes in.
+    pub inlet: Side,
+    /// Side on which it leaves, another one.
+    pub outlet: Side,
+    /// Distance between streams, about: the width of the smallest triangles.
+    #[schemars(range(min = 0.1, max = 1e6), extend("x-unit" = "m", "x-slider" = [60.0, 600.0]))]
+    pub spacing_m: f64,
+    /// How far the river winds: 0 takes the shorter way wherever there is one, 1 leaves it to luck.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub wander: f64,
+    /// Height of the highest land above the outlet, about.
+    #[schemars(range(min = 0.0, max = 15_000.0), extend("x-unit" = "m", "x-slider" = [100.0, 3000.0]))]
+    pub relief_m: f64,
+    /// Height of the river where it leaves.
+    #[schemars(range(min = -12_000.0, max = 9000.0), extend("x-unit" = "m", "x-slider" = [0.0, 1000.0]))]
+    pub level_m: f64,
+    /// Steepness of hillsides, before unevenness.
+    #[schemars(range(min = 1.0, max = 80.0), extend("x-unit" = "deg", "x-slider" = [10.0, 45.0]))]
+    pub slope_deg: f64,
+    /// How much gentler streams get the more land they drain.
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-slider" = [0.2, 0.7]))]
+    pub concavity: f64,
+    /// Width of the valley floor where the river leaves; others are narrower by the root of the land they drain.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 500.0]))]
+    pub floor_m: f64,
+    /// How uneven hillsides are.
+    #[schemars(range(min = 0.0, max = 2.0), extend("x-slider" = [0.0, 1.0]))]
+    pub roughness: f64,
+    /// Land outside the frame that the river drains before it comes in.
+    #[schemars(range(min = 0.0, max = 1e7), extend("x-unit" = "km2", "x-slider" = [0.0, 500.0]))]
+    pub inflow_km2: f64,
+    /// Land that a stream must drain to be listed among the rivers.
+    #[schemars(range(min = 0.0, max = 1e7), extend("x-unit" = "km2", "x-slider" = [0.01, 5.0]))]
+    pub river_km2: f64,
+    /// Width of the river where it leaves.
+    #[schemars(range(min = 0.0, max = 1e4), extend("x-unit" = "m", "x-slider" = [1.0, 100.0]))]
+    pub river_width_m: f64,
+}
+
+impl Default for Squig {
+    fn default() -> Self {
+        Self {
+            inlet: Side::North,
+            outlet: Side::South,
+            spacing_m: 250.0,
+            wander: 0.4,
+            relief_m: 1400.0,
+            level_m: 40.0,
+            slope_deg: 38.0,
+            concavity: 0.45,
+            floor_m: 120.0,
+            roughness: 0.8,
+            inflow_km2: 30.0,
+            river_km2: 0.25,
+            river_width_m: 25.0,
+        }
+    }
+}
+
+/// Most rounds in which streams give way to the land.
+const GIVING_WAY: usize = 4;
+/// Most triangles.
+const MOST_TRIANGLES: f64 = 6e5;
+/// Water that a square kilometre yields, in a temperate climate.
+const RUNOFF_M3S_PER_KM2: f64 = 0.03;
+
+impl Op for Squig {
+    const ID: &'static str = "source.squig";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().writing([layer::HEIGHT.name()]).writing_vectors(["rivers"])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        if self.inlet == self.outlet {
+            return vec![Fault::of("outlet", "found the side of the inlet, allowed is any other side")];
+        }
+        Vec::new()
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let country = Country::new(self, &ctx.world(&terrain).extent(), ctx)?;
+        let height = country.land.raster(terrain.frame(), ctx)?;
+        terrain.set(layer::HEIGHT, height);
+        terrain.set_vector("rivers", country.rivers(self, ctx)?);
+        Ok(terrain)
+    }
+}
+
+impl Squig {
+    /// Half the valley floor of a stream that drains a share of the land.
+    fn floor(&self, share: f64) -> f64 {
+        0.5 * self.floor_m * share.max(0.0).sqrt()
+    }
+}
+
+/// The streams and the land between them.
+struct Country {
+    streams: Streams,
+    land: Land,
+}
+
+impl Country {
+    fn new(params: &Squig, rect: &Rect, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+        let mesh = triangles(params, rect, ctx)?;
+        // The legs of half a square, which triangles are about.
+        let size = rect.size();
+        let spacing_m = (2.0 * size[0] * size[1] / mesh.triangles.len() as f64).sqrt();
+        let mut streams = Streams::draw(&mesh, 1e6 * params.inflow_km2, ctx.seed().child("crossings"));
+        let most = streams.nodes[0].area;
+        streams.lay(params, spacing_m, |area| params.floor(area / most));
+        // Every triangle has a stream, so no place is farther from one than this.
+        let reach_m = 1.02 * mesh.longest();
+        let mut land = Land::new(params, &streams, rect, reach_m, spacing_m, ctx);
+        // Where land is still lower than a stream, as close to a confluence, the stream gives way.
+        for _ in 0..GIVING_WAY {
+            let heights: Vec<f64> =
+                streams.nodes.par_iter().map(|n| f64::from(land.height(n.at)) - params.level_m).collect();
+            let mut worst = 0.0f64;
+            for (node, height) in streams.nodes.iter_mut().zip(heights) {
+                worst = worst.max(node.z - height);
+                node.z = node.z.min(height);
+            }
+            ctx.tick(2, 100)?;
+            if worst < 0.001 * params.relief_m {
+                break;
+            }
+            streams.descend();
+            streams.level();
+            land = Land::new(params, &streams, rect, reach_m, spacing_m, ctx);
+        }
+        Ok(Self { streams, land })
+    }
+
+    /// The streams that are rivers, with the heights that the land has there.
+    fn rivers(&self, params: &Squig, ctx: &Ctx<'_>) -> Result<VectorLayer, Cancelled> {
+        let nodes = &self.streams.nodes;
+        let is_river = |i: usize| nodes[i].trunk || nodes[i].area >= 1e6 * params.river_km2;
+        let bed =
+            |i: usize| if is_river(i) { f64::from(self.land.height(nodes[i].at)) } else { f64::INFINITY };
+        ctx.tick(1, 1)?;
+        let mut beds: Vec<f64> = (0..nodes.len()).into_par_iter().map(bed).collect();
+        for i in (1..nodes.len()).rev() {
+            let most = beds[i] - LEAST_FALL * nodes[i].length;
+            beds[nodes[i].down] = beds[nodes[i].down].min(most);
+        }
+        let up = self.streams.mains();
+        // Each line begins where no river comes in and ends where another is the greater; the main river is first.
+        let mut starts: Vec<usize> =
+            (0..nodes.len()).filter(|&i| is_river(i) && up[i].is_none_or(|up| !is_river(up))).collect();
+        starts.sort_by_key(|&i| (!nodes[i].trunk, i));
+        let mut lines: Vec<Vec<usize>> = Vec::new();
+        let mut line_of = vec![0usize; nodes.len()];
+        for (number, &start) in starts.iter().enumerate() {
+            let mut line = vec![start];
+            let mut here = start;
+            line_of[here] = number;
+            while here != 0 {
+                let down = nodes[here].down;
+                line.push(down);
+                if up[down] != Some(here) {
+                    break;
+                }
+                line_of[down] = number;
+                here = down;
+            }
+            lines.push(line);
+        }
+        let mut layer = VectorLayer::new(Shape::Lines);
+        let (mut into, mut areas) = (Vec::new(), Vec::new());
+        for line in &lines {
+            layer.push(line.iter().map(|&i| [nodes[i].at[0], nodes[i].at[1], beds[i]]));
+            let (&start, &last) = line.first().zip(line.last()).unwrap_or((&0, &0));
+            let joins = line_of[last] != line_of[start];
+            into.push(if joins { line_of[last] as i64 } else { -1 });
+            // At its end a tributary still has its own water.
+            let own = if joins { line[line.len() - 2] } else { last };
+            areas.extend(line.iter().map(|&i| nodes[if i == last { own } else { i }].area));
+        }
+        let most = nodes[0].area.max(1.0);
+        let width = areas.iter().map(|a| params.river_width_m * (a / most).sqrt()).collect();
+        let discharge = areas.iter().map(|a| RUNOFF_M3S_PER_KM2 * a / 1e6).collect();
+        let fits = layer.set_feature_attribute("into", Column::Integer(into))
+            && layer.set_vertex_attribute("width_m", Column::Number(width))
+            && layer.set_vertex_attribute("discharge_m3s", Column::Number(discharge));
+        debug_assert!(fits, "one entry a line or vertex");
+        Ok(layer)
+    }
+}
+
+/// The triangles of the frame, cut until they are as wide as streams are apart.
+fn triangles(params: &Squig, rect: &Rect, ctx: &Ctx<'_>) -> Result<Mesh, OpError> {
+    let seed = ctx.seed().child("triangles");
+    let mut mesh = Mesh::over(rect, params, seed);
+    let size = rect.size();
+    let cuts = math::log2(size[0].min(size[1]) / params.spacing_m).round().clamp(1.0, 40.0);
+    if mesh.triangles.len() as f64 * math::exp2(2.0 * cuts) > MOST_TRIANGLES {
+        let side = size[0].min(size[1]);
+        let most = (0.5 * math::log2(MOST_TRIANGLES / mesh.triangles.len() as f64)).floor();
+        return Err(OpError::Failed(format!(
+            "spacing_m: found {}, which makes more than 600 thousand triangles of a frame of {} m × {} m; allowed is {:.3} or more",
+            params.spacing_m,
+            size[0],
+            size[1],
+            side / math::exp2(most + 0.49)
+        )));
+    }
+    for number in 1..=cuts as u8 {
+        mesh = mesh.cut(number + 1, params, orogen_core::Seed(seed.bits(u64::from(number))));
+    }
+    mesh.bend(rect, seed.child("bends"));
+    ctx.tick(1, 100)?;
+    Ok(mesh)
+}
+
+#[cfg(test)]
+mod tests;
