@@ -18,6 +18,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Adds an operand, times a factor, to a layer; a factor of −1 subtracts it."""
@@ -32,6 +33,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Mixes a layer with an operand: amount 0 keeps the layer, 1 takes the operand."""
@@ -46,6 +48,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Keeps the higher of a layer and an operand: sets mountains upon land, or fills up to a number."""
@@ -60,6 +63,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Keeps the lower of a layer and an operand: carves the operand's valleys, or cuts tops off at a number."""
@@ -73,6 +77,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Multiplies a layer by an operand: a number scales it, a mask fades it out."""
@@ -91,6 +96,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Marks the ground that faces a direction: shady north slopes, sunny vineyards, the weather side."""
@@ -105,6 +111,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Marks what strokes of a brush touch; further strokes may erase again."""
@@ -123,6 +130,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Marks ridges, hollows, spurs or gullies: the ground whose curvature, measured over a distance, lies in a range."""
@@ -143,6 +151,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Marks the ground within a distance of where a layer crosses a threshold: beaches, the reach of salt spray, borders."""
@@ -159,6 +168,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Marks the ground between two elevations: 1 inside, 0 outside, with soft edges."""
@@ -176,6 +186,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Marks where a layer lies between two values: wet ground, warm ground, one biome, deep sediment."""
@@ -194,6 +205,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Marks patches of a chosen size that cover a chosen share of the ground: clearings, snow, scree, cloud shadows."""
@@ -209,6 +221,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Marks what lies inside polygons, with soft edges outside."""
@@ -226,6 +239,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Marks the ground between two steepnesses: 1 inside, 0 outside, with soft edges."""
@@ -243,9 +257,28 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Softens a layer: the mean or median of what lies around each sample, or any kernel of your own."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.curves"],
+        *,
+        curves: Sequence[Mapping[str, Any]] = ...,
+        mode: Literal["bounded"] | Literal["relative"] = ...,
+        blend: float = ...,
+        stiffness: float = ...,
+        wavelength_m: float = ...,
+        tolerance: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Makes land follow curves: elevations that are held, flat tops, slopes of a given angle, and a smooth change around."""
     @overload
     def apply(
         self,
@@ -260,9 +293,31 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Cuts branching gullies and ribs into slopes: a look of erosion at the price of a noise, anywhere in an endless world."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.overhang"],
+        *,
+        lean_deg: float = ...,
+        lean_m: float = ...,
+        from_deg: float = ...,
+        full_deg: float = ...,
+        radius_m: float = ...,
+        undercut: float = ...,
+        strength: float | str = ...,
+        variety: float = ...,
+        wavelength_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Makes cliffs lean over: a vector height field that moves steep ground sideways as well as down."""
     @overload
     def apply(
         self,
@@ -273,6 +328,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Paints on a layer with strokes of a brush: raise, lower, smooth, flatten, roughen or set, one after the other."""
@@ -288,6 +344,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Flattens ground below a level into a plain, running smoothly into the slopes, with as much of the old relief as wanted."""
@@ -303,6 +360,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Flattens ground above a level into a plateau, with a rounded rim and as much of the old relief on top as wanted."""
@@ -317,6 +375,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Sends every value of a layer through a curve given as points."""
@@ -336,6 +395,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Cuts land into steps: mesas, rice fields, canyon walls, ridges."""
@@ -355,6 +415,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Grows fractal peaks in a chosen disc: diamond-square turbulence whose centre is raised, blended into the land around."""
@@ -372,6 +433,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Lays broad valley floors between mountains: the higher of the land and a second, low and smooth land made of noise."""
@@ -389,6 +451,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Moves land sideways by noise, so that straight and round shapes become natural ones; any layers move along."""
@@ -408,6 +471,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Limits a mountain range to where it should stand: fades the land towards a level under a Gaussian bell."""
@@ -417,7 +481,6 @@ class Applies:
         op: Literal["source.cracks"],
         *,
         plate_m: float = ...,
-        jitter: float = ...,
         width_m: float = ...,
         depth_m: float = ...,
         curl_m: float = ...,
@@ -428,6 +491,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Etches the borders of Voronoi polygons into flat ground: cracked mud, dry lakes, riverbeds, basalt."""
@@ -449,6 +513,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Takes the height from an elevation model: GeoTIFF, ESRI ASCII grid, 16-bit PNG or raw numbers."""
@@ -472,6 +537,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Piles up particles that fall on vents, run down and come to rest: volcanic islands and chains, with calderas."""
@@ -493,6 +559,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Makes fractal land by halving squares: middles and edges take the mean of their neighbours and a random step."""
@@ -514,6 +581,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Lays out sand dunes: a row of sharp crests across the wind, wavering by noise and gated by noise."""
@@ -532,6 +600,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Breaks flat land along random lines: one side of each fault goes up, the other down, by less each time."""
@@ -576,6 +645,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Grows an island with mountains, lakes, rivers, climate and biomes on a map of Voronoi polygons."""
@@ -585,6 +655,7 @@ class Applies:
         op: Literal["source.midpoint"],
         *,
         form: Literal["profile"] | Literal["triangles"] = ...,
+        moves: Literal["all"] | Literal["middles"] = ...,
         wavelength_m: float = ...,
         amplitude_m: float = ...,
         roughness: float = ...,
@@ -593,6 +664,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Breaks a line, or the edges of triangles, in the middle, and moves the middle up or down; again and again."""
@@ -608,7 +680,7 @@ class Applies:
         hurst: float = ...,
         lacunarity: float = ...,
         wavelength_m: float = ...,
-        amplitude_m: float = ...,
+        amplitude_m: float | str = ...,
         offset_m: float = ...,
         translate: float = ...,
         scale: float = ...,
@@ -621,6 +693,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Makes land of noise: hills, ridges, cells or steps, octave upon octave, anywhere in an endless world."""
@@ -640,9 +713,34 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Makes the height map of a small planet: 360 degrees of longitude and 180 of latitude over the frame."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.points"],
+        *,
+        points_m: Sequence[Sequence[float]] = ...,
+        path: str = ...,
+        property: str = ...,
+        method: Literal["linear"] | Literal["natural"] | Literal["smooth"] = ...,
+        placement: Literal["fit"] | Literal["middle"] | Literal["own"] = ...,
+        shift_m: Sequence[float] = ...,
+        outside: Literal["edge"] | Literal["fade"] | Literal["hole"] | Literal["level"] = ...,
+        outside_m: float = ...,
+        fade_m: float = ...,
+        scale: float = ...,
+        offset_m: float = ...,
+        survey_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Makes land from scattered points of known height: a survey, a table, or points of a map."""
     @overload
     def apply(
         self,
@@ -658,9 +756,58 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Gives every point a random height, smoothed by a filter or summed over ever finer grids."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.squig"],
+        *,
+        inlet: Literal["east"] | Literal["north"] | Literal["south"] | Literal["west"] = ...,
+        outlet: Literal["east"] | Literal["north"] | Literal["south"] | Literal["west"] = ...,
+        spacing_m: float = ...,
+        wander: float = ...,
+        relief_m: float = ...,
+        level_m: float = ...,
+        slope_deg: float = ...,
+        concavity: float = ...,
+        floor_m: float = ...,
+        roughness: float = ...,
+        inflow_km2: float = ...,
+        river_km2: float = ...,
+        river_width_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Draws a winding river first and raises mountains round it: a squig curve, with tributaries down to every hollow."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.subdivision"],
+        *,
+        scheme: Literal["edge"] | Literal["sqrt3"] = ...,
+        wavelength_m: float = ...,
+        amplitude_m: float = ...,
+        roughness: float = ...,
+        level_m: float = ...,
+        steepness: float = ...,
+        steep_deg: float = ...,
+        altitude: float = ...,
+        flat_deg: float = ...,
+        detail_m: float = ...,
+        heights_m: Sequence[Sequence[float]] = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Subdivides a coarse mesh of triangles again and again; how far points are moved depends on what lies around them."""
     @overload
     def apply(
         self,
@@ -674,6 +821,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Lights the ground from one side, or softly from four, and keeps the brightness as the layer `hillshade`."""
@@ -686,6 +834,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
         """Measures how steep the ground is, in degrees from level, and keeps it as the layer `slope`."""
@@ -697,6 +846,7 @@ class Applies:
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
+        threads: int | None = ...,
         progress: bool = ...,
         **params: Any,
     ) -> None:

@@ -34,8 +34,10 @@ pub(super) struct Land {
     bin_m: f64,
     /// Steepness of hillsides, and how far from its stream a hillside ends, at most.
     rise: Rise,
-    /// Segments in each column and row of squares of the size of the reach, for finding candidates.
+    /// Segments in squares of a quarter of the reach, for finding candidates.
     coarse: Coarse,
+    /// How far from a place the start of a segment may lie that it rises from.
+    search_m: f64,
     noise: Octaves,
     strength: f32,
     level_m: f32,
@@ -103,15 +105,17 @@ impl Land {
             })
             .collect();
         let size = rect.size();
-        let count = |side: f64| (side / reach_m).floor() as usize + 1;
+        let cell_m = 0.25 * reach_m;
+        let count = |side: f64| (side / cell_m).floor() as usize + 1;
         let (cols, rows) = (count(size[0]), count(size[1]));
-        let mut coarse = Coarse { cell_m: reach_m, cols, rows, lists: vec![Vec::new(); cols * rows] };
+        let mut coarse = Coarse { cell_m, cols, rows, lists: vec![Vec::new(); cols * rows] };
         for (i, s) in segments.iter().enumerate() {
-            // By its start: a segment is far shorter than the reach, which the search allows for.
+            // By its start: the search allows for the longest segment.
             let [x, y] = s.at.map(f64::from);
             let (col, row) = (coarse.range(x, x, cols).start, coarse.range(y, y, rows).start);
             coarse.lists[row * cols + col].push(i as u32);
         }
+        let longest = streams.nodes.iter().map(|n| n.length).fold(0.0, f64::max);
         let slope = math::tan(params.slope_deg.to_radians()) as f32;
         let noise = Octaves::new(ctx.seed().child("hillsides"), 1.1 * spacing_m, OCTAVES.0, OCTAVES.1);
         let strength = params.roughness as f32 / noise.rms();
@@ -121,6 +125,7 @@ impl Land {
             bin_m: spacing_m / BINS,
             rise: Rise { slope, per_reach2: (1.0 / (reach_m * reach_m)) as f32 },
             coarse,
+            search_m: 1.001 * (reach_m + longest),
             noise,
             strength: 0.4 * strength,
             level_m: params.level_m as f32,
@@ -133,8 +138,7 @@ impl Land {
         let middle = [(col as f64 + 0.5) * self.bin_m, (row as f64 + 0.5) * self.bin_m];
         let (mx, my) = (middle[0] as f32, middle[1] as f32);
         let radius = (half * std::f64::consts::SQRT_2 * 1.001) as f32;
-        let reach = f64::from(1.0 / self.rise.per_reach2.sqrt());
-        let wide = half + 1.3 * reach;
+        let wide = half + self.search_m;
         found.clear();
         let mut bound = f32::INFINITY;
         for r in self.coarse.range(middle[1] - wide, middle[1] + wide, self.coarse.rows) {
@@ -168,14 +172,18 @@ impl Land {
     }
 
     /// The least height of the land at one place, which it has on the bed of a stream.
-    pub fn height(&self, at: [f64; 2], found: &mut Vec<(f32, u32)>) -> f32 {
-        let list = self.candidates(self.bin(at[0], 0), self.bin(at[1], 1), found);
-        let (x, y) = ((at[0] - self.origin_m[0]) as f32, (at[1] - self.origin_m[1]) as f32);
+    pub fn height(&self, at: [f64; 2]) -> f32 {
+        let [x, y] = [at[0] - self.origin_m[0], at[1] - self.origin_m[1]];
+        let wide = self.search_m;
         // Where hillsides are gentlest: whatever noise makes of them, land is no lower.
         let uneven = UNEVEN[0];
         let mut lowest = [f32::INFINITY];
-        for i in list {
-            self.segments[i as usize].lower(self.rise, &[x], y, &[uneven], &mut lowest);
+        for r in self.coarse.range(y - wide, y + wide, self.coarse.rows) {
+            for c in self.coarse.range(x - wide, x + wide, self.coarse.cols) {
+                for &i in &self.coarse.lists[r * self.coarse.cols + c] {
+                    self.segments[i as usize].lower(self.rise, &[x as f32], y as f32, &[uneven], &mut lowest);
+                }
+            }
         }
         self.level_m + lowest[0]
     }
