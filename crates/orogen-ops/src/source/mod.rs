@@ -1,5 +1,6 @@
 //! Operators that make land.
 
+pub mod contours;
 pub mod cracks;
 pub mod dem;
 pub mod deposition;
@@ -17,6 +18,7 @@ pub mod points;
 mod pyramid;
 pub mod random;
 
+pub use contours::Contours;
 pub use cracks::Cracks;
 pub use dem::Dem;
 pub use deposition::Deposition;
