@@ -34,6 +34,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<shape::Valley>(),
         Operator::of::<shape::Warp>(),
         Operator::of::<shape::Window>(),
+        Operator::of::<source::Contours>(),
         Operator::of::<source::Cracks>(),
         Operator::of::<source::Dem>(),
         Operator::of::<source::Deposition>(),

@@ -1,5 +1,6 @@
 //! Operators that make land.
 
+pub mod contours;
 pub mod cracks;
 pub mod dem;
 pub mod deposition;
@@ -19,6 +20,7 @@ pub mod random;
 pub mod squig;
 pub mod subdivision;
 
+pub use contours::Contours;
 pub use cracks::Cracks;
 pub use dem::Dem;
 pub use deposition::Deposition;
