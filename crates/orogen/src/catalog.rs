@@ -22,6 +22,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Polygon>(),
         Operator::of::<mask::Slope>(),
         Operator::of::<shape::Blur>(),
+        Operator::of::<shape::Features>(),
         Operator::of::<shape::Gullies>(),
         Operator::of::<shape::Paint>(),
         Operator::of::<shape::Plain>(),

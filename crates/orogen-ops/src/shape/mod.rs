@@ -5,6 +5,7 @@
 mod bell;
 mod between;
 pub mod blur;
+pub mod features;
 pub mod gullies;
 pub mod paint;
 pub mod plain;
@@ -18,6 +19,7 @@ pub mod window;
 
 pub use between::Method;
 pub use blur::Blur;
+pub use features::Features;
 pub use gullies::Gullies;
 pub use paint::Paint;
 pub use plain::Plain;
