@@ -139,7 +139,7 @@ impl Ridge {
         }
     }
 
-    pub(super) fn ready(&self, grain: Grain) -> Trace {
+    pub(super) fn ready(&self, grain: Grain) -> Box<Trace> {
         let points: Vec<[f64; 2]> = self.points.iter().map(|p| [p.x_m, p.y_m]).collect();
         let mut spline = Spline::new(&points, 1e-3 * self.radius_m);
         let values: Vec<Values> =
@@ -148,7 +148,7 @@ impl Ridge {
         spline.carry(&values, floor);
         let profile = Profile::Ridge { pointed: 0.7 * self.peakiness as f32 };
         let at = points.first().copied().unwrap_or_default();
-        Trace::new(spline, at, self.radius_m, floor, self.strength, self.roughness, grain, profile)
+        Box::new(Trace::new(spline, at, self.radius_m, floor, self.strength, self.roughness, grain, profile))
     }
 }
 
@@ -170,7 +170,7 @@ impl Canyon {
         }
     }
 
-    pub(super) fn ready(&self, grain: Grain) -> Trace {
+    pub(super) fn ready(&self, grain: Grain) -> Box<Trace> {
         let points: Vec<[f64; 2]> = self.points.iter().map(|p| [p.x_m, p.y_m]).collect();
         let mut spline = Spline::new(&points, 1e-3 * self.radius_m);
         let values: Vec<Values> =
@@ -179,7 +179,7 @@ impl Canyon {
         spline.carry(&values, floor);
         let profile = Profile::Canyon { floor: self.floor as f32, ledges: self.ledges as f32 };
         let at = points.first().copied().unwrap_or_default();
-        Trace::new(spline, at, self.radius_m, floor, self.strength, self.roughness, grain, profile)
+        Box::new(Trace::new(spline, at, self.radius_m, floor, self.strength, self.roughness, grain, profile))
     }
 }
 

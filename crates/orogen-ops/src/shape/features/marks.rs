@@ -77,7 +77,7 @@ pub(super) fn is_touched(layer: &VectorLayer, line: usize, touched: &[Rect]) -> 
         let points = &layer.vertices()[part];
         let whole = around(points);
         let near: Vec<&Rect> = touched.iter().filter(|rect| meet(rect, &whole)).collect();
-        let pieces = points.windows(points.len().min(2).max(1));
+        let pieces = points.windows(points.len().clamp(1, 2));
         pieces.map(around).any(|piece| near.iter().any(|rect| meet(rect, &piece)))
     })
 }

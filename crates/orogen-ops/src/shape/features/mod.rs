@@ -321,7 +321,7 @@ impl Features {
 /// A feature with everything worked out that does not depend on the sample.
 enum Ready {
     Round(round::Round),
-    Line(trace::Trace),
+    Line(Box<trace::Trace>),
 }
 
 impl Ready {

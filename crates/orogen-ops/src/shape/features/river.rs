@@ -153,7 +153,7 @@ impl River {
         self.points.iter().zip(lengths).map(&mut level).collect()
     }
 
-    pub(super) fn ready(&self, grain: Grain) -> Trace {
+    pub(super) fn ready(&self, grain: Grain) -> Box<Trace> {
         let mut spline = self.spline();
         let levels = self.levels(spline.lengths());
         let values: Vec<Values> = (self.points.iter().zip(&levels))
@@ -162,7 +162,16 @@ impl River {
         let floor = 0.5 * self.narrowest_m();
         spline.carry(&values, floor);
         let at = self.points.first().map_or([0.0; 2], |p| [p.x_m, p.y_m]);
-        Trace::new(spline, at, self.reach_m(), floor, self.strength, self.roughness, grain, Profile::River)
+        Box::new(Trace::new(
+            spline,
+            at,
+            self.reach_m(),
+            floor,
+            self.strength,
+            self.roughness,
+            grain,
+            Profile::River,
+        ))
     }
 
     /// What is wrong with its heights.

@@ -70,8 +70,11 @@ pub(super) struct Room {
 
 impl Round {
     pub fn new(at: [f64; 2], radius: f64, strength: f64, roughness: f64, grain: Grain, form: Form) -> Self {
-        let outline = (roughness > 0.0)
-            .then(|| ((roughness * OUTLINE) as f32, Luck::soft(grain.child("outline"), 1.1 * radius, 4)));
+        // What is rough all over needs no fine outline.
+        let octaves = if matches!(form, Form::Flat(_)) { 4 } else { 2 };
+        let outline = (roughness > 0.0).then(|| {
+            ((roughness * OUTLINE) as f32, Luck::soft(grain.child("outline"), 1.1 * radius, octaves))
+        });
         Self { at, radius, strength: strength as f32, outline, form }
     }
 
