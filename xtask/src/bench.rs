@@ -9,7 +9,9 @@ use crate::shell::{cargo, run, target};
 
 /// Runs the benchmarks and prints the figures of the issues beside what they should be.
 pub fn run_all() -> Result<()> {
-    run(&mut cargo(&["bench", "-p", "orogen", "--bench", "foundation", "--", "--noplot", "--quiet"]))?;
+    for bench in ["foundation", "features"] {
+        run(&mut cargo(&["bench", "-p", "orogen", "--bench", bench, "--", "--noplot", "--quiet"]))?;
+    }
     let reference = |size: usize| seconds(&format!("reference/{size}"));
     let build = |size: usize| seconds(&format!("island_build/{size}"));
     println!("\nthe machine");
@@ -53,6 +55,11 @@ pub fn run_all() -> Result<()> {
     figure("export alone, in reference kernels", seconds("island_export/1025")? / reference(1025)?, "-");
     let voronoi = seconds("voronoi_100000/graph")? / seconds("voronoi_100000/library")?;
     figure("Voronoi graph of 100,000, against 3 bare triangulations", voronoi, "at most 1.5");
+    figure(
+        "10,000 features on 2049, in reference kernels there",
+        seconds("features/10000")? / seconds("features/reference")?,
+        "at most 0.5",
+    );
     for size in [1025usize, 2049, 4097] {
         let peak = peak_bytes(size)?;
         let samples = (size * size) as f64;

@@ -23,6 +23,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Slope>(),
         Operator::of::<shape::Blur>(),
         Operator::of::<shape::Curves>(),
+        Operator::of::<shape::Features>(),
         Operator::of::<shape::Gullies>(),
         Operator::of::<shape::Overhang>(),
         Operator::of::<shape::Paint>(),

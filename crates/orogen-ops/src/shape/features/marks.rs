@@ -1,0 +1,120 @@
+//! What features leave behind besides heights: rivers as lines, and marks of what is to be kept.
+
+use orogen_core::vector::{Column, Point, Shape, VectorLayer};
+use orogen_core::{Frame, Raster, Rect};
+
+use super::{Feature, Ready};
+use crate::hold::Held;
+
+/// Lines of rivers with their widths.
+struct Lines {
+    layer: VectorLayer,
+    names: Vec<String>,
+    widths: Vec<f64>,
+}
+
+impl Lines {
+    fn push(&mut self, name: &str, points: impl IntoIterator<Item = (Point, f64)>) {
+        let (points, widths): (Vec<Point>, Vec<f64>) = points.into_iter().unzip();
+        self.layer.push(points);
+        self.names.push(name.to_owned());
+        self.widths.extend(widths);
+    }
+}
+
+/// The lines of all rivers that act fully, behind those of `former` that no feature touches. Heights are those of the
+/// bed, which fall downstream.
+pub(super) fn rivers(
+    former: Option<&VectorLayer>,
+    features: &[Feature],
+    ready: &[Ready],
+    touched: &[Rect],
+) -> VectorLayer {
+    let mut lines = Lines { layer: VectorLayer::new(Shape::Lines), names: Vec::new(), widths: Vec::new() };
+    if let Some(former) = former.filter(|layer| layer.shape() == Shape::Lines) {
+        let (of_vertices, of_lines) = (former.vertex_numbers("width_m"), former.numbers("width_m"));
+        for line in 0..former.len() {
+            if !is_touched(former, line, touched) {
+                let name = match former.feature_attributes().get("name") {
+                    Some(Column::Text(names)) => names[line].as_str(),
+                    _ => "",
+                };
+                let width = |i: usize| of_vertices.map(|w| w[i]).or(of_lines.map(|w| w[line])).unwrap_or(0.0);
+                let points = former.parts(line).flatten().map(|i| (former.vertices()[i], width(i)));
+                lines.push(name, points);
+            }
+        }
+    }
+    for (feature, ready) in features.iter().zip(ready) {
+        if let (Feature::River(river), Ready::Line(trace)) = (feature, ready)
+            && river.strength == 1.0
+        {
+            lines.push(river.name.as_deref().unwrap_or(""), course(trace));
+        }
+    }
+    let mut layer = lines.layer;
+    // One entry a line and one a vertex were pushed above, so both fit.
+    let _ = layer.set_feature_attribute("name", Column::Text(lines.names));
+    let _ = layer.set_vertex_attribute("width_m", Column::Number(lines.widths));
+    layer
+}
+
+/// The bed of a river, with its width.
+fn course(trace: &super::trace::Trace) -> impl Iterator<Item = (Point, f64)> + '_ {
+    trace.spline.vertices().map(|([x, y], [level, bed, half, _])| ([x, y, bed.min(level)], 2.0 * half))
+}
+
+/// Whether a feature may change the ground under a line.
+pub(super) fn is_touched(layer: &VectorLayer, line: usize, touched: &[Rect]) -> bool {
+    let around = |points: &[Point]| {
+        points.iter().fold(Rect { min: [f64::INFINITY; 2], max: [f64::NEG_INFINITY; 2] }, |rect, p| Rect {
+            min: [rect.min[0].min(p[0]), rect.min[1].min(p[1])],
+            max: [rect.max[0].max(p[0]), rect.max[1].max(p[1])],
+        })
+    };
+    let meet = |a: &Rect, b: &Rect| (0..2).all(|i| a.min[i] <= b.max[i] && b.min[i] <= a.max[i]);
+    layer.parts(line).any(|part| {
+        let points = &layer.vertices()[part];
+        let whole = around(points);
+        let near: Vec<&Rect> = touched.iter().filter(|rect| meet(rect, &whole)).collect();
+        let pieces = points.windows(points.len().clamp(1, 2));
+        pieces.map(around).any(|piece| near.iter().any(|rect| meet(rect, &piece)))
+    })
+}
+
+/// Marks of the features that are to be kept. Where the height follows from the feature alone (river, lake, plateau)
+/// the mark has it; elsewhere it is the height that the frame has there, and places outside the frame go unmarked.
+pub(super) fn held(features: &[Feature], ready: &[Ready], height: &Raster<f32>, frame: &Frame) -> Vec<Held> {
+    let on_land = |[x, y]: [f64; 2]| -> Option<Point> {
+        let [col, row] = frame.locate(x, y);
+        let inside = (0.0..=(frame.cols() - 1) as f64).contains(&col)
+            && (0.0..=(frame.rows() - 1) as f64).contains(&row);
+        let z = if inside { height.bilinear(col, row) } else { f32::NAN };
+        (!z.is_nan()).then_some([x, y, f64::from(z)])
+    };
+    let mut marks = Vec::new();
+    for (feature, ready) in features.iter().zip(ready) {
+        if !feature.hold() {
+            continue;
+        }
+        let (points, radius_m): (Vec<Point>, f64) = match (feature, ready) {
+            (Feature::River(river), Ready::Line(trace)) if river.strength == 1.0 => {
+                (course(trace).map(|(point, _)| point).collect(), 0.0)
+            }
+            (Feature::Plateau(p), _) if p.strength == 1.0 => {
+                (vec![[p.at_m[0], p.at_m[1], p.level_m]], p.flat_m())
+            }
+            (Feature::Lake(lake), _) if lake.strength == 1.0 => {
+                (vec![[lake.at_m[0], lake.at_m[1], lake.level_m - lake.depth_m]], lake.flat_m())
+            }
+            (_, Ready::Line(trace)) => {
+                (trace.spline.vertices().filter_map(|(at, _)| on_land(at)).collect(), 0.0)
+            }
+            (_, Ready::Round(round)) => (on_land(round.at()).into_iter().collect(), 0.0),
+        };
+        if !points.is_empty() {
+            marks.push(Held { kind: feature.kind().to_owned(), points, radius_m });
+        }
+    }
+    marks
+}

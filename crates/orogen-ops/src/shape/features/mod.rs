@@ -1,0 +1,364 @@
+//! Placed features: mountains, rivers, lakes and more, each with its place, size and strength.
+
+mod flats;
+mod index;
+mod lines;
+mod luck;
+mod marks;
+mod peaks;
+mod river;
+mod round;
+mod sand;
+mod spline;
+mod trace;
+
+use std::collections::BTreeMap;
+
+use orogen_core::param::{Fault, Segment};
+use orogen_core::vector::{Shape, VectorLayer};
+use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Rect, Seed, Terrain, layer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use flats::{Lake, Plateau};
+pub use lines::{Canyon, CanyonPoint, Ridge, RidgePoint};
+pub use peaks::{Crater, Hill, Mountain, Volcano};
+pub use river::{River, RiverPoint};
+pub use sand::DuneField;
+
+use crate::hold::{self, HOLD};
+use index::{Bands, Part};
+use luck::Grain;
+
+/// Name of the vector layer with rivers.
+const RIVERS: &str = "rivers";
+
+/// A feature of some kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Feature {
+    /// A mountain, added to the land.
+    Mountain(Mountain),
+    /// A hill, added to the land.
+    Hill(Hill),
+    /// A river and its valley, at heights of their own.
+    River(River),
+    /// Dunes, added to the land.
+    DuneField(DuneField),
+    /// A lake, at a height of its own.
+    Lake(Lake),
+    /// A plateau, at a height of its own.
+    Plateau(Plateau),
+    /// A ridge along a line, added to the land.
+    Ridge(Ridge),
+    /// A canyon along a line, cut into the land.
+    Canyon(Canyon),
+    /// The crater of an impact, cut into the land.
+    Crater(Crater),
+    /// A volcano with its crater, added to the land.
+    Volcano(Volcano),
+}
+
+macro_rules! kinds {
+    ($($kind:ident $word:literal $ready:ident,)*) => {
+        impl Feature {
+            /// Its kind, as recipes name it.
+            #[must_use]
+            pub fn kind(&self) -> &'static str {
+                match self { $(Self::$kind(_) => $word,)* }
+            }
+
+            /// Its name, if it has one.
+            #[must_use]
+            pub fn name(&self) -> Option<&str> {
+                match self { $(Self::$kind(feature) => feature.name.as_deref(),)* }
+            }
+
+            /// The same with a name.
+            #[must_use]
+            pub fn named(mut self, name: &str) -> Self {
+                match &mut self { $(Self::$kind(feature) => feature.name = Some(name.to_owned()),)* }
+                self
+            }
+
+            /// Whether later steps are to keep it.
+            #[must_use]
+            pub fn hold(&self) -> bool {
+                match self { $(Self::$kind(feature) => feature.hold,)* }
+            }
+
+            fn ready(&self, grain: Grain) -> Ready {
+                match self { $(Self::$kind(feature) => Ready::$ready(feature.ready(grain)),)* }
+            }
+        }
+
+        $(impl From<$kind> for Feature {
+            fn from(feature: $kind) -> Self {
+                Self::$kind(feature)
+            }
+        })*
+    };
+}
+
+kinds! {
+    Mountain "mountain" Round,
+    Hill "hill" Round,
+    River "river" Line,
+    DuneField "dune_field" Round,
+    Lake "lake" Round,
+    Plateau "plateau" Round,
+    Ridge "ridge" Line,
+    Canyon "canyon" Line,
+    Crater "crater" Round,
+    Volcano "volcano" Round,
+}
+
+impl Feature {
+    /// Where it is: its middle, or the first point of its line.
+    #[must_use]
+    pub fn at_m(&self) -> [f64; 2] {
+        match self {
+            Self::Mountain(f) => f.at_m,
+            Self::Hill(f) => f.at_m,
+            Self::DuneField(f) => f.at_m,
+            Self::Lake(f) => f.at_m,
+            Self::Plateau(f) => f.at_m,
+            Self::Crater(f) => f.at_m,
+            Self::Volcano(f) => f.at_m,
+            Self::River(f) => f.points.first().map_or([0.0; 2], |p| [p.x_m, p.y_m]),
+            Self::Ridge(f) => f.points.first().map_or([0.0; 2], |p| [p.x_m, p.y_m]),
+            Self::Canyon(f) => f.points.first().map_or([0.0; 2], |p| [p.x_m, p.y_m]),
+        }
+    }
+
+    /// Its luck: that of its name, or of its place where it has none, so that others may come and go.
+    fn luck(&self, seed: Seed) -> Seed {
+        match self.name() {
+            Some(name) => seed.child(self.kind()).child(name),
+            None => {
+                let [x, y] = self.at_m().map(|v| (v + 0.0).to_bits() as i64);
+                Seed(seed.child(self.kind()).bits2(x, y))
+            }
+        }
+    }
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+/// Puts features on the land: mountain, hill, river, dune field, lake, plateau, ridge, canyon, crater and volcano.
+///
+/// Each has a place, a size and a strength, acts up to its radius and nowhere else. With the cubic
+/// `C(t) = 2t³ − 3t² + 1`, which falls smoothly from 1 in the middle (t = 0) to 0 at the radius (t = 1),
+///
+/// ```text
+/// hill       h + s·H·C·(1 + r·N)                plateau   h + s·C(out)·(level − h)
+/// mountain   h + s·H·(C + pointed C)·(1 + r·N)  lake      as a plateau, and a bowl of its depth inside the shore
+/// ridge      as a mountain, across a line       river     to the level of its banks by a wide C, its bed by a narrow C
+/// ```
+///
+/// N is a fractal that moves with the feature and is 0 in its middle; it also lets outlines wander. Its waves shorter
+/// than two samples are left out. Lines are centripetal
+/// Catmull-Rom curves; between two branches of a hairpin everything goes smoothly from one to the other.
+///
+/// Features act in the order of the list, each on what the ones before it have left: a river after a mountain cuts
+/// through it, a mountain after a river buries it. A feature with a `name` keeps the luck of its shape when it is moved.
+///
+/// Rivers of full strength also become lines of the vector layer `rivers`, with the height of the bed and `width_m`;
+/// former rivers stay where no feature touches them. Lakes with a depth set the layer `water`. What has `hold` is
+/// marked in the vector layer `hold`.
+///
+/// **Guarantees** (1) In the middle, or on the line, the land has the height, depth or level asked for; (2) outside the
+/// radius nothing changes, to the bit; (3) the bed of a river falls downstream whatever land is underneath, and at its
+/// points the river is as wide and deep as asked; (4) no jump and no crease inside hairpins and loops; (5) a window
+/// has the bits of the whole; (6) an empty list changes nothing.
+///
+/// **Limits** A hole stays a hole. Where a river crosses itself at two heights its bed goes from one to the other within
+/// a quarter of its width. On the inside of a bend as tight as the river is wide, its bed is a few per cent wider. A
+/// held mountain, hill, ridge, canyon, crater, volcano or dune field is marked at the height that the frame at hand
+/// has there, so a window without its middle has no mark. 8 bytes a cell for the copy; a feature costs only what it touches.
+///
+/// **After** Zaaijer, "GPU Based Generation and Real-Time Rendering of Semi-Procedural Terrain Using Features", chapters
+/// 3.3 to 3.5; the curves are those of Yuksel, Schaefer & Keyser, "Parameterization and applications of Catmull-Rom
+/// curves", 2011. The closest point, the blending of branches and the other kinds are ours.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Features {
+    /// The features, in the order in which they act.
+    #[schemars(length(max = 200_000))]
+    pub features: Vec<Feature>,
+}
+
+impl Op for Features {
+    const ID: &'static str = "shape.features";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        let mut layers = Layers::none().updating([layer::HEIGHT.name()]);
+        if self.lakes().next().is_some() {
+            layers = layers.writing([layer::WATER.name()]);
+        }
+        if self.features.iter().any(|feature| matches!(feature, Feature::River(_))) {
+            layers = layers.writing_vectors([RIVERS]);
+        }
+        if self.features.iter().any(Feature::hold) {
+            layers = layers.writing_vectors([HOLD]);
+        }
+        layers
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        for (i, feature) in self.features.iter().enumerate() {
+            if let Some(name) = feature.name()
+                && let Some(first) = names.insert(name, i)
+            {
+                let path =
+                    vec![Segment::Key("features".into()), Segment::Index(i), Segment::Key("name".into())];
+                let message =
+                    format!("features[{first}] has the name {name:?} too; names tell features apart");
+                faults.push(Fault { path, message });
+            }
+            if let Feature::River(river) = feature {
+                faults.extend(river.faults(i));
+            }
+            if faults.len() > 100 {
+                break; // enough to mend
+            }
+        }
+        faults
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let frame = *terrain.frame();
+        let layers = Op::layers(self);
+        let seed = ctx.seed().child("features");
+        let finest_m = 2.0 * frame.spacing_m()[0].max(frame.spacing_m()[1]);
+        let ready: Vec<Ready> = (self.features.iter())
+            .map(|feature| feature.ready(Grain { seed: feature.luck(seed), finest_m }))
+            .collect();
+        let parts: Vec<(Part, Rect)> =
+            ready.iter().enumerate().flat_map(|(i, ready)| ready.parts(i as u32)).collect();
+        let height = lay(&ready, &parts, terrain.get(layer::HEIGHT)?, &frame, ctx)?;
+        let former = terrain.vectors().get(RIVERS).cloned();
+        terrain.set(layer::HEIGHT, height);
+
+        if layers.writes.contains(&layer::WATER.name()) {
+            let water = self.water(&ready, &parts, terrain.get(layer::HEIGHT)?, &frame);
+            terrain.set(layer::WATER, water);
+        }
+        let touched: Vec<Rect> = parts.iter().map(|(_, rect)| *rect).collect();
+        if layers.writes_vectors.contains(&RIVERS) {
+            let rivers = marks::rivers(former.as_deref(), &self.features, &ready, &touched);
+            terrain.set_vector(RIVERS, rivers);
+        } else if let Some(former) = former
+            && (0..former.len()).all(|line| !marks::is_touched(&former, line, &touched))
+        {
+            terrain.set_vector(RIVERS, former);
+        }
+        if layers.writes_vectors.contains(&HOLD) {
+            let marks = marks::held(&self.features, &ready, terrain.get(layer::HEIGHT)?, &frame);
+            hold::hold(&mut terrain, marks);
+            if terrain.vector(HOLD).is_none() {
+                terrain.set_vector(HOLD, VectorLayer::new(Shape::Lines));
+            }
+        }
+        Ok(terrain)
+    }
+}
+
+impl Features {
+    /// A list of features.
+    #[must_use]
+    pub fn new(features: Vec<Feature>) -> Self {
+        Self { features }
+    }
+
+    /// Numbers of the lakes that hold water.
+    fn lakes(&self) -> impl Iterator<Item = usize> + '_ {
+        self.features.iter().enumerate().filter_map(|(i, feature)| match feature {
+            Feature::Lake(lake) if lake.depth_m > 0.0 && lake.strength > 0.0 => Some(i),
+            _ => None,
+        })
+    }
+
+    /// Depth of the water of all lakes over the land as it is in the end.
+    fn water(
+        &self,
+        ready: &[Ready],
+        parts: &[(Part, Rect)],
+        height: &Raster<f32>,
+        frame: &Frame,
+    ) -> Raster<f32> {
+        let lakes: Vec<u32> = self.lakes().map(|i| i as u32).collect();
+        let parts: Vec<(Part, Rect)> =
+            parts.iter().filter(|(part, _)| lakes.binary_search(&part.feature).is_ok()).copied().collect();
+        let bands = Bands::new(frame, &parts);
+        let xs: Vec<f64> = (0..frame.cols()).map(|col| frame.x_m(col)).collect();
+        let mut water = Raster::filled(frame.cols(), frame.rows(), 0.0);
+        water.par_rows(|row, out| {
+            let mut room = round::Room::default();
+            for parts in bands.of_row(row) {
+                if let Ready::Round(round) = &ready[parts[0].feature as usize] {
+                    round.water_row(frame, row, &xs, height.row(row), out, &mut room);
+                }
+            }
+        });
+        water
+    }
+}
+
+/// A feature with everything worked out that does not depend on the sample.
+enum Ready {
+    Round(round::Round),
+    Line(Box<trace::Trace>),
+}
+
+impl Ready {
+    /// What it can touch.
+    fn parts(&self, feature: u32) -> Vec<(Part, Rect)> {
+        match self {
+            Self::Round(round) => vec![(Part { feature, arc: 0 }, round.bounds())],
+            Self::Line(trace) => trace.parts(feature).collect(),
+        }
+    }
+}
+
+/// Lays features on heights, row by row: every row takes its features from the index, in their order.
+fn lay(
+    ready: &[Ready],
+    parts: &[(Part, Rect)],
+    before: &Raster<f32>,
+    frame: &Frame,
+    ctx: &Ctx<'_>,
+) -> Result<Raster<f32>, Cancelled> {
+    let bands = Bands::new(frame, parts);
+    let xs: Vec<f64> = (0..frame.cols()).map(|col| frame.x_m(col)).collect();
+    let counter = ctx.counter(frame.rows());
+    let mut height = Raster::filled(frame.cols(), frame.rows(), 0.0);
+    height.try_par_rows(|row, out| {
+        out.copy_from_slice(before.row(row));
+        let (mut around, mut along) = (round::Room::default(), trace::Room::default());
+        for parts in bands.of_row(row) {
+            match &ready[parts[0].feature as usize] {
+                Ready::Round(round) => round.row(frame, row, &xs, out, &mut around),
+                Ready::Line(trace) => trace.row(parts, frame, row, &xs, out, &mut along),
+            }
+        }
+        counter.done()
+    })?;
+    Ok(height)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! Dune fields.
+
+use orogen_core::math;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::luck::{self, Grain, Luck};
+use super::one;
+use super::round::{Form, Round, cubic};
+
+/// A field of dunes: sharp crests across the wind, that waver and fade towards the edge of the field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DuneField {
+    /// Tells it from others, so that it can be changed later; also the luck of its shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 100))]
+    pub name: Option<String>,
+    /// Its middle, (x, y): a crest passes through it.
+    #[schemars(inner(range(min = -1e9, max = 1e9)), extend("x-unit" = "m"))]
+    pub at_m: [f64; 2],
+    /// How far the field reaches.
+    #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [100.0, 5000.0]))]
+    pub radius_m: f64,
+    /// Height of a dune.
+    #[schemars(range(min = 0.0, max = 5000.0), extend("x-unit" = "m", "x-slider" = [2.0, 150.0]))]
+    pub height_m: f64,
+    /// Distance from crest to crest.
+    #[serde(default = "spacing")]
+    #[schemars(range(min = 1e-3, max = 1e5), extend("x-unit" = "m", "x-slider" = [20.0, 1000.0]))]
+    pub spacing_m: f64,
+    /// Direction that the wind blows to, clockwise from north.
+    #[serde(default = "wind")]
+    #[schemars(range(min = 0.0, max = 360.0), extend("x-unit" = "deg"))]
+    pub wind_deg: f64,
+    /// How far crests waver, in distances from crest to crest.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.0, max = 10.0), extend("x-slider" = [0.0, 3.0]))]
+    pub wander: f64,
+    /// Share of its effect.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub strength: f64,
+    /// Marks it as to be kept by later steps.
+    #[serde(default)]
+    pub hold: bool,
+}
+
+fn spacing() -> f64 {
+    150.0
+}
+
+fn wind() -> f64 {
+    110.0
+}
+
+impl DuneField {
+    /// A field of a place, size and height of its dunes.
+    #[must_use]
+    pub fn new(at_m: [f64; 2], radius_m: f64, height_m: f64) -> Self {
+        Self {
+            name: None,
+            at_m,
+            radius_m,
+            height_m,
+            spacing_m: spacing(),
+            wind_deg: wind(),
+            wander: one(),
+            strength: one(),
+            hold: false,
+        }
+    }
+
+    pub(super) fn ready(&self, grain: Grain) -> Round {
+        let wind = self.wind_deg.to_radians();
+        let luck = Luck::soft(grain, 6.0 * self.spacing_m, 3);
+        let sand = Sand {
+            way: [math::sin(wind) / self.spacing_m, math::cos(wind) / self.spacing_m],
+            height: self.height_m as f32,
+            wander: self.wander as f32,
+            luck,
+            middle: luck.at_center(),
+        };
+        let roughness = 0.6 * self.wander.min(1.0);
+        Round::new(self.at_m, self.radius_m, self.strength, roughness, grain, Form::Sand(sand))
+    }
+}
+
+/// Share of a dune that its lee side takes.
+const LEE: f32 = 0.3;
+/// Share of the radius up to which dunes have their full height.
+const FULL: f32 = 0.4;
+
+pub(super) struct Sand {
+    /// Dunes a metre, to the east and north.
+    way: [f64; 2],
+    height: f32,
+    wander: f32,
+    luck: Luck,
+    /// The noise at the middle, which is taken away so that a crest passes through it.
+    middle: f32,
+}
+
+impl Sand {
+    pub fn noise(&self, east: &[f64], north: f64, room: &mut luck::Room, out: &mut Vec<f32>) {
+        if self.wander > 0.0 {
+            self.luck.row(east, north, room, out);
+        } else {
+            out.clear();
+            out.resize(east.len(), self.middle);
+        }
+    }
+
+    /// What dunes add: 0 in the troughs.
+    #[inline]
+    pub fn height(&self, east: f64, north: f64, t: f32, noise: f32) -> f32 {
+        // Counted in dunes from the middle: small numbers, but of f64 until the whole ones are gone.
+        let along =
+            east * self.way[0] + north * self.way[1] + f64::from(3.0 * self.wander * (noise - self.middle));
+        let t_along = (along - along.floor()) as f32;
+        let leaning =
+            if t_along < LEE { 0.5 * t_along / LEE } else { 0.5 + 0.5 * (t_along - LEE) / (1.0 - LEE) };
+        let crest = 1.0 - 4.0 * leaning * (1.0 - leaning);
+        self.height * crest * cubic((t - FULL) / (1.0 - FULL))
+    }
+}

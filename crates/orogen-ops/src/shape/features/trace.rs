@@ -1,0 +1,123 @@
+//! Features along a line: what they share, row by row.
+
+use orogen_core::{Frame, Rect};
+
+use super::index::{Part, columns};
+use super::lines::Profile;
+use super::luck::{self, Grain, Luck};
+use super::round::OUTLINE;
+use super::spline::{self, Spline};
+
+/// Columns for which the arcs nearby are picked out together.
+const CHUNK: usize = 32;
+
+/// A feature along a line, ready to be laid on rows.
+pub(super) struct Trace {
+    pub spline: Spline,
+    at: [f64; 2],
+    /// How far from its line it acts.
+    pub reach: f64,
+    /// How far on the line itself branches that meet are blended.
+    floor: f64,
+    strength: f32,
+    wander: Option<(f32, Luck)>,
+    profile: Profile,
+}
+
+/// Room to work in, for one thread.
+#[derive(Default)]
+pub(super) struct Room {
+    luck: luck::Room,
+    spline: spline::Room,
+    /// Arcs that come near the row, and of those the ones near a chunk of columns.
+    row: Vec<u32>,
+    chunk: Vec<u32>,
+    east: Vec<f64>,
+    noise: Vec<f32>,
+}
+
+impl Trace {
+    pub fn new(
+        spline: Spline,
+        at: [f64; 2],
+        reach: f64,
+        floor: f64,
+        strength: f64,
+        roughness: f64,
+        grain: Grain,
+        profile: Profile,
+    ) -> Self {
+        let wander = (roughness > 0.0).then(|| ((roughness * OUTLINE) as f32, profile.fractal(grain, reach)));
+        Self { spline, at, reach, floor, strength: strength as f32, wander, profile }
+    }
+
+    /// What each arc can touch.
+    pub fn parts(&self, feature: u32) -> impl Iterator<Item = (Part, Rect)> + '_ {
+        (0..self.spline.len()).map(move |arc| {
+            let Rect { min, max } = self.spline.bounds(arc);
+            let rect = Rect {
+                min: [min[0] - self.reach, min[1] - self.reach],
+                max: [max[0] + self.reach, max[1] + self.reach],
+            };
+            (Part { feature, arc: arc as u32 }, rect)
+        })
+    }
+
+    /// Lays it on a row whose samples lie at `xs`, given its arcs that may touch the row.
+    pub fn row(
+        &self,
+        parts: &[Part],
+        frame: &Frame,
+        row: usize,
+        xs: &[f64],
+        heights: &mut [f32],
+        room: &mut Room,
+    ) {
+        let y = frame.y_m(row);
+        let reach = self.reach;
+        room.row.clear();
+        let (mut west, mut east) = (f64::INFINITY, f64::NEG_INFINITY);
+        for part in parts {
+            let Rect { min, max } = self.spline.bounds(part.arc as usize);
+            if y >= min[1] - reach && y <= max[1] + reach {
+                room.row.push(part.arc);
+                (west, east) = (west.min(min[0] - reach), east.max(max[0] + reach));
+            }
+        }
+        if room.row.is_empty() {
+            return;
+        }
+        let cols = columns(frame, west, east);
+        for start in cols.clone().step_by(CHUNK) {
+            let end = cols.end.min(start + CHUNK);
+            let (west, east) = (xs[start] - reach, xs[end - 1] + reach);
+            room.chunk.clear();
+            room.chunk.extend(room.row.iter().copied().filter(|arc| {
+                let Rect { min, max } = self.spline.bounds(*arc as usize);
+                max[0] >= west && min[0] <= east
+            }));
+            if room.chunk.is_empty() {
+                continue;
+            }
+            match &self.wander {
+                None => {
+                    room.noise.clear();
+                    room.noise.resize(end - start, 0.0);
+                }
+                Some((wander, luck)) => {
+                    room.east.clear();
+                    room.east.extend(xs[start..end].iter().map(|x| x - self.at[0]));
+                    luck.row(&room.east, y - self.at[1], &mut room.luck, &mut room.noise);
+                    room.noise.iter_mut().for_each(|n| *n *= wander);
+                }
+            }
+            for col in start..end {
+                let near = self.spline.near([xs[col], y], &room.chunk, reach, self.floor, &mut room.spline);
+                if let Some(near) = near {
+                    let noise = room.noise[col - start];
+                    heights[col] = self.profile.apply(self.strength, near, noise, reach, heights[col]);
+                }
+            }
+        }
+    }
+}
