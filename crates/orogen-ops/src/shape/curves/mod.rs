@@ -251,7 +251,8 @@ impl Op for Curves {
                 let part = lattice.clipped(&rect(bounds(&lines, &group), frame.spacing_m()))?;
                 // A group that is not wholly here cannot touch what this window was cut for.
                 let (col, row) = frame.offset_of(&part)?;
-                Some((group.iter().map(|&i| &lines[i]).collect(), part, [col, row]))
+                let touches = self.wanted(&frame, &world, &part.extent());
+                touches.then(|| (group.iter().map(|&i| &lines[i]).collect(), part, [col, row]))
             })
             .collect();
         let counter = ctx.counter(frame.rows() + PARTS * jobs.len());
@@ -318,6 +319,20 @@ impl Curves {
             differ.unwrap_or_else(|| a.len().cmp(&b.len()))
         });
         keyed.into_iter().map(|(_, curve)| Line::new(curve)).collect()
+    }
+
+    /// Whether a part of a frame may lie in what the frame was cut for: it is that and the reach around it, unless the
+    /// world ends there.
+    fn wanted(&self, frame: &Frame, world: &Rect, part: &Rect) -> bool {
+        let (extent, spacing_m) = (frame.extent(), frame.spacing_m());
+        let Reach::Within(reach_m) = self.reach(frame) else { return true };
+        (0..2).all(|axis| {
+            let halo = reach_m - spacing_m[axis];
+            let ends = |a: f64, b: f64| (a - b).abs() < 0.5 * spacing_m[axis];
+            let low = if ends(extent.min[axis], world.min[axis]) { 0.0 } else { halo };
+            let high = if ends(extent.max[axis], world.max[axis]) { 0.0 } else { halo };
+            part.max[axis] >= extent.min[axis] + low && part.min[axis] <= extent.max[axis] - high
+        })
     }
 
     /// What one group of curves changes on its own part of the world.

@@ -184,7 +184,7 @@ pub fn jacobi(system: &System, residual: f32, most: usize) -> (Vec<f32>, usize) 
     let (mut now, mut next) = (vec![0.0f32; inverse.len()], vec![0.0f32; inverse.len()]);
     for step in 0..most {
         // Looking costs as much as a step does.
-        if step % 64 == 0 && system.residual(&now) <= residual {
+        if step.is_multiple_of(64) && system.residual(&now) <= residual {
             return (now, step);
         }
         next.par_chunks_mut(BLOCK * stride).enumerate().for_each(|(block, out)| {
@@ -609,7 +609,7 @@ impl Level {
                     for (pair, out) in out[1..=cols].chunks_mut(2).enumerate() {
                         let i = from + pair + 1;
                         let w = &weights[i];
-                        if row % 2 == 0 {
+                        if row.is_multiple_of(2) {
                             // A coarse cell may stand for its neighbours where there is none below it.
                             if inverse[(row + 1) * fine + 2 * pair + 1] > 0.0 {
                                 out[0] += found[i];
