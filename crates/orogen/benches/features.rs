@@ -25,7 +25,7 @@ fn some(count: u64) -> Vec<Feature> {
         let unit = |k: u64| luck.unit(8 * i + k);
         let at = [SIZE_M * unit(0), SIZE_M * unit(1)];
         let radius = 60.0 + 80.0 * unit(2);
-        if i % 20 == 0 {
+        if i.is_multiple_of(20) {
             lines += 1;
             let points: Vec<[f64; 2]> =
                 (0..4).map(|k| [at[0] + 80.0 * k as f64, at[1] + 100.0 * unit(3 + k)]).collect();

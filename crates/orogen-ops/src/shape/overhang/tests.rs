@@ -23,7 +23,8 @@ fn winding_cliff(samples: usize, width_m: f32) -> Terrain {
 }
 
 fn mountains(samples: usize) -> Terrain {
-    let noise = source::Noise { amplitude_m: 140.0, wavelength_m: 500.0, octaves: 8, ..Default::default() };
+    let noise =
+        source::Noise { amplitude_m: 140.0.into(), wavelength_m: 500.0, octaves: 8, ..Default::default() };
     noise.apply(Terrain::new(Frame::square(SIDE_M, samples).unwrap()), &Ctx::new(Seed(5))).unwrap()
 }
 
