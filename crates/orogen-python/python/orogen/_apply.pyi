@@ -282,6 +282,19 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["shape.features"],
+        *,
+        features: Sequence[Mapping[str, Any]] = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Puts features on the land: mountain, hill, river, dune field, lake, plateau, ridge, canyon, crater and volcano."""
+    @overload
+    def apply(
+        self,
         op: Literal["shape.gullies"],
         *,
         wavelength_m: float = ...,
@@ -475,6 +488,26 @@ class Applies:
         progress: bool = ...,
     ) -> None:
         """Limits a mountain range to where it should stand: fades the land towards a level under a Gaussian bell."""
+    @overload
+    def apply(
+        self,
+        op: Literal["source.contours"],
+        *,
+        contours: Sequence[Mapping[str, Any]] = ...,
+        path: str = ...,
+        property: str = ...,
+        placement: Literal["fit"] | Literal["middle"] | Literal["own"] = ...,
+        shift_m: Sequence[float] = ...,
+        scale: float = ...,
+        offset_m: float = ...,
+        lattice_m: float | None = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Makes land from contour lines, as digitised from a map, without the terraces that triangles between lines leave."""
     @overload
     def apply(
         self,
