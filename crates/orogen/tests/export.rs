@@ -103,7 +103,7 @@ fn wrong_options_are_told_with_their_place_before_anything_is_built() {
     for (export, sentence) in [
         (
             "kind = \"mesh\"\nformats = [\"fbx\"]\n",
-            "test.toml:9:12: export: formats[0]: found \"fbx\", allowed is",
+            "test.toml:9:12: export: formats[0]: found the text \"fbx\", allowed is",
         ),
         ("kind = \"mesh\"\nformats = []\n", "test.toml:9:1: export: formats: "),
         ("kind = \"mesh\"\nformat = 1\n", "did you mean \"formats\"?"),
