@@ -5,6 +5,8 @@
 pub mod biome;
 mod brush;
 pub mod combine;
+pub mod drainage;
+pub mod erode;
 pub mod hold;
 pub mod mask;
 pub mod noise;
@@ -13,5 +15,6 @@ pub mod reference;
 pub mod shape;
 pub mod source;
 pub mod survey;
+pub mod water;
 #[cfg(test)]
 mod trial;

@@ -2,7 +2,7 @@
 //! whole. The catalogue test does this for defaults and choices only.
 
 use orogen_core::testkit::standard::{AnyFile, Standard};
-use orogen_core::{AnyOp, Frame, LayerData, Reach, Silent, Terrain};
+use orogen_core::{AnyOp, Frame, LayerData, Raster, Reach, Seed, Silent, Terrain, math};
 
 /// A world far from zero with cells that are not square.
 pub(crate) fn world() -> Frame {
@@ -46,6 +46,14 @@ pub(crate) fn assert_windows(op: &dyn AnyOp) {
             );
         }
     }
+}
+
+/// Uneven ground with many pits: white noise over long waves, 0 to 100 m.
+pub(crate) fn rough(cols: usize, rows: usize) -> Raster<f32> {
+    Raster::from_fn(cols, rows, |col, row| {
+        let wave = math::sin(col as f64 / 17.0) + math::cos(row as f64 / 23.0) + 2.0;
+        (15.0 * wave + 40.0 * Seed(9).unit2(col as i64, row as i64)) as f32
+    })
 }
 
 fn equal(a: &LayerData, b: &LayerData) -> bool {

@@ -1,0 +1,1 @@
+//! Operators that wear land down and lay it elsewhere.

@@ -1,0 +1,13 @@
+//! Operators on water: where it stands, where it runs.
+
+pub mod fill;
+pub mod flow;
+
+pub use fill::Fill;
+pub use flow::Flow;
+
+/// The level at which water is gone: that of the sea, or none.
+#[must_use]
+pub fn sea_level(sea: bool) -> f32 {
+    if sea { 0.0 } else { f32::NEG_INFINITY }
+}
