@@ -104,6 +104,19 @@ impl<'a> Ctx<'a> {
         self
     }
 
+    /// The same surrounding for a short part of the work, whose own progress nobody sees; the caller asks whether to stop.
+    #[must_use]
+    pub fn unwatched(&self) -> Ctx<'_> {
+        Ctx {
+            seed: self.seed,
+            world: self.world,
+            second: self.second,
+            files: self.files,
+            watch: &Silent,
+            warnings: Mutex::default(),
+        }
+    }
+
     /// The seed of this step.
     #[must_use]
     pub fn seed(&self) -> Seed {

@@ -15,6 +15,6 @@ pub mod reference;
 pub mod shape;
 pub mod source;
 pub mod survey;
-pub mod water;
 #[cfg(test)]
 mod trial;
+pub mod water;

@@ -1,7 +1,7 @@
 //! The one list of operators: whatever is not named here does not exist for recipes, help, manual or Python.
 
 use orogen_core::{Catalog, Operator};
-use orogen_ops::{combine, mask, shape, source, survey};
+use orogen_ops::{combine, erode, mask, shape, source, survey, water};
 
 /// Every operator there is.
 #[must_use]
@@ -12,6 +12,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Max>(),
         Operator::of::<combine::Min>(),
         Operator::of::<combine::Multiply>(),
+        Operator::of::<erode::StreamPower>(),
         Operator::of::<mask::Aspect>(),
         Operator::of::<mask::Brush>(),
         Operator::of::<mask::Curvature>(),
@@ -52,5 +53,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Subdivision>(),
         Operator::of::<survey::Hillshade>(),
         Operator::of::<survey::Slope>(),
+        Operator::of::<water::Fill>(),
+        Operator::of::<water::Flow>(),
     ])
 }

@@ -15,8 +15,12 @@ use super::ways::{Ways, step};
 pub fn cells(ways: &Ways) -> Raster<u32> {
     let (cols, rows) = (ways.0.cols(), ways.0.rows());
     let donors = ways.donors();
-    let missing: Vec<AtomicU8> =
-        donors.as_slice().par_iter().with_min_len(1 << 14).map(|bits| AtomicU8::new(bits.count_ones() as u8)).collect();
+    let missing: Vec<AtomicU8> = donors
+        .as_slice()
+        .par_iter()
+        .with_min_len(1 << 14)
+        .map(|bits| AtomicU8::new(bits.count_ones() as u8))
+        .collect();
     let sums: Vec<AtomicU32> =
         (0..cols * rows).into_par_iter().with_min_len(1 << 14).map(|_| AtomicU32::new(1)).collect();
     walk(ways, &donors, &missing, |from, to| {
@@ -56,8 +60,12 @@ fn walk(ways: &Ways, donors: &Raster<u8>, missing: &[AtomicU8], hand_on: impl Fn
 pub fn sums(ways: &Ways, weights: &Raster<f32>) -> Raster<f32> {
     let (cols, rows) = (ways.0.cols(), ways.0.rows());
     let donors = ways.donors();
-    let missing: Vec<AtomicU8> =
-        donors.as_slice().par_iter().with_min_len(1 << 14).map(|bits| AtomicU8::new(bits.count_ones() as u8)).collect();
+    let missing: Vec<AtomicU8> = donors
+        .as_slice()
+        .par_iter()
+        .with_min_len(1 << 14)
+        .map(|bits| AtomicU8::new(bits.count_ones() as u8))
+        .collect();
     let sums: Vec<AtomicU32> =
         weights.as_slice().par_iter().with_min_len(1 << 14).map(|w| AtomicU32::new(w.to_bits())).collect();
     let at = |cell: usize| f32::from_bits(sums[cell].load(Ordering::Relaxed));

@@ -187,13 +187,7 @@ fn labels(height: &Raster<f32>, ways: &Raster<u8>, sea_m: f32) -> (Raster<u32>, 
 }
 
 /// Numbers the cells of one strip by where their ways end; number 1 is the outside.
-fn follow(
-    height: &Raster<f32>,
-    ways: &Raster<u8>,
-    sea_m: f32,
-    first: usize,
-    part: &mut [u32],
-) -> Vec<End> {
+fn follow(height: &Raster<f32>, ways: &Raster<u8>, sea_m: f32, first: usize, part: &mut [u32]) -> Vec<End> {
     let (cols, ways) = (ways.cols(), ways.as_slice());
     let mut ends = vec![End::Outside, End::Outside];
     let mut path = Vec::new();
@@ -422,7 +416,10 @@ mod tests {
         while let Some(next) = queue.pop() {
             let cell = next.pass as usize;
             for &(dc, dr) in &D8 {
-                let (col, row) = ((cell % cols).wrapping_add_signed(dc as isize), (cell / cols).wrapping_add_signed(dr as isize));
+                let (col, row) = (
+                    (cell % cols).wrapping_add_signed(dc as isize),
+                    (cell / cols).wrapping_add_signed(dr as isize),
+                );
                 if col >= cols || row >= rows || seen[row * cols + col] {
                     continue;
                 }
@@ -456,12 +453,16 @@ mod tests {
             for sea_m in [f32::NEG_INFINITY, 35.0] {
                 for steps in [0.0, 10.0] {
                     // Steps of ten metres make flats and ties.
-                    let height = holed(cols, rows).map(|h| if steps > 0.0 { (h / steps).floor() * steps } else { h });
+                    let height =
+                        holed(cols, rows).map(|h| if steps > 0.0 { (h / steps).floor() * steps } else { h });
                     let ctx = Ctx::silent();
                     let found = crate::drainage::drainage(&height, [10.0, 10.0], sea_m, &ctx).unwrap();
                     let mut filled = height.clone();
                     found.basins.fill(&mut filled);
-                    assert!(same(&filled, &priority_flood(&height, sea_m)), "{cols} × {rows}, sea {sea_m}, steps {steps}");
+                    assert!(
+                        same(&filled, &priority_flood(&height, sea_m)),
+                        "{cols} × {rows}, sea {sea_m}, steps {steps}"
+                    );
                 }
             }
         }
@@ -470,7 +471,8 @@ mod tests {
     #[test]
     fn every_cell_drains_off_the_map() {
         let height = holed(130, 171);
-        let found = crate::drainage::drainage(&height, [10.0, 10.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();
+        let found =
+            crate::drainage::drainage(&height, [10.0, 10.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();
         assert!(found.basins.count() > 500);
         let area = area::cells(&found.ways);
         let out: u64 = (0..130 * 171)

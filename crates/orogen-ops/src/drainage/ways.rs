@@ -3,7 +3,6 @@
 use fearless_simd::{Level, dispatch};
 use orogen_core::{D8, Raster};
 
-
 /// No way: a pit, a hole, or a place where water leaves the map.
 pub const NOWHERE: u8 = 8;
 

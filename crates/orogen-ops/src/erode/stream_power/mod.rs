@@ -1,0 +1,385 @@
+//! Stream power: ranges and valleys from uplift and rivers over geological time.
+
+mod cut;
+mod nodes;
+mod slopes;
+#[cfg(test)]
+mod tests;
+
+use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer, math};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::cut::Cut;
+use self::nodes::Nodes;
+use crate::drainage::ways::Ways;
+use crate::drainage::{Basins, area, check_size};
+use crate::hold::{self, Held};
+use crate::octaves::{Octaves, Room};
+use crate::water::sea_level;
+
+/// Lets land rise while rivers cut it down, over millions of years: branching valleys, sharp divides, slopes that fit
+/// each other.
+///
+/// ```text
+/// ∂h/∂t = U − k (A / 1 km²)^m S^n + D ∇²h,        S ≤ tan(talus_deg)
+/// ```
+///
+/// `U` is the uplift, `A` the area drained (never less than `hollow_m2`: slopes above the heads of streams are as steep as
+/// the heads), `S` the slope down the stream and `k` how fast a stream that drains 1 km² cuts at slope 1. Where uplift and
+/// cutting balance, a stream's slope is `(U/k)^(1/n) (A / 1 km²)^(-m/n)`: concave profiles, steep at the top.
+///
+/// Time is implicit along the streams, so that steps may be long. Land grows up on a coarse lattice first, whose nodes
+/// lie at random so that valleys favour no direction; half of the time is spent there, half of what is left on a lattice
+/// twice as fine, and so on to the frame's own. Rivers leave the map at its edge and go on for `beyond_m` to the
+/// base level, so land at the edge does not fall off; with `sea`, land at or below 0 m is sea and stays.
+///
+/// What curves and features were told to `hold` keeps its height: streams work down to held rivers, and slopes lean on
+/// held crests no steeper than `talus_deg`.
+///
+/// **Guarantees** (1) after a long time uplift and incision balance: the slope of streams follows the equation within 2 %
+/// at nineteen of twenty places; (2) what is held keeps its height within 1 m; (3) without uplift no land rises but under held ground and where ground creeps;
+/// (4) the result does not depend on threads; (5) sea and holes stay as they are.
+///
+/// **Limits** What is worn away leaves with the rivers: nothing is laid down in valleys. Slopes finer than the frame
+/// are not resolved, so previews at another resolution differ by a few per cent of the relief.
+///
+/// **After** Braun & Willett, Geomorphology 180 (2013); Cordonnier, Bovy & Braun, Earth Surf. Dyn. 7 (2019), for
+/// depressions; Montgomery & Foufoula-Georgiou, Water Resour. Res. 29 (1993), for slopes above stream heads. We differ in
+/// the lattices, coarse to fine, and in rivers that go on beyond the map.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StreamPower {
+    /// How long the land rises and is worn.
+    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "yr", "x-slider" = [1e5, 2e7]))]
+    pub duration_yr: f64,
+    /// How fast the land rises: a number, or a layer.
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-unit" = "mm/yr"))]
+    pub uplift_mm_per_yr: Coef,
+    /// How fast a stream that drains 1 km² cuts down at slope 1, soft rock more: a number, or a layer.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-unit" = "mm/yr"))]
+    pub incision_mm_per_yr: Coef,
+    /// Exponent of the area: how much stronger large rivers are.
+    #[schemars(range(min = 0.1, max = 1.0))]
+    pub area_exponent: f64,
+    /// Exponent of the slope.
+    #[schemars(range(min = 0.5, max = 3.0))]
+    pub slope_exponent: f64,
+    /// Area at which streams begin; slopes above are as steep as their heads.
+    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "m2", "x-slider" = [1e3, 1e6]))]
+    pub hollow_m2: f64,
+    /// Steepest slope that stands.
+    #[schemars(range(min = 1.0, max = 89.0), extend("x-unit" = "deg", "x-slider" = [20.0, 60.0]))]
+    pub talus_deg: f64,
+    /// How fast ground creeps down slopes and rounds them.
+    #[schemars(range(min = 0.0, max = 1e3), extend("x-unit" = "m2/yr", "x-slider" = [0.0, 0.1]))]
+    pub creep_m2_per_yr: f64,
+    /// How much rock differs from place to place, 0 not at all; 1 by a factor of about three either way.
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub variety: f64,
+    /// Size of the largest patches of like rock.
+    #[schemars(range(min = 1.0, max = 1e7), extend("x-unit" = "m", "x-slider" = [100.0, 20000.0]))]
+    pub variety_wavelength_m: f64,
+    /// Whether land at or below sea level (0 m) is sea.
+    pub sea: bool,
+    /// Height that rivers come down to beyond the map.
+    #[schemars(range(min = -1e4, max = 1e4), extend("x-unit" = "m"))]
+    pub base_m: f64,
+    /// How far rivers go on beyond the map until they are at their base; at 0 the edge keeps its height.
+    #[schemars(range(min = 0.0, max = 1e7), extend("x-unit" = "m", "x-slider" = [0.0, 100000.0]))]
+    pub beyond_m: f64,
+    /// Steps in time, all lattices together; more follow fast changes better.
+    #[schemars(range(min = 4, max = 100_000))]
+    pub steps: u32,
+}
+
+impl Default for StreamPower {
+    fn default() -> Self {
+        Self {
+            duration_yr: 5e6,
+            uplift_mm_per_yr: Coef::Const(0.5),
+            incision_mm_per_yr: Coef::Const(3.0),
+            area_exponent: 0.5,
+            slope_exponent: 1.0,
+            hollow_m2: 3e4,
+            talus_deg: 40.0,
+            creep_m2_per_yr: 0.01,
+            variety: 0.5,
+            variety_wavelength_m: 2500.0,
+            sea: true,
+            base_m: 0.0,
+            beyond_m: 20_000.0,
+            steps: 100,
+        }
+    }
+}
+
+impl Op for StreamPower {
+    const ID: &'static str = "erode.stream_power";
+    const VERSION: u32 = 1;
+    const PREVIEW_RMSE: f64 = 0.08;
+
+    fn layers(&self) -> Layers {
+        Layers::none()
+            .updating([layer::HEIGHT.name()])
+            .reading(self.uplift_mm_per_yr.layer())
+            .reading(self.incision_mm_per_yr.layer())
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::World
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let frame = *terrain.frame();
+        let height = terrain.get(layer::HEIGHT)?;
+        check_size(height)?;
+        let (uplift, incision) = (self.uplift_mm_per_yr.on(&terrain)?, self.incision_mm_per_yr.on(&terrain)?);
+        let land = Land {
+            height,
+            uplift: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
+                nothing_in_holes(uplift.at(c, r)) * 1e-3
+            }),
+            incision: self.rock(&frame, ctx.seed(), &|c, r| incision.at(c, r)),
+            held: hold::held(&terrain),
+        };
+        let height = self.grow(&land, &frame, ctx)?;
+        terrain.set(layer::HEIGHT, height);
+        Ok(terrain)
+    }
+}
+
+/// What the land is made of before time goes by.
+struct Land<'a> {
+    height: &'a Raster<f32>,
+    /// Metres a year.
+    uplift: Raster<f32>,
+    incision: Raster<f32>,
+    held: Vec<Held>,
+}
+
+/// A layer's hole neither rises nor wears.
+fn nothing_in_holes(value: f32) -> f32 {
+    if value.is_nan() { 0.0 } else { value }
+}
+
+impl StreamPower {
+    /// Incision in metres a year, varied from place to place.
+    fn rock(
+        &self,
+        frame: &Frame,
+        seed: Seed,
+        incision: &(dyn Fn(usize, usize) -> f32 + Sync),
+    ) -> Raster<f32> {
+        let noise = Octaves::new(seed.child("rock"), self.variety_wavelength_m, 6, 0.6);
+        let by = self.variety / f64::from(noise.rms());
+        let mut rock = Raster::filled(frame.cols(), frame.rows(), 0.0);
+        rock.par_rows(|row, out| {
+            noise.row(frame, row, 0..frame.cols(), &mut Room::default(), out);
+            for (col, value) in out.iter_mut().enumerate() {
+                let factor = if by > 0.0 { math::exp(by * 0.5 * f64::from(*value)) } else { 1.0 };
+                *value = nothing_in_holes(incision(col, row)).max(0.0) * 1e-3 * factor as f32;
+            }
+        });
+        rock
+    }
+
+    /// Runs through all lattices, coarse to fine.
+    fn grow(&self, land: &Land<'_>, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, OpError> {
+        let lattices = nodes::lattices(frame, ctx.seed().child("nodes"));
+        let plan = self.plan(&lattices);
+        let work: f64 =
+            plan.iter().zip(&lattices).map(|(p, l)| f64::from(p.steps) * (l.cols * l.rows) as f64).sum();
+        let sea_m = sea_level(self.sea);
+        let mut done = 0.0;
+        let mut changed: Option<(&Nodes, Raster<f32>)> = None;
+        let mut height = Raster::filled(1, 1, 0.0);
+        for (number, (nodes, stretch)) in lattices.iter().zip(&plan).enumerate() {
+            let before = nodes.sample(land.height);
+            height = before.clone();
+            if let Some((coarse, change)) = &changed {
+                let change = nodes.refine(coarse, change);
+                height.par_rows(|row, out| {
+                    for (h, change) in out.iter_mut().zip(change.row(row)) {
+                        // Sea stays sea, and land stays land.
+                        if *h > sea_m {
+                            *h = (*h + change).max(h.min(sea_m + 0.01));
+                        }
+                    }
+                });
+            }
+            let level = Level::new(self, land, frame, nodes);
+            level.roughen(&mut height, Seed(ctx.seed().child("rough").bits(number as u64)));
+            for _ in 0..stretch.steps {
+                ctx.tick((1e6 * done / work) as usize, 1_000_000)?;
+                level.step(&mut height, stretch.dt_yr, ctx)?;
+                done += (nodes.cols * nodes.rows) as f64;
+            }
+            if number + 1 < lattices.len() {
+                let mut change = height.clone();
+                change.par_rows(|row, out| {
+                    out.iter_mut().zip(before.row(row)).for_each(|(h, before)| *h -= before);
+                });
+                changed = Some((nodes, change));
+            }
+        }
+        Ok(height)
+    }
+
+    /// Half of the time left for each lattice, all of it for the last.
+    fn plan(&self, lattices: &[Nodes]) -> Vec<Stretch> {
+        let mut left = self.duration_yr;
+        (1..=lattices.len())
+            .map(|number| {
+                let time = if number == lattices.len() { left } else { left / 2.0 };
+                left -= time;
+                let share = f64::from(self.steps) * time / self.duration_yr.max(1e-300);
+                let steps = share.ceil().clamp(2.0, 1e6) as u32;
+                Stretch { steps, dt_yr: time / f64::from(steps) }
+            })
+            .collect()
+    }
+}
+
+/// Steps on one lattice.
+struct Stretch {
+    steps: u32,
+    dt_yr: f64,
+}
+
+/// One lattice with everything that stays the same while time goes by.
+struct Level<'a> {
+    params: &'a StreamPower,
+    nodes: &'a Nodes,
+    spans: crate::drainage::ways::Spans,
+    uplift: Raster<f32>,
+    incision: Raster<f32>,
+    pins: Option<Raster<f32>>,
+    sea_m: f32,
+}
+
+impl<'a> Level<'a> {
+    fn new(params: &'a StreamPower, land: &Land<'_>, frame: &Frame, nodes: &'a Nodes) -> Self {
+        Self {
+            params,
+            nodes,
+            spans: nodes.spans(),
+            uplift: nodes.sample(&land.uplift),
+            incision: nodes.sample(&land.incision),
+            pins: pins(&land.held, frame, nodes),
+            sea_m: sea_level(params.sea),
+        }
+    }
+
+    /// A hair of unevenness, a hundredth of the spacing, so that streams find places to start on level ground. Sea and holes stay.
+    fn roughen(&self, height: &mut Raster<f32>, seed: Seed) {
+        let [dx, dy] = self.nodes.spacing_m;
+        let by = 0.01 * dx.min(dy);
+        height.par_rows(|row, out| {
+            for (col, h) in out.iter_mut().enumerate() {
+                if *h > self.sea_m {
+                    *h += (by * seed.unit2(col as i64, row as i64)) as f32;
+                }
+            }
+        });
+    }
+
+    fn step(&self, height: &mut Raster<f32>, dt_yr: f64, ctx: &Ctx<'_>) -> Result<(), OpError> {
+        let params = self.params;
+        let [dx, dy] = self.nodes.spacing_m;
+        let mut ways = Ways::along(height, &self.spans, self.sea_m);
+        let basins = Basins::find(height, &ways, self.sea_m, &ctx.unwatched())?;
+        basins.drain(&mut ways);
+        drop(basins);
+        let area = area::cells(&ways);
+        let donors = ways.donors();
+        let cut = Cut {
+            ways: &ways,
+            donors: &donors,
+            area: &area,
+            spans: &self.spans,
+            cell_m2: dx * dy,
+            dt_yr,
+            uplift: &self.uplift,
+            incision: &self.incision,
+            pins: self.pins.as_ref(),
+            area_exponent: params.area_exponent,
+            slope_exponent: params.slope_exponent,
+            hollow_m2: params.hollow_m2,
+            sea_m: self.sea_m,
+            base_m: params.base_m as f32,
+            beyond_m: params.beyond_m,
+        };
+        cut.run(height);
+        slopes::creep(height, [dx, dy], params.creep_m2_per_yr * dt_yr, self.sea_m);
+        if let Some(pins) = &self.pins {
+            height.par_rows(|row, out| {
+                for (h, &pin) in out.iter_mut().zip(pins.row(row)) {
+                    if !pin.is_nan() && !h.is_nan() {
+                        *h = pin;
+                    }
+                }
+            });
+        }
+        let grade = math::tan(params.talus_deg.to_radians());
+        slopes::give_way(height, [dx, dy], grade, self.sea_m, self.pins.as_ref());
+        Ok(())
+    }
+}
+
+/// The heights that are held, at the nodes beside each line; holes elsewhere.
+fn pins(held: &[Held], frame: &Frame, nodes: &Nodes) -> Option<Raster<f32>> {
+    if held.is_empty() {
+        return None;
+    }
+    let mut pins = Raster::filled(nodes.cols, nodes.rows, f32::NAN);
+    let mut nearest = vec![f64::INFINITY; nodes.cols * nodes.rows];
+    let [dx, dy] = nodes.spacing_m;
+    let corner = [frame.x_m(0), frame.y_m(0)];
+    for mark in held {
+        // All four nodes round a place on the line are to keep its height.
+        let radius = mark.radius_m.max(1.01 * math::hypot(dx, dy));
+        let lone = mark.points.len() == 1;
+        let ends = mark.points.iter().skip(usize::from(!lone));
+        for (a, b) in mark.points.iter().zip(ends) {
+            let local = |p: &[f64; 3]| [p[0] - corner[0], corner[1] - p[1], p[2]];
+            pin_line(&mut pins, &mut nearest, nodes, local(a), local(b), radius);
+        }
+    }
+    Some(pins)
+}
+
+/// Pins the nodes near a straight line to the height of its nearest point.
+fn pin_line(
+    pins: &mut Raster<f32>,
+    nearest: &mut [f64],
+    nodes: &Nodes,
+    a: [f64; 3],
+    b: [f64; 3],
+    radius: f64,
+) {
+    let [dx, dy] = nodes.spacing_m;
+    let span = |p: f64, q: f64, d: f64, count: usize| {
+        let first = ((p.min(q) - radius) / d - 1.0).floor().clamp(0.0, (count - 1) as f64);
+        let last = ((p.max(q) + radius) / d + 1.0).ceil().clamp(0.0, (count - 1) as f64);
+        first as usize..=last as usize
+    };
+    let along = [b[0] - a[0], b[1] - a[1]];
+    let length2 = along[0] * along[0] + along[1] * along[1];
+    for row in span(a[1], b[1], dy, nodes.rows) {
+        for col in span(a[0], b[0], dx, nodes.cols) {
+            let [x, y] = nodes.place_m(col, row);
+            let t = if length2 > 0.0 {
+                (((x - a[0]) * along[0] + (y - a[1]) * along[1]) / length2).clamp(0.0, 1.0)
+            } else {
+                0.0
+            };
+            let off = math::hypot(x - a[0] - t * along[0], y - a[1] - t * along[1]);
+            let cell = row * nodes.cols + col;
+            if off <= radius && off < nearest[cell] {
+                nearest[cell] = off;
+                pins.as_mut_slice()[cell] = (a[2] + t * (b[2] - a[2])) as f32;
+            }
+        }
+    }
+}

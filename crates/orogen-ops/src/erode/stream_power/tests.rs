@@ -1,0 +1,140 @@
+use super::*;
+use crate::drainage::drainage;
+use orogen_core::D8;
+
+/// Bare stream power: no rock variety, no creep, no talus, no hollows.
+fn bare() -> StreamPower {
+    StreamPower {
+        duration_yr: 2e7,
+        hollow_m2: 0.0,
+        talus_deg: 89.0,
+        creep_m2_per_yr: 0.0,
+        variety: 0.0,
+        sea: false,
+        beyond_m: 0.0,
+        ..StreamPower::default()
+    }
+}
+
+fn run(op: &StreamPower, frame: Frame, height: Raster<f32>, held: Vec<Held>) -> Raster<f32> {
+    let mut terrain = Terrain::new(frame);
+    terrain.set(layer::HEIGHT, height);
+    hold::hold(&mut terrain, held);
+    let terrain = op.apply(terrain, &Ctx::silent()).unwrap();
+    terrain.get(layer::HEIGHT).unwrap().clone()
+}
+
+fn plain(frame: &Frame) -> Raster<f32> {
+    Raster::from_fn(frame.cols(), frame.rows(), |col, row| (Seed(3).unit2(col as i64, row as i64)) as f32)
+}
+
+#[test]
+fn in_balance_slopes_follow_the_area_drained() {
+    for (m, n) in [(0.5, 1.0), (0.4, 1.0), (0.6, 1.5)] {
+        let frame = Frame::square(10_000.0, 101).unwrap();
+        let op = StreamPower { area_exponent: m, slope_exponent: n, duration_yr: 8e7, steps: 800, ..bare() };
+        let height = run(&op, frame, plain(&frame), Vec::new());
+        let drained = drainage(&height, [100.0, 100.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();
+        let area = area::cells(&drained.ways);
+        let mut off = Vec::new();
+        for cell in 0..101 * 101 {
+            let Some(next) = drained.ways.next(cell) else { continue };
+            let (dc, dr) = D8[drained.ways.0.as_slice()[cell] as usize];
+            let length = 100.0 * math::hypot(f64::from(dc), f64::from(dr));
+            let slope = f64::from(height.as_slice()[cell] - height.as_slice()[next]) / length;
+            let km2 = f64::from(area.as_slice()[cell]) * 0.01;
+            let balanced = math::pow(0.5 / 3.0 * math::pow(km2, -m), 1.0 / n);
+            // Divides never quite come to rest, and at their heads streams change hands.
+            if km2 > 0.1 {
+                off.push((slope / balanced - 1.0).abs());
+            }
+        }
+        off.sort_by(f64::total_cmp);
+        let most = off[off.len() * 19 / 20];
+        assert!(most < 0.02, "m {m}, n {n}: {most}");
+    }
+}
+
+#[test]
+fn without_uplift_nothing_rises() {
+    let frame = Frame::square(20_000.0, 200).unwrap();
+    let start = Raster::from_fn(200, 200, |col, row| {
+        (300.0 + 200.0 * math::sin(col as f64 / 20.0) * math::cos(row as f64 / 31.0)) as f32
+    });
+    let op = StreamPower {
+        uplift_mm_per_yr: Coef::Const(0.0),
+        duration_yr: 1e5,
+        creep_m2_per_yr: 0.0,
+        ..StreamPower::default()
+    };
+    let worn = run(&op, frame, start.clone(), Vec::new());
+    let mut lowered = 0.0;
+    for (new, old) in worn.as_slice().iter().zip(start.as_slice()) {
+        // Coarse lattices know heights as means: what that rounds off, and the hair of unevenness, may show.
+        assert!(new - old < 3.0, "{old} rose to {new}");
+        lowered += f64::from(old - new);
+    }
+    assert!(lowered / 40_000.0 > 1.0, "hardly anything was worn: {lowered}");
+}
+
+#[test]
+fn sea_and_holes_stay() {
+    let frame = Frame::square(20_000.0, 180).unwrap();
+    let mut start = Raster::from_fn(180, 180, |col, _| col as f32 - 60.0);
+    for cell in [5000, 5001, 20_000] {
+        start.as_mut_slice()[cell] = f32::NAN;
+    }
+    let grown = run(&StreamPower::default(), frame, start.clone(), Vec::new());
+    for (new, old) in grown.as_slice().iter().zip(start.as_slice()) {
+        assert_eq!(new.is_nan(), old.is_nan());
+        if *old <= 0.0 {
+            // The coast may move inland on coarse lattices, never out to sea.
+            assert!(new.to_bits() == old.to_bits(), "sea {old} became {new}");
+        }
+    }
+    assert!(grown.range().unwrap().1 > 500.0);
+}
+
+#[test]
+fn what_is_held_keeps_its_height_and_held_rivers_descend() {
+    let frame = Frame::square(20_000.0, 257).unwrap();
+    let river = Held {
+        kind: String::from("river"),
+        points: vec![[3000.0, 15_000.0, 400.0], [9000.0, 11_000.0, 250.0], [17_000.0, 9500.0, 90.0]],
+        radius_m: 40.0,
+    };
+    let crest = Held {
+        kind: String::from("curve"),
+        points: vec![[4000.0, 4000.0, 1500.0], [12_000.0, 5000.0, 1700.0]],
+        radius_m: 0.0,
+    };
+    let peak =
+        Held { kind: String::from("mountain"), points: vec![[15_000.0, 15_000.0, 2200.0]], radius_m: 0.0 };
+    let held = vec![river, crest, peak];
+    let grown = run(&StreamPower::default(), frame, Raster::filled(257, 257, 200.0), held.clone());
+    let spacing = 20_000.0 / 256.0;
+    for mark in &held {
+        let mut last = f32::INFINITY;
+        let parts = mark.points.len().max(2) - 1;
+        for i in 0..=100 * parts {
+            let (k, t) = ((i / 100).min(mark.points.len().saturating_sub(2)), i as f64 / 100.0);
+            let (a, b) = (mark.points[k], mark.points[(k + 1).min(mark.points.len() - 1)]);
+            let at = |axis: usize| a[axis] + (t - k as f64) * (b[axis] - a[axis]);
+            let found = grown.bilinear(at(0) / spacing, (20_000.0 - at(1)) / spacing);
+            assert!((f64::from(found) - at(2)).abs() < 1.0, "{}: {found} for {}", mark.kind, at(2));
+            if mark.kind == "river" {
+                assert!(found <= last + 1e-3, "the river rises from {last} to {found}");
+                last = found;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_few_samples_do_not_matter() {
+    for (cols, rows) in [(2, 2), (2, 40), (40, 2), (3, 3)] {
+        let frame = Frame::new([0.0, 0.0], [1000.0, 1000.0], [cols, rows]).unwrap();
+        let grown = run(&StreamPower::default(), frame, Raster::filled(cols, rows, 50.0), Vec::new());
+        assert!(grown.as_slice().iter().all(|h| h.is_finite()));
+    }
+}
