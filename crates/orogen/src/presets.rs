@@ -22,7 +22,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "alps",
-        about: "a mountain range with sharp crests and broad valley floors",
+        about: "a mountain range that rose while rivers cut it down",
         text: include_str!("../../../recipes/alps.toml"),
     },
     Preset {
@@ -34,6 +34,11 @@ pub const PRESETS: &[Preset] = &[
         name: "badlands",
         about: "soft coloured beds cut into a maze of gullies",
         text: include_str!("../../../recipes/badlands.toml"),
+    },
+    Preset {
+        name: "canyon",
+        about: "a plateau of level beds that a river has cut to pieces",
+        text: include_str!("../../../recipes/canyon.toml"),
     },
     Preset {
         name: "desert",

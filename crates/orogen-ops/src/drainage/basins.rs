@@ -30,6 +30,26 @@ pub struct Basins {
     spills: Vec<[u32; 2]>,
 }
 
+/// Where water leaves a map besides sea and holes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edge {
+    /// Along the whole edge.
+    #[default]
+    Open,
+    /// At one cell.
+    Only(u32),
+}
+
+impl Edge {
+    #[inline]
+    fn lets_out(self, cell: usize) -> bool {
+        match self {
+            Self::Open => true,
+            Self::Only(outlet) => outlet as usize == cell,
+        }
+    }
+}
+
 /// A way over the brim between two basins.
 #[derive(Clone, Copy)]
 struct Pass {
@@ -45,10 +65,16 @@ impl Basins {
     ///
     /// # Errors
     /// When cancelled.
-    pub fn find(height: &Raster<f32>, ways: &Ways, sea_m: f32, ctx: &Ctx<'_>) -> Result<Self, Cancelled> {
-        let (labels, pits) = labels(height, &ways.0, sea_m);
+    pub fn find(
+        height: &Raster<f32>,
+        ways: &Ways,
+        sea_m: f32,
+        edge: Edge,
+        ctx: &Ctx<'_>,
+    ) -> Result<Self, Cancelled> {
+        let (labels, pits) = labels(height, &ways.0, sea_m, edge);
         ctx.tick(2, 4)?;
-        let passes = passes(height, &labels, pits.len());
+        let passes = passes(height, &labels, pits.len(), edge);
         ctx.tick(3, 4)?;
         let (levels, spills) = flood(pits.len(), &passes);
         Ok(Self { labels, pits, levels, spills })
@@ -108,19 +134,19 @@ fn way_to(from: usize, to: usize, cols: usize) -> u8 {
 }
 
 /// Whether water leaves the map from a cell of no way: in the sea, at the edge, in or beside a hole.
-fn is_outlet(height: &Raster<f32>, sea_m: f32, cell: usize) -> bool {
+fn is_outlet(height: &Raster<f32>, sea_m: f32, edge: Edge, cell: usize) -> bool {
     let (cols, rows) = (height.cols(), height.rows());
     let (col, row) = (cell % cols, cell / cols);
     let here = height.as_slice()[cell];
-    here <= sea_m
-        || here.is_nan()
-        || col == 0
-        || row == 0
-        || col + 1 == cols
-        || row + 1 == rows
-        || D8.iter().any(|&(dc, dr)| {
-            height.row(row.wrapping_add_signed(dr as isize))[col.wrapping_add_signed(dc as isize)].is_nan()
-        })
+    if here <= sea_m || here.is_nan() {
+        return true;
+    }
+    if col == 0 || row == 0 || col + 1 == cols || row + 1 == rows {
+        return edge.lets_out(cell);
+    }
+    D8.iter().any(|&(dc, dr)| {
+        height.row(row.wrapping_add_signed(dr as isize))[col.wrapping_add_signed(dc as isize)].is_nan()
+    })
 }
 
 /// Where a number that a strip gave out leads.
@@ -136,7 +162,7 @@ enum End {
 const FRESH: u32 = 0;
 
 /// Labels by following every cell down. Strips of rows are followed on their own, then joined.
-fn labels(height: &Raster<f32>, ways: &Raster<u8>, sea_m: f32) -> (Raster<u32>, Vec<u32>) {
+fn labels(height: &Raster<f32>, ways: &Raster<u8>, sea_m: f32, edge: Edge) -> (Raster<u32>, Vec<u32>) {
     let (cols, rows) = (ways.cols(), ways.rows());
     let cells_per_strip = cols * strip_rows(rows);
     let mut labels = Raster::filled(cols, rows, FRESH);
@@ -144,7 +170,7 @@ fn labels(height: &Raster<f32>, ways: &Raster<u8>, sea_m: f32) -> (Raster<u32>, 
         .as_mut_slice()
         .par_chunks_mut(cells_per_strip)
         .enumerate()
-        .map(|(s, part)| follow(height, ways, sea_m, s * cells_per_strip, part))
+        .map(|(s, part)| follow(height, ways, sea_m, edge, s * cells_per_strip, part))
         .collect();
 
     // Pits are numbered in the order of their strips; then every end is followed on until it meets one.
@@ -187,7 +213,14 @@ fn labels(height: &Raster<f32>, ways: &Raster<u8>, sea_m: f32) -> (Raster<u32>, 
 }
 
 /// Numbers the cells of one strip by where their ways end; number 1 is the outside.
-fn follow(height: &Raster<f32>, ways: &Raster<u8>, sea_m: f32, first: usize, part: &mut [u32]) -> Vec<End> {
+fn follow(
+    height: &Raster<f32>,
+    ways: &Raster<u8>,
+    sea_m: f32,
+    edge: Edge,
+    first: usize,
+    part: &mut [u32],
+) -> Vec<End> {
     let (cols, ways) = (ways.cols(), ways.as_slice());
     let mut ends = vec![End::Outside, End::Outside];
     let mut path = Vec::new();
@@ -201,7 +234,7 @@ fn follow(height: &Raster<f32>, ways: &Raster<u8>, sea_m: f32, first: usize, par
             let cell = first + at;
             let way = ways[cell];
             if way == NOWHERE {
-                if is_outlet(height, sea_m, cell) {
+                if is_outlet(height, sea_m, edge, cell) {
                     break 1;
                 }
                 ends.push(End::Pit(cell as u32));
@@ -225,7 +258,7 @@ fn follow(height: &Raster<f32>, ways: &Raster<u8>, sea_m: f32, first: usize, par
 }
 
 /// The lowest pass between every two neighbouring basins, in the order of their pairs.
-fn passes(height: &Raster<f32>, labels: &Raster<u32>, count: usize) -> Vec<Pass> {
+fn passes(height: &Raster<f32>, labels: &Raster<u32>, count: usize, edge: Edge) -> Vec<Pass> {
     if count == 1 {
         return Vec::new();
     }
@@ -236,7 +269,7 @@ fn passes(height: &Raster<f32>, labels: &Raster<u32>, count: usize) -> Vec<Pass>
         .flat_map_iter(|s| {
             let mut found = Found::new();
             for row in s * per_strip..((s + 1) * per_strip).min(rows) {
-                passes_of_row(height, labels, row, &mut found);
+                passes_of_row(height, labels, row, edge, &mut found);
             }
             found.passes
         })
@@ -248,7 +281,7 @@ fn passes(height: &Raster<f32>, labels: &Raster<u32>, count: usize) -> Vec<Pass>
     passes
 }
 
-fn passes_of_row(height: &Raster<f32>, labels: &Raster<u32>, row: usize, found: &mut Found) {
+fn passes_of_row(height: &Raster<f32>, labels: &Raster<u32>, row: usize, edge: Edge, found: &mut Found) {
     let (cols, rows) = (height.cols(), height.rows());
     let (h, l) = (height.row(row), labels.row(row));
     let below = if row + 1 < rows { row + 1 } else { row };
@@ -280,7 +313,7 @@ fn passes_of_row(height: &Raster<f32>, labels: &Raster<u32>, row: usize, found: 
                 meet(h2[east], l2[east], number(below, east));
             }
         }
-        if (edge_row || col == 0 || col + 1 == cols) && label != OUTSIDE {
+        if (edge_row || col == 0 || col + 1 == cols) && label != OUTSIDE && edge.lets_out(cell as usize) {
             found.add(OUTSIDE, label, h[col], NO_CELL, cell);
         }
     }
@@ -406,7 +439,7 @@ mod tests {
         let mut queue = BinaryHeap::new();
         for cell in 0..cols * rows {
             let at = height.as_slice()[cell];
-            if at <= sea_m || at.is_nan() || is_outlet(height, sea_m, cell) {
+            if at <= sea_m || at.is_nan() || is_outlet(height, sea_m, Edge::Open, cell) {
                 seen[cell] = true;
                 if !at.is_nan() {
                     queue.push(Next { level: at, pass: cell as u32, basin: 0 });
@@ -489,7 +522,7 @@ mod tests {
                 }
             }
             assert!(found.ways.next(at).is_none(), "cell {cell} goes round in circles");
-            assert!(is_outlet(&height, f32::NEG_INFINITY, at), "cell {cell} ends inland");
+            assert!(is_outlet(&height, f32::NEG_INFINITY, Edge::Open, at), "cell {cell} ends inland");
         }
     }
 
@@ -504,5 +537,16 @@ mod tests {
                 assert!(filled.as_slice()[next] <= filled.as_slice()[cell], "from {cell} to {next}");
             }
         }
+    }
+
+    #[test]
+    fn with_one_outlet_everything_leaves_there() {
+        let height = trial::rough(90, 70);
+        let outlet = 35 * 90 + 89;
+        let mut ways = Ways::steepest(&height, [10.0, 10.0], f32::NEG_INFINITY);
+        let basins =
+            Basins::find(&height, &ways, f32::NEG_INFINITY, Edge::Only(outlet), &Ctx::silent()).unwrap();
+        basins.drain(&mut ways);
+        assert_eq!(area::cells(&ways).as_slice()[outlet as usize], 90 * 70);
     }
 }

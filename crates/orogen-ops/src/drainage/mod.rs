@@ -12,7 +12,7 @@ pub mod basins;
 pub mod spread;
 pub mod ways;
 
-pub use basins::Basins;
+pub use basins::{Basins, Edge};
 pub use ways::{NOWHERE, Ways};
 
 use orogen_core::{Ctx, OpError, Raster};
@@ -44,7 +44,7 @@ pub fn drainage(
     check_size(height)?;
     let mut ways = Ways::steepest(height, spacing_m, sea_m);
     ctx.tick(1, 4)?;
-    let basins = Basins::find(height, &ways, sea_m, ctx)?;
+    let basins = Basins::find(height, &ways, sea_m, Edge::Open, ctx)?;
     basins.drain(&mut ways);
     Ok(Drainage { ways, basins })
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use self::cut::Cut;
 use self::nodes::Nodes;
 use crate::drainage::ways::Ways;
-use crate::drainage::{Basins, area, check_size};
+use crate::drainage::{Basins, Edge, area, check_size};
 use crate::hold::{self, Held};
 use crate::octaves::{Octaves, Room};
 use crate::water::sea_level;
@@ -82,6 +82,8 @@ pub struct StreamPower {
     pub variety_wavelength_m: f64,
     /// Whether land at or below sea level (0 m) is sea.
     pub sea: bool,
+    /// Where rivers leave the map.
+    pub outlets: Outlets,
     /// Height that rivers come down to beyond the map.
     #[schemars(range(min = -1e4, max = 1e4), extend("x-unit" = "m"))]
     pub base_m: f64,
@@ -91,6 +93,17 @@ pub struct StreamPower {
     /// Steps in time, all lattices together; more follow fast changes better.
     #[schemars(range(min = 4, max = 100_000))]
     pub steps: u32,
+}
+
+/// Where rivers leave the map, besides into the sea.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outlets {
+    /// Anywhere along the edge: the land goes on like this beyond it.
+    #[default]
+    Edge,
+    /// At the lowest place of the edge only: one river drains the whole map.
+    Lowest,
 }
 
 impl Default for StreamPower {
@@ -107,6 +120,7 @@ impl Default for StreamPower {
             variety: 0.5,
             variety_wavelength_m: 2500.0,
             sea: true,
+            outlets: Outlets::Edge,
             base_m: 0.0,
             beyond_m: 20_000.0,
             steps: 100,
@@ -191,6 +205,7 @@ impl StreamPower {
         let work: f64 =
             plan.iter().zip(&lattices).map(|(p, l)| f64::from(p.steps) * (l.cols * l.rows) as f64).sum();
         let sea_m = sea_level(self.sea);
+        let outlet = (self.outlets == Outlets::Lowest).then(|| lowest_at_edge(&lattices[0], land.height));
         let mut done = 0.0;
         let mut changed: Option<(&Nodes, Raster<f32>)> = None;
         let mut height = Raster::filled(1, 1, 0.0);
@@ -208,7 +223,7 @@ impl StreamPower {
                     }
                 });
             }
-            let level = Level::new(self, land, frame, nodes);
+            let level = Level::new(self, land, frame, nodes, outlet);
             level.roughen(&mut height, Seed(ctx.seed().child("rough").bits(number as u64)));
             for _ in 0..stretch.steps {
                 ctx.tick((1e6 * done / work) as usize, 1_000_000)?;
@@ -256,10 +271,17 @@ struct Level<'a> {
     incision: Raster<f32>,
     pins: Option<Raster<f32>>,
     sea_m: f32,
+    edge: Edge,
 }
 
 impl<'a> Level<'a> {
-    fn new(params: &'a StreamPower, land: &Land<'_>, frame: &Frame, nodes: &'a Nodes) -> Self {
+    fn new(
+        params: &'a StreamPower,
+        land: &Land<'_>,
+        frame: &Frame,
+        nodes: &'a Nodes,
+        outlet: Option<[f64; 2]>,
+    ) -> Self {
         Self {
             params,
             nodes,
@@ -268,6 +290,7 @@ impl<'a> Level<'a> {
             incision: nodes.sample(&land.incision),
             pins: pins(&land.held, frame, nodes),
             sea_m: sea_level(params.sea),
+            edge: outlet.map_or(Edge::Open, |place| Edge::Only(nodes.nearest(place) as u32)),
         }
     }
 
@@ -287,8 +310,10 @@ impl<'a> Level<'a> {
     fn step(&self, height: &mut Raster<f32>, dt_yr: f64, ctx: &Ctx<'_>) -> Result<(), OpError> {
         let params = self.params;
         let [dx, dy] = self.nodes.spacing_m;
+        // Creep first: rivers then clear away what crept into their beds, and end graded.
+        slopes::creep(height, [dx, dy], params.creep_m2_per_yr * dt_yr, self.sea_m);
         let mut ways = Ways::along(height, &self.spans, self.sea_m);
-        let basins = Basins::find(height, &ways, self.sea_m, &ctx.unwatched())?;
+        let basins = Basins::find(height, &ways, self.sea_m, self.edge, &ctx.unwatched())?;
         basins.drain(&mut ways);
         drop(basins);
         let area = area::cells(&ways);
@@ -311,20 +336,26 @@ impl<'a> Level<'a> {
             beyond_m: params.beyond_m,
         };
         cut.run(height);
-        slopes::creep(height, [dx, dy], params.creep_m2_per_yr * dt_yr, self.sea_m);
-        if let Some(pins) = &self.pins {
-            height.par_rows(|row, out| {
-                for (h, &pin) in out.iter_mut().zip(pins.row(row)) {
-                    if !pin.is_nan() && !h.is_nan() {
-                        *h = pin;
-                    }
-                }
-            });
-        }
         let grade = math::tan(params.talus_deg.to_radians());
         slopes::give_way(height, [dx, dy], grade, self.sea_m, self.pins.as_ref());
         Ok(())
     }
+}
+
+/// Where the edge is lowest on a lattice, in metres from the north-west corner.
+fn lowest_at_edge(nodes: &Nodes, height: &Raster<f32>) -> [f64; 2] {
+    let height = nodes.sample(height);
+    let (cols, rows) = (nodes.cols, nodes.rows);
+    let edge = (0..cols * rows).filter(|cell| {
+        let (col, row) = (cell % cols, cell / cols);
+        col == 0 || row == 0 || col + 1 == cols || row + 1 == rows
+    });
+    // A hole is never lower.
+    let lowest = edge.fold(0, |lowest, cell| {
+        let (here, low) = (height.as_slice()[cell], height.as_slice()[lowest]);
+        if here < low || low.is_nan() { cell } else { lowest }
+    });
+    nodes.place_m(lowest % cols, lowest / cols)
 }
 
 /// The heights that are held, at the nodes beside each line; holes elsewhere.

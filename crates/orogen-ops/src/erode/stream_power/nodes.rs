@@ -76,6 +76,15 @@ impl Nodes {
         [f64::from(c) * self.spacing_m[0], f64::from(r) * self.spacing_m[1]]
     }
 
+    /// The node of the even lattice nearest to a place in metres.
+    #[must_use]
+    pub fn nearest(&self, place_m: [f64; 2]) -> usize {
+        let at = |axis: usize, count: usize| {
+            (place_m[axis] / self.spacing_m[axis]).round().clamp(0.0, (count - 1) as f64) as usize
+        };
+        at(1, self.rows) * self.cols + at(0, self.cols)
+    }
+
     /// One over the distances between neighbours.
     #[must_use]
     pub fn spans(&self) -> Spans {
