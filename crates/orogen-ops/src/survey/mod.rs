@@ -3,6 +3,7 @@
 pub mod gradient;
 pub mod hillshade;
 pub mod slope;
+pub mod stats;
 
 pub use hillshade::Hillshade;
 pub use slope::Slope;
