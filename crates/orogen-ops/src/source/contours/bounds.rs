@@ -61,12 +61,11 @@ impl Bounds {
         let mut ranges = vec![[f32::INFINITY, f32::NEG_INFINITY]; count];
         for crossing in crossings {
             for (end, z) in crossing.ends(cols).into_iter().zip(crossing.seen) {
-                let z = z as f32;
                 let [low, high] = &mut ranges[patch[end] as usize];
                 (*low, *high) = (low.min(z), high.max(z));
             }
         }
-        let mut levels: Vec<f32> = crossings.iter().flat_map(|c| c.seen).map(|z| z as f32).collect();
+        let mut levels: Vec<f32> = crossings.iter().flat_map(|c| c.seen).collect();
         levels.sort_by(f32::total_cmp);
         let span = levels.last().unwrap_or(&0.0) - levels.first().unwrap_or(&0.0);
         // Lines of one height differ by rounding, and vertices of sloping lines by less than an interval.
@@ -313,8 +312,8 @@ impl Patch {
     }
 
     /// Whether a line at its border is the upper one.
-    fn is_upper(&self, z: f64) -> bool {
-        z as f32 > 0.5 * (self.low + self.high)
+    fn is_upper(&self, z: f32) -> bool {
+        z > 0.5 * (self.low + self.high)
     }
 
     /// Lets the patch be as high or low as a spot in it.
