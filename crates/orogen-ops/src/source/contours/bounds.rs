@@ -13,10 +13,12 @@ const SLACK: f32 = 0.02;
 const FREE: f32 = 0.5;
 
 /// Beyond a line, land goes on with this share of the slope that leads to it.
-const ONWARD: f32 = 0.7;
+const ONWARD: f32 = 0.8;
 /// At this share of the distance to the next line, half of that is left.
-const FADING: f32 = 0.5;
+const FADING: f32 = 0.2;
 
+/// Rounds of softening, which reach about as many lattice steps.
+const SOFTENINGS: usize = 6;
 /// But not further than this share of the interval on this side.
 const MOST_ONWARD: f32 = 0.4;
 
@@ -187,7 +189,40 @@ impl Bounds {
                 room.high[node] = away(1).map_or(f32::INFINITY, |away| patch.high - away.min(most));
             }
         }
+        self.soften(&mut room.low, lattice.cols, f32::min);
+        self.soften(&mut room.high, lattice.cols, f32::max);
         room
+    }
+
+    /// Rounds the edges that limits have midway between lines: where the mean round about is wider, it counts.
+    fn soften(&self, limits: &mut [f32], cols: usize, wider: fn(f32, f32) -> f32) {
+        let mut mean = limits.to_vec();
+        for _ in 0..SOFTENINGS {
+            let last = mean.clone();
+            mean.par_iter_mut().with_min_len(1 << 14).enumerate().for_each(|(node, mean)| {
+                let (mut sum, mut count) = (0.0, 0.0);
+                let (west, east) = (node % cols > 0, (node + 1) % cols > 0);
+                let around = [
+                    Some(node),
+                    west.then(|| node - 1),
+                    east.then_some(node + 1),
+                    node.checked_sub(cols),
+                    Some(node + cols),
+                ];
+                for other in around.into_iter().flatten() {
+                    let same = self.patch.get(other) == Some(&self.patch[node]);
+                    if same && last[other].is_finite() {
+                        (sum, count) = (sum + last[other], count + 1.0);
+                    }
+                }
+                if count > 0.0 {
+                    *mean = sum / count;
+                }
+            });
+        }
+        for (limit, mean) in limits.iter_mut().zip(mean) {
+            *limit = wider(*limit, mean);
+        }
     }
 
     /// The crossing of the upper or lower line of its patch that is nearest to each node, or nearly: found by handing on
@@ -416,7 +451,7 @@ mod tests {
         // A line up the middle of 5 columns in the world; the lattice has 4 more columns and rows than that.
         let lattice = Lattice { origin_m: [0.0; 2], spacing_m: 1.0, cols: 9, rows: 9, inside: [5, 5] };
         let crossing =
-            |row: u64| Crossing { side: 2 * (row * 9 + 2), t: 0.5, z: 10.0, seen: [10.0; 2], parts: true };
+            |row: u32| Crossing { side: 2 * (row * 9 + 2), t: 0.5, z: 10.0, seen: [10.0; 2], parts: true };
         let crossings: Vec<Crossing> = (0..5).map(crossing).collect();
         let bounds = Bounds::new(&crossings, &[], &lattice);
         assert_ne!(bounds.patch[2], bounds.patch[3]);

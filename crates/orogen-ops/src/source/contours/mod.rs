@@ -33,7 +33,7 @@ use super::made_up;
 /// rising or falling at the least as
 ///
 /// ```text
-/// |h − z| ≥ 0.7 i x / (1 + 2x),    x = distance from the line / distance of the next line on its other side, i apart
+/// |h − z| ≥ 0.8 i x / (1 + 5x),    x = distance from the line / distance of the next line on its other side, i apart
 /// ```
 ///
 /// Lines come inline, or from a GeoJSON file: lines and the outlines of polygons, their height a property or the third
