@@ -50,13 +50,14 @@ def status(field: str) -> int:
     raise ValueError(f"this kernel tells no {field}")
 
 
-def memory(op: str, samples: str) -> float:
-    """The most bytes held at once while a source runs, beyond those held before."""
-    timed(65, op, "1")
+def memory(op: str, samples: str, *settings: str) -> float:
+    """The most bytes held at once while a source runs, beyond those held before; settings are `name=number`."""
+    params = {name: float(number) for name, number in (setting.split("=") for setting in settings)}
+    timed(65, op, "1", **params)
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")
     before = status("VmRSS")
-    timed(int(samples), op, "2")
+    timed(int(samples), op, "2", **params)
     return float(status("VmHWM") - before)
 
 

@@ -158,6 +158,22 @@ const FIGURES: &[Figure] = &[
         Some(2.0),
     ),
     figure("memory of faults, rasters", "memory source.faults 4096", Theirs::Raster(4096), 0.0, Some(2.0)),
+    figure("memory of squig, rasters", "memory source.squig 2049", Theirs::Raster(2049), 0.0, Some(2.0)),
+    // Some 16,000 points.
+    figure(
+        "memory of points, rasters",
+        "memory source.points 2049 survey_m=16",
+        Theirs::Raster(2049),
+        0.0,
+        Some(2.0),
+    ),
+    figure(
+        "memory of contours, rasters",
+        "memory source.contours 2049",
+        Theirs::Raster(2049),
+        0.0,
+        Some(2.0),
+    ),
 ];
 
 /// Rounds for quick answers; slow ones end after [`LONG`], but not before [`FEWEST`].

@@ -1,8 +1,11 @@
 //! `orogen check`: all faults of a recipe.
 
+use std::path::Path;
+
 use anyhow::Result;
+use orogen::recipe::{Fault, Place};
 use orogen::{BuildError, BuildOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Check;
 use crate::build::{limits, overrides};
@@ -12,6 +15,7 @@ pub fn run(args: &Check) -> Result<()> {
     let options = BuildOptions {
         overrides: overrides(&args.changes)?,
         limits: limits(&args.changes),
+        base: args.recipe.parent().map(Path::to_path_buf),
         ..BuildOptions::default()
     };
     let checked = orogen::read_recipe(&args.recipe).and_then(|recipe| orogen::check(&recipe, &options));
@@ -21,10 +25,14 @@ pub fn run(args: &Check) -> Result<()> {
                 json!({ "faults": [], "warnings": checked.warnings(), "steps": checked.steps().len() })
             }
             Err(BuildError::Recipe(faults)) => {
-                let list: Vec<String> = faults.list.iter().map(|fault| fault.text(&faults.recipe)).collect();
+                let list: Vec<Value> =
+                    faults.list.iter().map(|fault| fields(fault, &faults.recipe)).collect();
                 json!({ "faults": list, "more": faults.more })
             }
-            Err(other) => json!({ "faults": [other.to_string()] }),
+            Err(other) => {
+                let file = args.recipe.to_string_lossy();
+                json!({ "faults": [{ "file": file, "message": other.to_string() }] })
+            }
         })?;
     }
     let (checked, _) = checked?;
@@ -35,4 +43,22 @@ pub fn run(args: &Check) -> Result<()> {
         eprintln!("{}: no faults, {steps} step{plural}", args.recipe.display());
     }
     Ok(())
+}
+
+/// A fault for programs: what is not known is `null`, and lines and columns count from 1.
+fn fields(fault: &Fault, recipe: &str) -> Value {
+    let (line, column) = match fault.place {
+        Place::Text { line, column } => (Some(line), Some(column)),
+        _ => (None, None),
+    };
+    let option = if let Place::Option(option) = &fault.place { Some(option) } else { None };
+    json!({
+        "file": recipe,
+        "line": line,
+        "column": column,
+        "option": option,
+        "step": fault.step,
+        "parameter": fault.parameter,
+        "message": fault.message,
+    })
 }

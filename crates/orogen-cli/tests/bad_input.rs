@@ -125,7 +125,19 @@ fn a_dem_that_is_missing_or_broken() {
     let recipe =
         |path: &str| format!("[[step]]\nid = \"dem\"\nop = \"source.dem\"\nparams = {{ path = {path:?} }}\n");
     bench.write("r.toml", recipe("no.tif"));
-    bench.run(&["build", "r.toml", "--samples", "65"]).fails(1, &["r.toml:1:1: step \"dem\"", "no.tif"]);
+    let says = "r.toml:4:12: step \"dem\": path: file \"no.tif\": there is no such file";
+    for command in ["build", "check"] {
+        bench.run(&[command, "r.toml", "--samples", "65"]).fails(2, &[says]);
+    }
+    // Names start at the recipe's folder, wherever the program is called.
+    std::fs::create_dir(bench.path("sub")).unwrap();
+    bench.write("sub/r.toml", recipe("here.tif"));
+    bench.write("here.tif", b"not beside the recipe");
+    bench.run(&["check", "sub/r.toml"]).fails(2, &["here.tif"]);
+    bench.write("sub/here.tif", b"beside it");
+    bench.run(&["check", "sub/r.toml"]).succeeds();
+    std::fs::remove_file(bench.path("here.tif")).unwrap();
+    std::fs::remove_dir_all(bench.path("sub")).unwrap();
     bench.write("bad.tif", b"II*\0 this is no TIFF");
     bench.write("r.toml", recipe("bad.tif"));
     bench.run(&["build", "r.toml", "--samples", "65"]).fails(1, &["step \"dem\"", "bad.tif"]);
@@ -188,7 +200,31 @@ fn check_prints_one_json_document_whatever_is_wrong() {
         assert_eq!(run.code, Some(code));
         let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(json["faults"].as_array().unwrap().len(), faults, "{json}");
+        for fault in json["faults"].as_array().unwrap() {
+            assert!(
+                fault["file"].as_str().unwrap().ends_with(recipe) && fault["message"].is_string(),
+                "{json}"
+            );
+        }
     }
+}
+
+#[test]
+fn check_gives_faults_as_fields() {
+    let bench = Bench::new();
+    bench.write("r.toml", "[[step]]\nid = \"land\"\nop = \"source.noise\"\nparams = { octaves = 99 }\n");
+    let run = bench.run(&["check", "r.toml", "--json"]);
+    assert_eq!(run.code, Some(2));
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let fault = &json["faults"][0];
+    assert_eq!((&fault["file"], &fault["line"], &fault["column"]), (&"r.toml".into(), &4.into(), &12.into()));
+    assert_eq!((&fault["step"], &fault["parameter"]), (&"land".into(), &"octaves".into()));
+    assert!(fault["message"].as_str().unwrap().contains("found 99"), "{json}");
+
+    let run = bench.run(&["check", "r.toml", "--json", "--set", "land.octaves=0"]);
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let fault = &json["faults"][0];
+    assert_eq!((&fault["option"], &fault["line"]), (&"--set land.octaves".into(), &serde_json::Value::Null));
 }
 
 #[test]

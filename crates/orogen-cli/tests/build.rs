@@ -51,6 +51,35 @@ fn one_command_writes_every_file() {
 }
 
 #[test]
+fn a_rebuild_removes_what_it_no_longer_makes_and_nothing_else() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL.to_owned() + "[[export]]\nkind = \"png16\"\n[[export]]\nkind = \"r32\"\n");
+    bench.run(&["build", "r.toml", "--out", "o"]).succeeds();
+    let listed = |manifest: &serde_json::Value| -> Vec<String> {
+        let files = manifest["files"].as_array().unwrap();
+        files.iter().map(|f| f["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut before = manifest(&bench, "o");
+    let gone: Vec<String> = listed(&before).into_iter().filter(|name| name.contains("r32")).collect();
+    assert!(!gone.is_empty(), "{before}");
+    // What the folder holds besides, and names that lead out of it, are none of a build's business.
+    bench.write("o/mine.txt", "mine");
+    bench.write("outside.txt", "mine");
+    let escape = serde_json::json!({ "name": "../outside.txt" });
+    before["files"].as_array_mut().unwrap().push(escape);
+    bench.write("o/manifest.json", before.to_string());
+    bench.write("r.toml", SMALL.to_owned() + "[[export]]\nkind = \"png16\"\n");
+    bench.run(&["build", "r.toml", "--out", "o"]).succeeds();
+    let after = listed(&manifest(&bench, "o"));
+    assert!(after.iter().all(|name| bench.path("o").join(name).exists()));
+    assert!(
+        gone.iter().all(|name| !after.contains(name) && !bench.path("o").join(name).exists()),
+        "{gone:?}"
+    );
+    assert!(bench.path("o/mine.txt").exists() && bench.path("outside.txt").exists());
+}
+
+#[test]
 fn coarse_16_bit_steps_are_told_to_those_who_asked_for_them() {
     let bench = Bench::new();
     bench.write("r.toml", SMALL);

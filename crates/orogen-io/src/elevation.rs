@@ -79,14 +79,8 @@ impl Format {
     }
 }
 
-/// The bytes of a plain file that is neither empty nor larger than allowed.
-pub(crate) fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
-    let cannot = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::NotFound => String::from("there is no such file"),
-        std::io::ErrorKind::PermissionDenied => String::from("this file may not be read (permission denied)"),
-        _ => format!("it cannot be read: {e}"),
-    };
-    // Looked at before opening: opening a pipe would wait for its other end.
+/// How long a file is, or why it cannot be read, without opening it: opening a pipe would wait for its other end.
+pub(crate) fn look_at(path: &Path, max_bytes: u64) -> Result<u64, String> {
     let about = std::fs::metadata(path).map_err(cannot)?;
     if about.is_dir() {
         return Err(String::from("this is a folder, not a file"));
@@ -94,18 +88,33 @@ pub(crate) fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String>
     if !about.is_file() {
         return Err(String::from("this is no plain file"));
     }
-    if about.len() == 0 {
-        return Err(String::from("the file is empty"));
+    match about.len() {
+        0 => Err(String::from("the file is empty")),
+        length if length > max_bytes => Err(too_large(length, max_bytes)),
+        length => Ok(length),
     }
-    let too_large = |bytes: u64| format!("the file has {bytes} bytes; at most {max_bytes} are allowed");
-    if about.len() > max_bytes {
-        return Err(too_large(about.len()));
+}
+
+fn cannot(e: std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => String::from("there is no such file"),
+        std::io::ErrorKind::PermissionDenied => String::from("this file may not be read (permission denied)"),
+        _ => format!("it cannot be read: {e}"),
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0));
+}
+
+fn too_large(bytes: u64, max_bytes: u64) -> String {
+    format!("the file has {bytes} bytes; at most {max_bytes} are allowed")
+}
+
+/// The bytes of a plain file that is neither empty nor larger than allowed.
+pub(crate) fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
+    let length = look_at(path, max_bytes)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     let file = File::open(path).map_err(cannot)?;
     file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > max_bytes {
-        return Err(too_large(bytes.len() as u64));
+        return Err(too_large(bytes.len() as u64, max_bytes));
     }
     Ok(bytes)
 }

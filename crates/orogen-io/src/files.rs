@@ -57,6 +57,12 @@ impl FolderFiles {
         Self { base: base.into(), limits, kept: Mutex::new(BTreeMap::new()) }
     }
 
+    /// What is wrong with a file, as far as can be told without reading it.
+    #[must_use]
+    pub fn problem(&self, name: &str) -> Option<String> {
+        elevation::look_at(&self.path(name), self.limits.max_bytes_file).err()
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         // Joining an absolute path gives that path.
         self.base.join(name)

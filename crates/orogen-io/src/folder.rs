@@ -71,6 +71,8 @@ pub struct OutputFolder {
     /// Locked as long as this run lives; removed when dropped. `None` only while dropping.
     lock: Option<NamedTempFile>,
     names: Mutex<Vec<String>>,
+    /// Files of an earlier run that go when this one's are in place.
+    stale: Vec<String>,
 }
 
 impl OutputFolder {
@@ -88,9 +90,14 @@ impl OutputFolder {
             Ok((lock, aside))
         });
         match prepared {
-            Ok((lock, aside)) => {
-                Ok(Self { target, made, aside, lock: Some(lock), names: Mutex::new(Vec::new()) })
-            }
+            Ok((lock, aside)) => Ok(Self {
+                target,
+                made,
+                aside,
+                lock: Some(lock),
+                names: Mutex::new(Vec::new()),
+                stale: Vec::new(),
+            }),
             Err(e) => {
                 remove_folders(&made);
                 Err(e)
@@ -165,6 +172,34 @@ impl OutputFolder {
         write().map_err(|source| io_error("write", &self.target.join(relative), source))
     }
 
+    /// Removes these files of an earlier run once all outputs are in place, and folders that get empty by it. Names that lead
+    /// out of the folder, also through a link, and whatever is no plain file, are left alone.
+    #[must_use]
+    pub fn replacing(mut self, stale: Vec<String>) -> Self {
+        self.stale = stale;
+        self
+    }
+
+    fn remove_stale(&self) {
+        let Ok(home) = self.target.canonicalize() else { return };
+        for name in &self.stale {
+            let Ok(relative) = checked_name(name) else { continue };
+            let path = home.join(relative);
+            // The folder that it lies in, with every link on the way followed.
+            let inside =
+                path.parent().and_then(|p| p.canonicalize().ok()).is_some_and(|p| path.parent() == Some(&p));
+            let plain = fs::symlink_metadata(&path).is_ok_and(|about| about.is_file());
+            if !inside || !plain || fs::remove_file(&path).is_err() {
+                continue;
+            }
+            for folder in path.ancestors().skip(1).take_while(|folder| *folder != home) {
+                if fs::remove_dir(folder).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+
     /// Moves all outputs into place, in the order in which they were written, and gives their paths.
     ///
     /// # Errors
@@ -187,6 +222,7 @@ impl OutputFolder {
                 }
             }
         }
+        self.remove_stale();
         // The names themselves must be on disk too; where folders cannot be synced there is nothing to do about it.
         if let Ok(folder) = File::open(&self.target) {
             let _ = folder.sync_all();
@@ -380,6 +416,39 @@ mod tests {
         fs::write(home.path().join("notes.txt"), "mine").unwrap();
         drop(OutputFolder::new(home.path()).unwrap());
         assert_eq!(listing(home.path()), ["notes.txt"]);
+    }
+
+    #[test]
+    fn stale_files_go_with_their_folders_and_nothing_else_does() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("out");
+        fs::create_dir_all(target.join("tiles/0")).unwrap();
+        for name in ["old.png", "mine.txt", "tiles/0/1.png", "../outside.txt"] {
+            fs::write(target.join(name), "x").unwrap();
+        }
+        #[cfg(unix)]
+        {
+            fs::create_dir(home.path().join("elsewhere")).unwrap();
+            fs::write(home.path().join("elsewhere/a.png"), "x").unwrap();
+            std::os::unix::fs::symlink(home.path().join("elsewhere"), target.join("link")).unwrap();
+        }
+        let folder = OutputFolder::new(&target).unwrap();
+        folder.write("new.png", b"new").unwrap();
+        let absolute = home.path().join("outside.txt").to_string_lossy().into_owned();
+        let names = ["old.png", "tiles/0/1.png", "../outside.txt", &absolute, "link/a.png", "never.png", "."];
+        folder.replacing(names.map(String::from).to_vec()).commit().unwrap();
+        let left = if cfg!(unix) { vec!["link", "mine.txt", "new.png"] } else { vec!["mine.txt", "new.png"] };
+        assert_eq!(listing(&target), left);
+        assert!(home.path().join("outside.txt").exists());
+        assert!(cfg!(not(unix)) || home.path().join("elsewhere/a.png").exists());
+    }
+
+    #[test]
+    fn a_dropped_build_keeps_stale_files() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("old.png"), "x").unwrap();
+        drop(OutputFolder::new(home.path()).unwrap().replacing(vec![String::from("old.png")]));
+        assert_eq!(listing(home.path()), ["old.png"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use orogen_core::param::{self, path_text};
 use orogen_core::{AnyOp, Catalog, Frame, FrameError, LayerName, Layers, Seed, layer, vector};
 
 use crate::fault::{Fault, Faults, LISTED, Place, hint, listed, quoted};
-use crate::node::{At, locate, to_toml};
+use crate::node::{At, find_text, locate, to_toml};
 use crate::recipe::{Export, Recipe, StepSpec};
 
 /// What a build may use.
@@ -225,7 +225,7 @@ impl Recipe {
         }
         if !self.steps.is_empty() && self.steps.iter().all(|step| !step.enabled) {
             let message = String::from("every step is disabled; there is nothing to build");
-            faults.push(Fault { place: Place::Whole, step: None, message });
+            faults.push(Fault { place: Place::Whole, step: None, parameter: None, message });
         }
         faults.into_result()?;
         let frame = frame.map_err(|fault| Faults::one(self.name(), fault))?;
@@ -243,13 +243,43 @@ impl Recipe {
         })
     }
 
+    /// Finds the files that cannot be read among those that the steps name. `problem` looks at a name, and its sentence
+    /// says what is wrong: this crate reads no files.
+    ///
+    /// # Errors
+    /// A fault for each such file, at the parameter that names it.
+    pub fn check_files(
+        &self,
+        checked: &Checked,
+        problem: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), Faults> {
+        let mut faults = Faults::new(self.name());
+        let specs: BTreeMap<&str, &StepSpec> =
+            self.steps.iter().filter(|spec| spec.enabled).map(|spec| (spec.id.as_str(), spec)).collect();
+        for step in checked.steps() {
+            let Some(spec) = specs.get(step.id.as_str()) else { continue };
+            let names: BTreeSet<&str> = step.op.files().into_iter().collect();
+            for (name, problem) in names.into_iter().filter_map(|name| Some((name, problem(name)?))) {
+                let mut path = Vec::new();
+                let op_at = spec.op.as_ref().map_or(spec.at, |(_, at)| *at);
+                let at = find_text(&spec.params, name, &mut path).unwrap_or(op_at);
+                let parameter = Some(path_text(&path)).filter(|path| !path.is_empty());
+                let told = parameter.as_ref().map_or(String::new(), |parameter| format!("{parameter}: "));
+                let message = format!("{told}file {}: {problem}", quoted(name));
+                self.report_of(&mut faults, spec, at, parameter, message);
+            }
+        }
+        faults.into_result()
+    }
+
     fn check_frame(&self, limits: &Limits, layers: usize) -> Result<Frame, Fault> {
         let spec = &self.frame;
         let (samples, samples_at) = match self.samples_override {
             Some(longer) => (scaled(spec.samples, longer), At::Samples),
             None => (spec.samples, spec.samples_at),
         };
-        let fault = |at: At, message: String| Fault { place: self.place(at), step: None, message };
+        let fault =
+            |at: At, message: String| Fault { place: self.place(at), step: None, parameter: None, message };
         let [cols, rows] = samples;
         if let Some(refusal) = limits.refuse(cols as f64 * rows as f64, layers) {
             return Err(fault(samples_at, format!("{cols} x {rows} samples {refusal}")));
@@ -447,15 +477,32 @@ impl Recipe {
             faults.more += 1; // finding the line of a fault takes a walk through the text
             return;
         }
+        self.report_of(faults, spec, at, None, message);
+    }
+
+    fn report_of(
+        &self,
+        faults: &mut Faults,
+        spec: &StepSpec,
+        at: At,
+        parameter: Option<String>,
+        message: String,
+    ) {
         let step = Some(spec.id.clone()).filter(|id| !id.is_empty());
-        faults.push(Fault { place: self.place(at), step, message });
+        faults.push(Fault { place: self.place(at), step, parameter, message });
     }
 
     fn report_param(&self, faults: &mut Faults, spec: &StepSpec, at: At, fault: &param::Fault) {
         // `--set rain.talus_deg` names the parameter already.
         let named = matches!(at, At::Set(i)
             if self.options.get(i).is_some_and(|o| *o == format!("{}.{}", spec.id, path_text(&fault.path))));
-        self.report(faults, spec, at, if named { fault.message.clone() } else { fault.to_string() });
+        if faults.is_full() {
+            faults.more += 1;
+            return;
+        }
+        let message = if named { fault.message.clone() } else { fault.to_string() };
+        let parameter = Some(path_text(&fault.path)).filter(|path| !path.is_empty());
+        self.report_of(faults, spec, at, parameter, message);
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Fault {
     pub place: Place,
     /// In which step, if in one.
     pub step: Option<String>,
+    /// Of which parameter, if of one: the path to it (`points[2].z_m`). The message says it too.
+    pub parameter: Option<String>,
     /// What was found and what is allowed.
     pub message: String,
 }

@@ -78,6 +78,22 @@ impl Node {
         Self { at, data }
     }
 
+    fn find_text(&self, segment: Segment, text: &str, path: &mut Vec<Segment>) -> Option<At> {
+        path.push(segment);
+        let found = match &self.data {
+            Data::Text(own) if own == text => Some(self.at),
+            Data::Table(table) => find_text(table, text, path),
+            Data::List(items) => {
+                items.iter().enumerate().find_map(|(i, item)| item.find_text(Segment::Index(i), text, path))
+            }
+            _ => None,
+        };
+        if found.is_none() {
+            path.pop();
+        }
+        found
+    }
+
     /// What it is, in words, for messages.
     pub fn found(&self) -> String {
         match &self.data {
@@ -116,6 +132,11 @@ pub(crate) fn locate(table: &Table, path: &[Segment]) -> Option<At> {
     at
 }
 
+/// The place of the first value that is a given text, and the path to it.
+pub(crate) fn find_text(table: &Table, text: &str, path: &mut Vec<Segment>) -> Option<At> {
+    table.iter().find_map(|(key, node)| node.find_text(Segment::Key(key.clone()), text, path))
+}
+
 /// Converts what the TOML parser gave, noting what cannot be held.
 pub(crate) struct Reader<'a> {
     pub text: &'a str,
@@ -124,7 +145,7 @@ pub(crate) struct Reader<'a> {
 
 impl Reader<'_> {
     fn fault(&mut self, offset: usize, message: String) {
-        self.faults.push(Fault { place: place(self.text, offset), step: None, message });
+        self.faults.push(Fault { place: place(self.text, offset), step: None, parameter: None, message });
     }
 
     /// A table and everything in it.

@@ -63,7 +63,7 @@ impl Recipe {
             self.options.push(format!("{}.{}", set.step, set.path));
             let at = At::Set(self.options.len() - 1);
             if let Err(message) = self.apply_one(set, at, catalog) {
-                faults.push(Fault { place: self.place(at), step: None, message });
+                faults.push(Fault { place: self.place(at), step: None, parameter: None, message });
             }
         }
         faults.into_result()

@@ -81,7 +81,10 @@ impl Recipe {
         if bytes.len() > MAX_BYTES {
             // Whoever read the file may have stopped just past the bound, so its size is not told.
             let message = format!("larger than the {} MiB a recipe may have", MAX_BYTES >> 20);
-            return Err(Faults::one(name, Fault { place: Place::Whole, step: None, message }));
+            return Err(Faults::one(
+                name,
+                Fault { place: Place::Whole, step: None, parameter: None, message },
+            ));
         }
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
@@ -92,7 +95,10 @@ impl Recipe {
                 let message = format!(
                     "byte 0x{byte:02x} at offset {offset} is no UTF-8 text; save the recipe as UTF-8"
                 );
-                return Err(Faults::one(name, Fault { place: place(valid, offset), step: None, message }));
+                return Err(Faults::one(
+                    name,
+                    Fault { place: place(valid, offset), step: None, parameter: None, message },
+                ));
             }
         };
         let (root, faults) = read_toml(name, text)?;
@@ -146,7 +152,12 @@ impl Recipe {
     #[must_use]
     pub fn export_fault(&self, export: &Export, path: &[Segment], message: impl Into<String>) -> Fault {
         let at = locate(&export.nodes, path).unwrap_or(export.at);
-        Fault { place: self.place(at), step: None, message: format!("export: {}", message.into()) }
+        Fault {
+            place: self.place(at),
+            step: None,
+            parameter: None,
+            message: format!("export: {}", message.into()),
+        }
     }
 
     /// A fault of a step: whoever ran it knows what is wrong, the recipe knows where.
@@ -154,7 +165,7 @@ impl Recipe {
     pub fn step_fault(&self, id: &str, message: impl Into<String>) -> Fault {
         let step = self.steps.iter().find(|step| step.id == id);
         let place = step.map_or(Place::Whole, |step| self.place(step.at));
-        Fault { place, step: Some(id.to_owned()), message: message.into() }
+        Fault { place, step: Some(id.to_owned()), parameter: None, message: message.into() }
     }
 
     pub(crate) fn place(&self, at: At) -> Place {
@@ -168,7 +179,7 @@ impl Recipe {
     fn fault(&mut self, at: At, step: Option<&str>, message: impl Into<String>) {
         let step = step.filter(|id| !id.is_empty()).map(str::to_owned);
         let place = if self.faults.is_full() { Place::Whole } else { self.place(at) };
-        self.faults.push(Fault { place, step, message: message.into() });
+        self.faults.push(Fault { place, step, parameter: None, message: message.into() });
     }
 
     fn read(&mut self, mut root: Table) {
@@ -429,7 +440,7 @@ fn read_toml(name: &str, text: &str) -> Result<(Table, Faults), Faults> {
     });
     result.unwrap_or_else(|| {
         let message = String::from("no thread could be started to read the recipe");
-        Err(Faults::one(name, Fault { place: Place::Whole, step: None, message }))
+        Err(Faults::one(name, Fault { place: Place::Whole, step: None, parameter: None, message }))
     })
 }
 
@@ -461,7 +472,12 @@ fn parse_toml<'t>(text: &'t str, faults: &mut Faults) -> DeTable<'t> {
                 "recursion limit" => "a key of too many parts joined by dots",
                 other => other,
             };
-            faults.push(Fault { place, step: None, message: format!("not valid TOML: {message}") });
+            faults.push(Fault {
+                place,
+                step: None,
+                parameter: None,
+                message: format!("not valid TOML: {message}"),
+            });
         }
     }
     root

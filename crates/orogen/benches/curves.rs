@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
 use orogen::ops::shape::Curves;
 use orogen::ops::shape::curves::solve::{jacobi, solve};
 use orogen::ops::shape::curves::{ControlPoint, Curve, equations};
@@ -12,6 +12,9 @@ use orogen::prelude::*;
 use orogen_core::{Reach, math};
 
 const SIDE_M: f64 = 8192.0;
+
+/// Steps of the plain iteration at most.
+const MOST_SWEEPS: usize = 1_000_000;
 
 /// Twenty curves, five across and four up, each with elevations, a plateau, slopes and envelopes.
 fn drawing() -> Curves {
@@ -87,13 +90,24 @@ fn curves(criterion: &mut Criterion) {
             system.residual(&found.values)
         })
         .collect();
-    // It takes a minute, so one run stands for all samples.
+    // It takes a minute, so it runs once and in full, not in criterion's loop, which is told that time for every run. Without
+    // a warm-up: the loop would double its runs until they no longer fit a number, as they take no time at all.
     let start = Instant::now();
-    for ((system, _), residual) in systems.iter().zip(&residuals) {
-        pool.install(|| jacobi(system, *residual, 200_000));
-    }
+    let steps: Vec<usize> = systems
+        .iter()
+        .zip(&residuals)
+        .map(|((system, _), residual)| pool.install(|| jacobi(system, *residual, MOST_SWEEPS)).1)
+        .collect();
     let once = start.elapsed();
-    group.bench_function("jacobi", |bencher| bencher.iter_custom(|times| once * times as u32));
+    assert!(
+        steps.iter().all(|&steps| (1..MOST_SWEEPS).contains(&steps)),
+        "the plain iteration must reach the residual, and not at once: {steps:?} steps"
+    );
+    group.warm_up_time(Duration::from_nanos(1)).sampling_mode(SamplingMode::Flat);
+    group.bench_function("jacobi", |bencher| {
+        bencher.iter_custom(|times| Duration::from_secs_f64(once.as_secs_f64() * times as f64));
+    });
+    group.warm_up_time(Duration::from_millis(500)).sampling_mode(SamplingMode::Auto);
 
     // One point of one curve moves: what it reached and reaches now is done again, as a window.
     let mut moved = drawing();

@@ -92,6 +92,8 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
     recipe.apply(&options.overrides, &catalog)?;
     match (recipe.check(&catalog, &options.limits), Exports::of_recipe(&recipe)) {
         (Ok(checked), Ok(exports)) => {
+            let files = files(options);
+            recipe.check_files(&checked, &|name| files.problem(name))?;
             let frame = window(checked.frame(), options.window)?;
             match exports.refuses(&frame) {
                 Some(why) => Err(BuildError::Call(format!("export: {why}"))),
@@ -108,6 +110,11 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
     }
 }
 
+/// The files that a recipe may name.
+fn files(options: &BuildOptions<'_>) -> FolderFiles {
+    FolderFiles::new(options.base.clone().unwrap_or_default(), orogen_io::Limits::default())
+}
+
 /// Evaluates a recipe.
 ///
 /// # Errors
@@ -122,7 +129,7 @@ pub fn build(
     checked.warnings().iter().for_each(|warning| observer.warning(warning));
     let plan = Plan::new(&checked, window(checked.frame(), options.window)?)?;
     let never = Cancel::new();
-    let files = FolderFiles::new(options.base.clone().unwrap_or_default(), orogen_io::Limits::default());
+    let files = files(options);
     let run_options = RunOptions {
         cache: options.cache,
         files: &files,
@@ -143,7 +150,8 @@ pub fn build(
     })
 }
 
-/// Evaluates a recipe and writes its files and `manifest.json`: all of them, or none.
+/// Evaluates a recipe and writes its files and `manifest.json`: all of them, or none. Files that the `manifest.json` of an
+/// earlier build lists and this build does not make are removed.
 ///
 /// # Errors
 /// As [`build`], and when a file cannot be written.
@@ -198,8 +206,32 @@ pub fn build_to_folder(
     if cancel.is_cancelled() {
         return Err(BuildError::Cancelled);
     }
-    output.commit()?;
+    let stale = stale_files(folder, &manifest);
+    output.replacing(stale).commit()?;
     Ok((built, manifest))
+}
+
+/// Files that the manifest of an earlier build into a folder lists and this one does not make.
+fn stale_files(folder: &Path, manifest: &Manifest) -> Vec<String> {
+    /// Longer than any manifest.
+    const MOST_BYTES: u64 = 64 << 20;
+    #[derive(serde::Deserialize)]
+    struct Earlier {
+        files: Vec<Named>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Named {
+        name: String,
+    }
+    let mut text = Vec::new();
+    let read = std::fs::File::open(folder.join("manifest.json"))
+        .and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
+    // One that is not there or not ours lists nothing.
+    let earlier = read.ok().and_then(|_| serde_json::from_slice::<Earlier>(&text).ok());
+    let made: std::collections::BTreeSet<&str> =
+        manifest.files.iter().map(|file| file.name.as_str()).chain(["manifest.json"]).collect();
+    let listed = earlier.map_or_else(Vec::new, |earlier| earlier.files);
+    listed.into_iter().map(|file| file.name).filter(|name| !made.contains(name.as_str())).collect()
 }
 
 /// Writes a terrain without a recipe behind it.

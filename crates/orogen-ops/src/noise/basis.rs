@@ -51,17 +51,20 @@ impl Distance {
 }
 
 impl Basis {
-    /// Mean and standard deviation over the plane: those of value, Perlin and white noise follow from the formulas, the
-    /// others were measured on 2^24 places. A test holds them to it.
-    pub(super) fn moments(self, distance: Distance) -> [f64; 2] {
-        match (self, distance) {
-            (Self::Value, _) => [0.0, 0.365_483],
-            (Self::Perlin, _) => [0.0, 0.164_940],
-            (Self::Simplex, _) => [0.0, 0.0056119],
-            (Self::White, _) => [0.0, 0.577_350_27],
-            (Self::Worley, Distance::F1) => [0.4149, 0.17666],
-            (Self::Worley, Distance::F2) => [0.6998, 0.15803],
-            (Self::Worley, Distance::F2MinusF1) => [0.2850, 0.20515],
+    /// Mean and standard deviation over the plane: those of Worley noise were measured on 2^24 places, the others follow from
+    /// the formulas. A test holds them to it.
+    pub(super) fn moments(self, distance: Distance, even: bool) -> [f64; 2] {
+        match (self, even, distance) {
+            (Self::Value, false, _) => [0.0, 0.365_483],
+            (Self::Perlin, false, _) => [0.0, 0.164_940],
+            (Self::Simplex, false, _) => [0.0, 0.005_611_6],
+            (Self::Value, true, _) => [0.0, 1.0],
+            (Self::Perlin, true, _) => [0.0, 0.200_105],
+            (Self::Simplex, true, _) => [0.0, 0.016_834_7],
+            (Self::White, _, _) => [0.0, 0.577_350_27],
+            (Self::Worley, _, Distance::F1) => [0.4149, 0.17666],
+            (Self::Worley, _, Distance::F2) => [0.6998, 0.15803],
+            (Self::Worley, _, Distance::F2MinusF1) => [0.2850, 0.20515],
         }
     }
 
@@ -158,6 +161,16 @@ fn slope(bits: u32) -> [f32; 2] {
     [parabola(signed(bits)), parabola(signed(bits.wrapping_add(1 << 30)))]
 }
 
+/// The height of a point of an even lattice, -1 to 1, beside its slope.
+///
+/// Fractals that take the size of the noise (ridged, billow) show where noise is strong and where it is weak. Noise of
+/// slopes alone is 0 at every lattice point, and that of heights is strongest there: the lattice shows. The right mixture of
+/// both is equally strong everywhere.
+#[inline(always)]
+fn level(bits: u32) -> f32 {
+    signed(bits.wrapping_mul(0x9e37_79b1))
+}
+
 /// What a point of a square lattice counts a share `t` of a cell away along one axis: 1 there, 0 a cell away.
 ///
 /// ```text
@@ -218,20 +231,85 @@ impl Formula for White {
     }
 }
 
-/// A line gives the part that stays and the part that grows with the distance from it.
-pub(super) struct Perlin;
+/// Heights and some slope at the points of a square lattice, divided by the deviation that this has at a place.
+pub(super) struct EvenValue;
 
-impl Formula for Perlin {
+impl EvenValue {
+    /// Variance of either part of a slope, and of a height.
+    const SLOPE: f32 = 8.0 / 15.0;
+    const LEVEL: f32 = 0.6 * 0.6 / 3.0;
+
+    #[inline(always)]
+    fn weight<R: Real>(t: R) -> R {
+        let rest = R::of(1.0) - t * t;
+        rest * rest
+    }
+
+    /// Sums of the squared weights of two points, and of these times the squared distance.
+    #[inline(always)]
+    fn sums<R: Real>(t: R) -> [R; 2] {
+        let past = t - R::of(1.0);
+        let (left, right) = (Self::weight(t), Self::weight(past));
+        let (left, right) = (left * left, right * right);
+        [left + right, left * (t * t) + right * (past * past)]
+    }
+}
+
+impl Formula for EvenValue {
+    const NUMBERS: usize = 6;
+    const LINES: usize = 2;
+    const BELOW: u32 = 0;
+
+    #[inline(always)]
+    fn line<R: Real>(at: Column<R>, line: Line) -> [R; MOST] {
+        let (l, r) = (bits(at.cell, line), bits(next(at.cell, at.period), line));
+        let ([lx, ly], [rx, ry]) = (slope(l), slope(r));
+        let past = at.t - R::of(1.0);
+        let (left, right) = (Self::weight(at.t), Self::weight(past));
+        let along = left * (R::of(lx) * at.t + R::of(0.6 * level(l)))
+            + right * (R::of(rx) * past + R::of(0.6 * level(r)));
+        let [all, far] = Self::sums(at.t);
+        let none = R::of(0.0);
+        [
+            along,
+            R::of(ly) * left + R::of(ry) * right,
+            R::of(Self::LEVEL) * all + R::of(Self::SLOPE) * far,
+            R::of(Self::SLOPE) * all,
+            none,
+            none,
+        ]
+    }
+
+    #[inline(always)]
+    fn mix<R: Real>([a, b, _]: [[R; MOST]; 3], v: R, _: [f32; 2]) -> R {
+        let past = v - R::of(1.0);
+        let (below, above) = (Self::weight(v), Self::weight(past));
+        let noise = (a[0] * below + a[1] * (below * v)) + (b[0] * above + b[1] * (above * past));
+        // The last two numbers belong to the column and are those of either line.
+        let [all, far] = Self::sums(v);
+        noise.over_root(a[2] * all + a[3] * far)
+    }
+}
+
+/// A line gives the part that stays and the part that grows with the distance from it. `EVEN` adds heights to the slopes.
+pub(super) struct Perlin<const EVEN: bool>;
+
+impl<const EVEN: bool> Formula for Perlin<EVEN> {
     const NUMBERS: usize = 2;
     const LINES: usize = 2;
     const BELOW: u32 = 0;
 
     #[inline(always)]
     fn line<R: Real>(at: Column<R>, line: Line) -> [R; MOST] {
-        let ([lx, ly], [rx, ry]) = (slope(bits(at.cell, line)), slope(bits(next(at.cell, at.period), line)));
+        let (l, r) = (bits(at.cell, line), bits(next(at.cell, at.period), line));
+        let ([lx, ly], [rx, ry]) = (slope(l), slope(r));
         let past = at.t - R::of(1.0);
         let (left, right) = (weight(at.t), weight(past));
-        numbers(R::of(lx) * (left * at.t) + R::of(rx) * (right * past), R::of(ly) * left + R::of(ry) * right)
+        let mut along = R::of(lx) * (left * at.t) + R::of(rx) * (right * past);
+        if EVEN {
+            along = along + (R::of(0.31 * level(l)) * left + R::of(0.31 * level(r)) * right);
+        }
+        numbers(along, R::of(ly) * left + R::of(ry) * right)
     }
 
     #[inline(always)]
@@ -246,15 +324,16 @@ impl Formula for Perlin {
 /// Simplex noise on triangles with one side along the lines.
 ///
 /// Of the two points left and right on the line below and the two on the line above, three are the corners of the
-/// triangle a sample lies in; the fourth is too far away to count, so no case needs to be told from another.
-pub(super) struct Simplex;
+/// triangle a sample lies in; the fourth is too far away to count, so no case needs to be told from another. `EVEN` adds
+/// heights to the slopes, and lets points count further out.
+pub(super) struct Simplex<const EVEN: bool>;
 
 /// Side and height of a triangle when a point reaches √½ far: just across the triangles it is a corner of.
 const SIDE: f32 = 0.816_496_6;
 const HEIGHT: f32 = std::f32::consts::FRAC_1_SQRT_2;
 const REACH_SQUARED: f32 = 0.5;
 
-impl Formula for Simplex {
+impl<const EVEN: bool> Formula for Simplex<EVEN> {
     const NUMBERS: usize = 6;
     const LINES: usize = 2;
     const BELOW: u32 = 0;
@@ -269,9 +348,15 @@ impl Formula for Simplex {
         let stepped = at.cell.wrapping_sub(u32::from(before));
         let left = if stepped == u32::MAX { at.period.wrapping_sub(1) } else { stepped };
         let right = next(left, at.period);
-        let ([lx, ly], [rx, ry]) = (slope(bits(left, line)), slope(bits(right, line)));
+        let (l, r) = (bits(left, line), bits(right, line));
+        let ([lx, ly], [rx, ry]) = (slope(l), slope(r));
         let (dl, dr) = (t * R::of(SIDE), (t - R::of(1.0)) * R::of(SIDE));
-        [dl * dl, R::of(lx) * dl, R::of(ly), dr * dr, R::of(rx) * dr, R::of(ry)]
+        let (mut along_l, mut along_r) = (R::of(lx) * dl, R::of(rx) * dr);
+        if EVEN {
+            along_l = along_l + R::of(0.2 * level(l));
+            along_r = along_r + R::of(0.2 * level(r));
+        }
+        [dl * dl, along_l, R::of(ly), dr * dr, along_r, R::of(ry)]
     }
 
     #[inline(always)]
@@ -279,7 +364,7 @@ impl Formula for Simplex {
         let part = |reach: R, dy: R, squared: R, along: R, up: R| {
             let left = (reach - squared).max(R::of(0.0));
             let weight = left * left;
-            weight * weight * (along + up * dy)
+            (if EVEN { weight * left } else { weight * weight }) * (along + up * dy)
         };
         let (below, above) = (v * R::of(HEIGHT), (v - R::of(1.0)) * R::of(HEIGHT));
         let (reach_a, reach_b) = (R::of(REACH_SQUARED) - below * below, R::of(REACH_SQUARED) - above * above);

@@ -6,7 +6,7 @@ use fearless_simd::Level;
 use orogen_core::{Cancelled, Ctx, Frame, Raster, Seed, math};
 use rayon::prelude::*;
 
-use super::basis::{Basis, Distance, Perlin, Simplex, Value, White, Worley};
+use super::basis::{Basis, Distance, EvenValue, Perlin, Simplex, Value, White, Worley};
 use super::fractal::{Fractal, Shape};
 use super::real::{Dual, Real};
 use super::rows::{self, Axis, Into, Lie, Octave, Places, Strip, TALL, WIDE};
@@ -144,7 +144,8 @@ impl Field {
     }
 
     fn unscaled(look: &Look, seed: Seed) -> Self {
-        let [mean, deviation] = look.basis.moments(look.distance);
+        let even = look.fractal.takes_size();
+        let [mean, deviation] = look.basis.moments(look.distance, even);
         let unit = CLASSIC / deviation;
         let [wide, high] = look.basis.cell();
         let count = if look.fractal == Fractal::None { 1 } else { look.octaves.max(1) };
@@ -174,6 +175,7 @@ impl Field {
                     octave: Octave {
                         seed: (luck >> 32) as u32 ^ luck as u32,
                         counts: look.distance.counts(),
+                        even,
                     },
                     cells_per_m,
                     start: [start(luck >> 8), start(luck >> 36)],
@@ -286,13 +288,12 @@ impl Field {
                 (cell, number(t, slope), layer.period[axis])
             };
             let (across, up) = (axis(0, u), axis(1, v));
-            let n = match self.basis {
-                Basis::Value => rows::one::<Value, R>(layer.octave, across, up),
-                Basis::Perlin => rows::one::<Perlin, R>(layer.octave, across, up),
-                Basis::Simplex => rows::one::<Simplex, R>(layer.octave, across, up),
-                Basis::Worley => rows::one::<Worley, R>(layer.octave, across, up),
-                Basis::White => rows::one::<White, R>(layer.octave, across, up),
-            };
+            macro_rules! one {
+                ($formula:ty) => {
+                    rows::one::<$formula, R>(layer.octave, across, up)
+                };
+            }
+            let n = rows::formula_of!(self.basis, layer.octave.even, one);
             if self.fractal.is_sum() {
                 state.0 = state.0 + R::of(layer.weight) * n;
                 continue;

@@ -43,6 +43,11 @@ impl Fractal {
         matches!(self, Self::None | Self::Fbm)
     }
 
+    /// Whether it takes the size of the noise without its sign, and so shows where noise is weak.
+    pub(super) fn takes_size(self) -> bool {
+        matches!(self, Self::Ridged | Self::Billow)
+    }
+
     /// Adds an octave to every sum of a row.
     #[inline(always)]
     pub(super) fn add_row(

@@ -12,6 +12,8 @@ pub(super) trait Real: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Outp
     fn value(self) -> f32;
     /// Its square root; 0 has slope 0 here.
     fn sqrt(self) -> Self;
+    /// Itself over the root of another, which is above 0.
+    fn over_root(self, square: Self) -> Self;
     /// `a` where the condition holds, else `b`; becomes a blend in vector code.
     #[inline(always)]
     fn pick(condition: bool, a: Self, b: Self) -> Self {
@@ -46,6 +48,10 @@ impl Real for f32 {
     #[inline(always)]
     fn sqrt(self) -> Self {
         Self::sqrt(self)
+    }
+    #[inline(always)]
+    fn over_root(self, square: Self) -> Self {
+        self / Self::sqrt(square)
     }
     #[inline(always)]
     fn abs(self) -> Self {
@@ -99,5 +105,11 @@ impl Real for Dual {
         let root = self.value.sqrt();
         let by = if root > 0.0 { 0.5 / root } else { 0.0 };
         Self { value: root, slope: [self.slope[0] * by, self.slope[1] * by] }
+    }
+    fn over_root(self, square: Self) -> Self {
+        let root = square.value.sqrt();
+        let value = self.value / root;
+        let slope = |i: usize| self.slope[i] / root - 0.5 * value * square.slope[i] / square.value;
+        Self { value, slope: [slope(0), slope(1)] }
     }
 }

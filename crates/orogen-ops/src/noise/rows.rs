@@ -7,7 +7,7 @@
 use fearless_simd::{Level, dispatch};
 
 use super::basis::{
-    Basis, Column, Formula, Line, MOST, Perlin, Simplex, Value, White, Worley, next, previous,
+    Basis, Column, EvenValue, Formula, Line, MOST, Perlin, Simplex, Value, White, Worley, next, previous,
 };
 
 /// Columns and rows worked on at a time: a block of sums and the numbers of three lines stay in the first cache.
@@ -27,7 +27,26 @@ pub(super) struct Axis {
 pub(super) struct Octave {
     pub seed: u32,
     pub counts: [f32; 2],
+    /// Whether the noise is equally strong everywhere in a lattice cell.
+    pub even: bool,
 }
+
+/// Calls a macro with the formula of a basis, even or not.
+macro_rules! formula_of {
+    ($basis:expr, $even:expr, $run:ident) => {
+        match ($basis, $even) {
+            (Basis::Value, false) => $run!(Value),
+            (Basis::Value, true) => $run!(EvenValue),
+            (Basis::Perlin, false) => $run!(Perlin<false>),
+            (Basis::Perlin, true) => $run!(Perlin<true>),
+            (Basis::Simplex, false) => $run!(Simplex<false>),
+            (Basis::Simplex, true) => $run!(Simplex<true>),
+            (Basis::Worley, _) => $run!(Worley),
+            (Basis::White, _) => $run!(White),
+        }
+    };
+}
+pub(super) use formula_of;
 
 /// What becomes of the noise.
 #[derive(Clone, Copy, Debug)]
@@ -71,13 +90,7 @@ pub(super) fn block(
             }
         };
     }
-    match basis {
-        Basis::Value => run!(Value),
-        Basis::Perlin => run!(Perlin),
-        Basis::Simplex => run!(Simplex),
-        Basis::Worley => run!(Worley),
-        Basis::White => run!(White),
-    }
+    formula_of!(basis, octave.even, run)
 }
 
 #[inline(always)]
@@ -239,13 +252,7 @@ pub(super) fn places(
             }
         };
     }
-    match basis {
-        Basis::Value => run!(Value),
-        Basis::Perlin => run!(Perlin),
-        Basis::Simplex => run!(Simplex),
-        Basis::Worley => run!(Worley),
-        Basis::White => run!(White),
-    }
+    formula_of!(basis, octave.even, run)
 }
 
 #[inline(always)]
@@ -295,13 +302,7 @@ pub(super) fn slant(
             }
         };
     }
-    match basis {
-        Basis::Value => run!(Value),
-        Basis::Perlin => run!(Perlin),
-        Basis::Simplex => run!(Simplex),
-        Basis::Worley => run!(Worley),
-        Basis::White => run!(White),
-    }
+    formula_of!(basis, octave.even, run)
 }
 
 /// Samples worked on at once between two lines; what is too much belongs to the next lines and is done again there.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blur::{self, Blur};
-use crate::survey::gradient::{self, Method};
+use crate::survey::gradient::{Gradient, LANES, Method};
 
 /// Cuts branching gullies and ribs into slopes: a look of erosion at the price of a noise, anywhere in an endless world.
 ///
@@ -110,20 +110,23 @@ pub fn gullies(
 ) -> Result<Raster<f32>, Cancelled> {
     let spacing_m = frame.spacing_m();
     let soft = blur::blur(height, spacing_m, &params.softening(), ctx)?;
-    let east = gradient::measure(&soft, spacing_m, Method::Horn, ctx, |p, _| p)?;
-    let north = gradient::measure(&soft, spacing_m, Method::Horn, ctx, |_, q| q)?;
-    drop(soft);
+    let gradient = Gradient::new(&soft, spacing_m, Method::Horn);
     let octaves = octaves(params, spacing_m, ctx.seed());
     let counter = ctx.counter(frame.rows());
     let mut out = height.clone();
     out.try_par_rows(|row, heights| {
         let y = frame.y_m(row);
-        for (col, height) in heights.iter_mut().enumerate() {
-            let depth = depth(col, row);
-            let slope = [east.row(row)[col], north.row(row)[col]];
-            // Holes of either layer fail the comparison: nothing changes there.
-            if depth > 0.0 && slope[0] * slope[0] + slope[1] * slope[1] > 0.0 {
-                *height += carved([frame.x_m(col), y], slope, depth.min(3.0), params.carve as f32, &octaves);
+        for (part, heights) in heights.chunks_mut(LANES).enumerate() {
+            let start = part * LANES;
+            let (east, north) = gradient.part(row, start);
+            for (i, height) in heights.iter_mut().enumerate() {
+                let depth = depth(start + i, row);
+                let slope = [east[i], north[i]];
+                // Holes of either layer fail the comparison: nothing changes there.
+                if depth > 0.0 && slope[0] * slope[0] + slope[1] * slope[1] > 0.0 {
+                    let place = [frame.x_m(start + i), y];
+                    *height += carved(place, slope, depth.min(3.0), params.carve as f32, &octaves);
+                }
             }
         }
         counter.done()

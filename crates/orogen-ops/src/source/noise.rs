@@ -26,15 +26,14 @@ use crate::noise::{Basis, Distance, Field, Fractal, Look};
 ///
 /// **Guarantees** (1) mean and standard deviation are as stated, over many wavelengths; (2) the spectral slope of an
 /// fBm is 2·hurst + 2 within 0.15; (3) for value, Perlin and simplex noise all directions have the same spectrum within
-/// 10 %, ridged and billow excepted, and so has white noise for waves of two cells and longer; (4) value, Perlin and
+/// 10 % in every fractal, and so has white noise for waves of two cells and longer; (4) value, Perlin and
 /// simplex land is continuous in height and slope across lattice cells and tiles, and Worley distances are continuous;
 /// (5) with a period, places one period apart have the same bits; (6) every vector width gives the bits of the scalar
 /// formula; (7) lattice cells are found in double precision, so land 10,000 km from zero is as fine as at zero.
 ///
 /// **Limits** The height that was there is replaced; where `amplitude_m` is a layer with a hole, the land has one. The
 /// steps of white noise are squares, and look it. Worley's points lie one in each square, which shows: its directions
-/// differ by up to 65 %. Ridged and billow land shows the size of the noise, which varies with the place in a lattice cell, so that
-/// the lattice can be seen: its directions differ by up to 40 %, with value noise by up to 110 %. Octaves finer than two
+/// differ by up to 65 %. Octaves finer than two
 /// samples are not resolved and look like grit: take fewer octaves. A lattice repeats after 2^32 cells. With `period_m` the
 /// wavelengths are moved to the nearest ones that divide the period (a warning tells when by over 2 %), and
 /// `rotation_deg` must be 0. Mean and deviation of the nonlinear fractals are measured on 4096 places, so they are true to
@@ -44,7 +43,8 @@ use crate::noise::{Basis, Distance, Field, Fractal, Look};
 /// **After** Perlin, SIGGRAPH 1985 and 2002 (simplex: 2001); Worley, SIGGRAPH 1996; Musgrave, Kolb & Mace, SIGGRAPH
 /// 1989 (translate and scale); Musgrave in "Texturing and Modeling" (multifractals). We differ in that every octave
 /// starts its lattice elsewhere, slopes are hashed to any direction, points of square lattices weigh in by a rounder curve
-/// than Perlin's, and simplex triangles have a side along x.
+/// than Perlin's, and simplex triangles have a side along x. Ridged and billow land shows the size of the noise; so that this
+/// does not vary with the place in a lattice cell, lattice points have random heights as well as slopes there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Noise {
@@ -124,7 +124,7 @@ impl Default for Noise {
 
 impl Op for Noise {
     const ID: &'static str = "source.noise";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none().reading(self.amplitude_m.layer()).writing([layer::HEIGHT.name()])

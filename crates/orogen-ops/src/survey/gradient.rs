@@ -34,7 +34,7 @@ pub fn reach(frame: &Frame) -> Reach {
 }
 
 /// Columns worked on at a time: a fixed count, so that the inner loops become vector code.
-const LANES: usize = 64;
+pub const LANES: usize = 64;
 /// The same with one more on either side.
 const PADDED: usize = LANES + 2;
 
@@ -52,26 +52,48 @@ pub fn measure(
     f: impl Fn(f32, f32) -> f32 + Sync,
 ) -> Result<Raster<f32>, Cancelled> {
     let (cols, rows) = (height.cols(), height.rows());
-    let stencil = Stencil::new(spacing_m, method);
+    let gradient = Gradient::new(height, spacing_m, method);
     let counter = ctx.counter(rows);
     let mut out = Raster::filled(cols, rows, 0.0);
     out.try_par_rows(|row, values| {
         for (chunk, values) in values.chunks_mut(LANES).enumerate() {
-            let start = chunk * LANES;
-            let north = line(height, row as isize - 1, start);
-            let here = line(height, row as isize, start);
-            let south = line(height, row as isize + 1, start);
-            let (p, q) = stencil.gradient(&north, &here, &south);
+            let (p, q) = gradient.part(row, chunk * LANES);
             let mut result = [0.0; LANES];
             for i in 0..LANES {
-                let hole = here[i + 1].is_nan();
-                result[i] = if hole { f32::NAN } else { f(p[i], q[i]) };
+                result[i] = if p[i].is_nan() { f32::NAN } else { f(p[i], q[i]) };
             }
             values.copy_from_slice(&result[..values.len()]);
         }
         counter.done()
     })?;
     Ok(out)
+}
+
+/// The gradient of a raster where it is asked for: for loops that do more with it than [`measure`] does.
+pub struct Gradient<'a> {
+    height: &'a Raster<f32>,
+    stencil: Stencil,
+}
+
+impl<'a> Gradient<'a> {
+    /// That of a raster whose samples lie so far apart across and up.
+    #[must_use]
+    pub fn new(height: &'a Raster<f32>, spacing_m: [f64; 2], method: Method) -> Self {
+        Self { height, stencil: Stencil::new(spacing_m, method) }
+    }
+
+    /// `p` and `q` of [`LANES`] samples of a row from `start` on, or as many as there are; NaN in holes.
+    #[must_use]
+    pub fn part(&self, row: usize, start: usize) -> ([f32; LANES], [f32; LANES]) {
+        let [north, here, south] = [-1, 0, 1].map(|by| line(self.height, row as isize + by, start));
+        let (mut p, mut q) = self.stencil.gradient(&north, &here, &south);
+        for i in 0..LANES {
+            if here[i + 1].is_nan() {
+                (p[i], q[i]) = (f32::NAN, f32::NAN);
+            }
+        }
+        (p, q)
+    }
 }
 
 /// Weights of a method on cells of one size.

@@ -12,6 +12,16 @@ const SLACK: f32 = 0.02;
 /// Up to this share it is as the plate has it.
 const FREE: f32 = 0.5;
 
+/// Beyond a line, land goes on with this share of the slope that leads to it.
+const ONWARD: f32 = 0.8;
+/// At this share of the distance to the next line, half of that is left.
+const FADING: f32 = 0.2;
+
+/// Rounds of softening, which reach about as many lattice steps.
+const SOFTENINGS: usize = 6;
+/// But not further than this share of the interval on this side.
+const MOST_ONWARD: f32 = 0.4;
+
 /// The bounds of every node.
 pub(super) struct Bounds {
     /// The patch of each node.
@@ -31,19 +41,20 @@ struct Patch {
 
 impl Bounds {
     pub fn new(crossings: &[Crossing], spots: &[[f64; 3]], lattice: &Lattice) -> Self {
-        let (cols, rows) = (lattice.cols, lattice.rows);
+        let cols = lattice.cols;
         let mut walls = vec![[false; 2]; lattice.nodes()];
         for crossing in crossings {
             walls[(crossing.side / 2) as usize][(crossing.side % 2) as usize] = true;
         }
+        // Not beyond the world: lines end at its edge, and all land that meets it would be one patch.
         let mut forest = Forest::new(lattice.nodes());
-        for row in 0..rows {
-            for col in 0..cols {
+        for row in 0..lattice.inside[1] {
+            for col in 0..lattice.inside[0] {
                 let node = row * cols + col;
-                if col + 1 < cols && !walls[node][0] {
+                if col + 1 < lattice.inside[0] && !walls[node][0] {
                     forest.join(node, node + 1);
                 }
-                if row + 1 < rows && !walls[node][1] {
+                if row + 1 < lattice.inside[1] && !walls[node][1] {
                     forest.join(node, node + cols);
                 }
             }
@@ -51,13 +62,12 @@ impl Bounds {
         let (patch, count) = forest.numbered();
         let mut ranges = vec![[f32::INFINITY, f32::NEG_INFINITY]; count];
         for crossing in crossings {
-            let z = crossing.z as f32;
-            for end in crossing.ends(cols) {
+            for (end, z) in crossing.ends(cols).into_iter().zip(crossing.seen) {
                 let [low, high] = &mut ranges[patch[end] as usize];
                 (*low, *high) = (low.min(z), high.max(z));
             }
         }
-        let mut levels: Vec<f32> = crossings.iter().map(|c| c.z as f32).collect();
+        let mut levels: Vec<f32> = crossings.iter().flat_map(|c| c.seen).collect();
         levels.sort_by(f32::total_cmp);
         let span = levels.last().unwrap_or(&0.0) - levels.first().unwrap_or(&0.0);
         // Lines of one height differ by rounding, and vertices of sloping lines by less than an interval.
@@ -113,6 +123,189 @@ impl Bounds {
     }
 }
 
+/// Between which heights every node lies where land goes on rising and falling where it crosses a line.
+pub(super) struct Room {
+    pub low: Vec<f32>,
+    pub high: Vec<f32>,
+}
+
+impl Room {
+    /// Moves every node into its room.
+    pub fn keep(&self, height: &mut [f32]) {
+        for ((h, low), high) in height.iter_mut().zip(&self.low).zip(&self.high) {
+            *h = h.max(*low).min(*high);
+        }
+    }
+}
+
+/// No crossing is known.
+const NONE: u32 = u32::MAX;
+
+impl Bounds {
+    /// The room that lines leave: beyond a line land goes on with [`ONWARD`] of the slope that leads to it on the other
+    /// side, ever less so, up to [`ONWARD`] times [`FADING`] of the interval there.
+    ///
+    /// The smoothest surface knows no such thing: where a line of the same height comes back after a short way, as on
+    /// crests and in valleys, it all but stays at that height, and the land gets terraces.
+    pub fn room(&self, crossings: &[Crossing], lattice: &Lattice) -> Room {
+        let nearest = [false, true].map(|upper| self.nearest(crossings, lattice, upper));
+        let onward: Vec<[Option<[f32; 2]>; 2]> =
+            crossings.iter().map(|crossing| self.slopes(crossing, crossings, &nearest, lattice)).collect();
+        // Land within one line lies above it where the land outside lies below.
+        let mut votes = vec![0i64; self.patches.len()];
+        for crossing in crossings.iter().filter(|crossing| crossing.parts) {
+            let [a, b] = crossing.ends(lattice.cols).map(|end| self.patch[end] as usize);
+            for (here, there, seen) in [(a, b, crossing.seen[1]), (b, a, crossing.seen[0])] {
+                let (within, outside) = (&self.patches[here], &self.patches[there]);
+                if within.above > 0.0 && outside.is_between_lines() {
+                    votes[here] += if outside.is_upper(seen) { 1 } else { -1 };
+                }
+            }
+        }
+        let mut room = Room {
+            low: vec![f32::NEG_INFINITY; self.patch.len()],
+            high: vec![f32::INFINITY; self.patch.len()],
+        };
+        for (node, &number) in self.patch.iter().enumerate() {
+            let patch = &self.patches[number as usize];
+            let away = |upper: usize| {
+                let index = nearest[upper][node];
+                let crossing = crossings.get(index as usize)?;
+                let end = crossing.ends(lattice.cols).iter().position(|end| self.patch[*end] == number)?;
+                let [far, interval] = onward[index as usize][end]?;
+                let share = distance(crossing.place(lattice.cols), node, lattice.cols) / far;
+                Some(ONWARD * interval * share / (1.0 + share / FADING))
+            };
+            if patch.above > 0.0 {
+                let (vote, away) = (votes[number as usize], away(0).unwrap_or(0.0));
+                if vote > 0 {
+                    room.low[node] = patch.low + away.min(MOST_ONWARD * patch.above);
+                } else if vote < 0 {
+                    room.high[node] = patch.high - away.min(MOST_ONWARD * patch.below);
+                }
+            } else if patch.is_between_lines() {
+                let most = MOST_ONWARD * (patch.high - patch.low);
+                room.low[node] = away(0).map_or(f32::NEG_INFINITY, |away| patch.low + away.min(most));
+                room.high[node] = away(1).map_or(f32::INFINITY, |away| patch.high - away.min(most));
+            }
+        }
+        self.soften(&mut room.low, lattice.cols, f32::min);
+        self.soften(&mut room.high, lattice.cols, f32::max);
+        room
+    }
+
+    /// Rounds the edges that limits have midway between lines: where the mean round about is wider, it counts.
+    fn soften(&self, limits: &mut [f32], cols: usize, wider: fn(f32, f32) -> f32) {
+        let mut mean = limits.to_vec();
+        for _ in 0..SOFTENINGS {
+            let last = mean.clone();
+            mean.par_iter_mut().with_min_len(1 << 14).enumerate().for_each(|(node, mean)| {
+                let (mut sum, mut count) = (0.0, 0.0);
+                let (west, east) = (node % cols > 0, (node + 1) % cols > 0);
+                let around = [
+                    Some(node),
+                    west.then(|| node - 1),
+                    east.then_some(node + 1),
+                    node.checked_sub(cols),
+                    Some(node + cols),
+                ];
+                for other in around.into_iter().flatten() {
+                    let same = self.patch.get(other) == Some(&self.patch[node]);
+                    if same && last[other].is_finite() {
+                        (sum, count) = (sum + last[other], count + 1.0);
+                    }
+                }
+                if count > 0.0 {
+                    *mean = sum / count;
+                }
+            });
+        }
+        for (limit, mean) in limits.iter_mut().zip(mean) {
+            *limit = wider(*limit, mean);
+        }
+    }
+
+    /// The crossing of the upper or lower line of its patch that is nearest to each node, or nearly: found by handing on
+    /// from node to node within the patch.
+    fn nearest(&self, crossings: &[Crossing], lattice: &Lattice, upper: bool) -> Vec<u32> {
+        let (cols, rows) = (lattice.cols, lattice.rows);
+        let mut nearest = vec![NONE; lattice.nodes()];
+        let closer = |nearest: &[u32], node: usize, index: u32| {
+            let far = |index: u32| {
+                crossings.get(index as usize).map_or(f32::INFINITY, |c| distance(c.place(cols), node, cols))
+            };
+            index != NONE && far(index) < far(nearest[node])
+        };
+        for (index, crossing) in crossings.iter().enumerate() {
+            for (end, seen) in crossing.ends(cols).into_iter().zip(crossing.seen) {
+                let patch = &self.patches[self.patch[end] as usize];
+                let fits = !patch.is_between_lines() || patch.is_upper(seen) == upper;
+                if fits && closer(&nearest, end, index as u32) {
+                    nearest[end] = index as u32;
+                }
+            }
+        }
+        let mut hand_on = |to: usize, from: usize| {
+            if self.patch[to] == self.patch[from] && closer(&nearest, to, nearest[from]) {
+                nearest[to] = nearest[from];
+            }
+        };
+        for _ in 0..2 {
+            for row in 0..rows {
+                for col in 1..cols {
+                    hand_on(row * cols + col, row * cols + col - 1);
+                }
+                for col in (1..cols).rev() {
+                    hand_on(row * cols + col - 1, row * cols + col);
+                }
+                if row + 1 < rows {
+                    (0..cols).for_each(|col| hand_on((row + 1) * cols + col, row * cols + col));
+                }
+            }
+            for row in (1..rows).rev() {
+                for col in 1..cols {
+                    hand_on(row * cols + col, row * cols + col - 1);
+                }
+                for col in (1..cols).rev() {
+                    hand_on(row * cols + col - 1, row * cols + col);
+                }
+                (0..cols).for_each(|col| hand_on((row - 1) * cols + col, row * cols + col));
+            }
+        }
+        nearest
+    }
+
+    /// How land leads to a crossing, as seen from either end of its side: distance to the next line and the height in
+    /// between, on the other side of the line, or on this one where that has no other line.
+    fn slopes(
+        &self,
+        crossing: &Crossing,
+        crossings: &[Crossing],
+        nearest: &[Vec<u32>; 2],
+        lattice: &Lattice,
+    ) -> [Option<[f32; 2]>; 2] {
+        let ends = crossing.ends(lattice.cols);
+        let [a, b] = [0, 1].map(|k| {
+            let patch = &self.patches[self.patch[ends[k]] as usize];
+            if !patch.is_between_lines() {
+                return None;
+            }
+            let upper = patch.is_upper(crossing.seen[k]);
+            let other = crossings.get(nearest[usize::from(!upper)][ends[k]] as usize)?;
+            let ([x, y], [u, v]) = (crossing.place(lattice.cols), other.place(lattice.cols));
+            let far = ((x - u) * (x - u) + (y - v) * (y - v)).sqrt();
+            Some([far.max(1.0), patch.high - patch.low])
+        });
+        if crossing.parts { [b.or(a), a.or(b)] } else { [None; 2] }
+    }
+}
+
+/// Lattice steps from a place to a node.
+fn distance([u, v]: [f32; 2], node: usize, cols: usize) -> f32 {
+    let (x, y) = (u - (node % cols) as f32, v - (node / cols) as f32);
+    (x * x + y * y).sqrt()
+}
+
 /// Each node with the mean of itself and its neighbours west, east, south and north in turn, as `f` mixes them.
 fn spread(marks: &[f32], cols: usize, f: impl Fn(f32, f32) -> f32 + Sync) -> Vec<f32> {
     let rows = marks.len() / cols;
@@ -147,6 +340,15 @@ impl Patch {
         let (above, below) = (next.or(last), last.or(next));
         let far = f32::INFINITY;
         Self { low, high, below: below.unwrap_or(far), above: above.unwrap_or(far) }
+    }
+
+    fn is_between_lines(&self) -> bool {
+        self.above == 0.0 && (self.high - self.low).is_finite()
+    }
+
+    /// Whether a line at its border is the upper one.
+    fn is_upper(&self, z: f32) -> bool {
+        z > 0.5 * (self.low + self.high)
     }
 
     /// Lets the patch be as high or low as a spot in it.
@@ -242,6 +444,18 @@ mod tests {
         }
         assert_eq!(capped(40.0, 100.0), 40.0);
         assert!((capped(51.0, 100.0) - 51.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn land_on_two_sides_of_a_line_does_not_meet_beyond_the_world() {
+        // A line up the middle of 5 columns in the world; the lattice has 4 more columns and rows than that.
+        let lattice = Lattice { origin_m: [0.0; 2], spacing_m: 1.0, cols: 9, rows: 9, inside: [5, 5] };
+        let crossing =
+            |row: u32| Crossing { side: 2 * (row * 9 + 2), t: 0.5, z: 10.0, seen: [10.0; 2], parts: true };
+        let crossings: Vec<Crossing> = (0..5).map(crossing).collect();
+        let bounds = Bounds::new(&crossings, &[], &lattice);
+        assert_ne!(bounds.patch[2], bounds.patch[3]);
+        assert_eq!((bounds.patch[0], bounds.patch[3]), (bounds.patch[38], bounds.patch[40]));
     }
 
     #[test]

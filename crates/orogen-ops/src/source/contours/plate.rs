@@ -14,6 +14,8 @@
 use orogen_core::Cancelled;
 use rayon::prelude::*;
 
+use super::bounds::Room;
+
 /// A lattice of nodes, row 0 in the south.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lattice {
@@ -21,6 +23,8 @@ pub(super) struct Lattice {
     pub spacing_m: f64,
     pub cols: usize,
     pub rows: usize,
+    /// How many columns and rows lie in the world; those beyond make it possible to halve.
+    pub inside: [usize; 2],
 }
 
 impl Lattice {
@@ -30,7 +34,9 @@ impl Lattice {
         if cells_x % 2 == 1 || cells_y % 2 == 1 || cells_x.min(cells_y) < 8 {
             return None;
         }
-        Some(Self { spacing_m: 2.0 * self.spacing_m, cols: cells_x / 2 + 1, rows: cells_y / 2 + 1, ..*self })
+        let inside = self.inside.map(|count| (count - 1) / 2 + 1);
+        let (cols, rows) = (cells_x / 2 + 1, cells_y / 2 + 1);
+        Some(Self { spacing_m: 2.0 * self.spacing_m, cols, rows, inside, ..*self })
     }
 
     pub fn nodes(&self) -> usize {
@@ -117,7 +123,7 @@ pub(super) fn solve(
             (vec![mean as f32; lattice.nodes()], COARSEST)
         }
     };
-    relaxed(first, lattice, &pins, &Stuff::of(marks, halvings), rounds, work.tick)
+    relaxed(first, lattice, &pins, &Stuff::of(marks, halvings), None, rounds, work.tick)
 }
 
 /// The heights of a coarse lattice on one of half the spacing, by cubics.
@@ -152,12 +158,13 @@ fn refined(coarse: &[f32], from: &Lattice, to: &Lattice) -> Vec<f32> {
     out
 }
 
-/// So many steps towards the minimum from a first guess.
-fn relaxed(
+/// So many steps towards the minimum from a first guess, with every node in its room if there is any.
+pub(super) fn relaxed(
     first: Vec<f32>,
     lattice: &Lattice,
     pins: &[Pin],
     stuff: &Stuff,
+    room: Option<&Room>,
     rounds: usize,
     tick: &dyn Fn() -> Result<(), Cancelled>,
 ) -> Result<Vec<f32>, Cancelled> {
@@ -174,6 +181,7 @@ fn relaxed(
         }
         bends.bend(&ahead, lattice, stuff);
         bends.step(&ahead, lattice, stuff, &mut next);
+        room.inspect(|room| room.keep(&mut next));
         project(&mut next, pins);
         // Where the last move and the next disagree, momentum has carried too far: start afresh.
         let too_far = dot(cols, &ahead, &next, &now) > 0.0;
@@ -189,6 +197,7 @@ fn relaxed(
         std::mem::swap(&mut now, &mut next);
     }
     for _ in 0..20 {
+        room.inspect(|room| room.keep(&mut now));
         project(&mut now, pins);
     }
     Ok(now)
@@ -318,7 +327,8 @@ impl Bends {
 mod tests {
     use super::*;
 
-    const LATTICE: Lattice = Lattice { origin_m: [0.0, 0.0], spacing_m: 1.0, cols: 17, rows: 17 };
+    const LATTICE: Lattice =
+        Lattice { origin_m: [0.0, 0.0], spacing_m: 1.0, cols: 17, rows: 17, inside: [17, 17] };
 
     fn square(x: f64) -> f64 {
         x * x

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::noise::Field;
+use crate::source::Noise;
 use crate::source::points::{Method, Points, points_to_height};
 use orogen_core::math::{cos, exp, sin};
 use orogen_core::{Elevation, Files, Property};
@@ -81,6 +83,33 @@ fn land_comes_back_without_terraces_and_better_than_from_triangles() {
     assert!((0.035..0.065).contains(&smooth[0]), "{smooth:?}");
     assert!(smooth.iter().all(|share| (0.035..0.065).contains(share)), "{smooth:?}");
     assert!(terraced[0] > 0.07, "{terraced:?}");
+}
+
+#[test]
+fn rough_land_comes_back_without_terraces() {
+    const SIDE: usize = 129;
+    let step = SIZE_M / (SIDE - 1) as f64;
+    let rough =
+        Noise { octaves: 6, hurst: 0.8, wavelength_m: 900.0, amplitude_m: 80.0.into(), ..Noise::default() };
+    let field = Field::new(&rough.look(), Seed(5));
+    let height = |c: usize, r: usize| f64::from(field.at(c as f64 * step, r as f64 * step));
+    let mut lines = Lines::default();
+    for k in -20..40 {
+        let level = f64::from(k) * INTERVAL_M;
+        for piece in trace::pieces(&height, SIDE, SIDE, level) {
+            lines.push(piece.map(|[c, r]| [c * step, r * step, level]), false);
+        }
+    }
+    // 250 lattice cells a side, which the lattice has to go beyond to be halved.
+    let frame = frame(SIDE);
+    let height =
+        contours_to_height(&lines, &frame, &frame.extent(), Some(SIZE_M / 250.0), &Ctx::silent()).unwrap();
+    let share = |h: &&f32| {
+        let share = f64::from(**h) / INTERVAL_M;
+        (share - share.round()).abs() < 0.01
+    };
+    let at_lines = height.as_slice().iter().filter(share).count() as f64 / frame.len() as f64;
+    assert!(at_lines < 0.03, "{at_lines} of the samples lie at the height of a line, even would be 0.02");
 }
 
 #[test]
