@@ -22,15 +22,15 @@ use particles::{COARSE, Crest, Field, Node, Pieces, bells, crosses, ridges, rive
 /// fill              known heights up a pyramid of ever coarser grids; down again by midpoints, with displacement
 /// ```
 ///
-/// Beds fall from where a particle began to where it left the land, are cut deeper the more mass they carry, and leave both banks
-/// higher than the water, so that land between two rivers stands up as a spur. Water that is caught in a hollow finds the lowest
-/// way out, and the bed is cut through its lip. Only what the pre-fill does not know is displaced, so displacements are
-/// small near ridges and beds and large far from them.
+/// Beds fall from where a particle began to where it left the land, are cut deeper the more mass they carry, and leave
+/// both banks higher than the water, so that land between two rivers stands up as a spur. Water that is caught in a
+/// hollow finds the lowest way out, and the bed is cut through its lip. Only what the pre-fill does not know is
+/// displaced, so displacements are small near ridges and beds and large far from them.
 ///
-/// **Guarantees** (1) Every river falls all along, and no two cross: where they meet, one ends in the other. (2) Mass is conserved: a
-/// river carries as much as the particles that it took up. (3) Land on a bed is as high as the bed, within what a cell
-/// of the working grid resolves, and nearly all land beside it is higher. (4) All steps are in metres on a grid of `cell_m`, so resolutions agree. (5) A height depends on
-/// the seed, the recipe's frame and its place: windows fit.
+/// **Guarantees** (1) Every river falls all along, and no two cross: where they meet, one ends in the other. (2) Mass is
+/// conserved: a river carries as much as the particles that it took up. (3) Land on a bed is as high as the bed, within
+/// what a cell of the working grid resolves, and nearly all land beside it is higher. (4) All steps are in metres on a
+/// grid of `cell_m`, so resolutions agree. (5) A height depends on the seed, the recipe's frame and its place: windows fit.
 ///
 /// **Limits** Detail ends at `cell_m`. Particles run in turn, so that part is not shared by threads. More than 4 million
 /// cells are refused. Endless land it cannot make: every river hangs on all ridges of the frame.
