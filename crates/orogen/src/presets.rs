@@ -36,6 +36,11 @@ pub const PRESETS: &[Preset] = &[
         text: include_str!("../../../recipes/badlands.toml"),
     },
     Preset {
+        name: "canyon",
+        about: "a river canyon with its side canyons in the level beds of a plateau",
+        text: include_str!("../../../recipes/canyon.toml"),
+    },
+    Preset {
         name: "desert",
         about: "a sea of sand with rocks standing out of it",
         text: include_str!("../../../recipes/desert.toml"),
