@@ -10,8 +10,8 @@ use super::streams::Streams;
 use crate::noise::Noise;
 use crate::octaves::{Octaves, Room};
 
-/// The gentlest and the steepest that unevenness makes hillsides, as shares of `slope_deg`.
-const UNEVEN: [f32; 2] = [0.55, 1.45];
+/// The gentlest that unevenness makes hillsides, as a share of `slope_deg`.
+const GENTLEST: f32 = 1.0 - SPURS.1 - BUMP.1;
 /// Spurs and gullies: how far they make hillsides steeper or gentler at roughness 1, and at most.
 const SPURS: (f32, f32) = (0.6, 0.3);
 /// The lengths of spurs along a stream, in spacings of streams, and how strong each is.
@@ -27,7 +27,7 @@ const BUMP_REACH: f64 = 0.12;
 /// Half the narrowest valley floor, in spacings: gullies are not quite sharp.
 const LEAST_FLOOR: f64 = 0.012;
 /// Bins across the spacing of streams.
-const BINS: f64 = 4.0;
+const BINS: f64 = 16.0;
 
 /// A piece of a stream: all in metres from the south-west corner of the world.
 #[derive(Clone, Copy, Debug)]
@@ -198,9 +198,10 @@ impl Land {
                     if near * near * self.rise.per_reach2 >= 1.0 {
                         continue;
                     }
-                    let least = low_z + self.rise.at(near * near, UNEVEN[0], 0.0, wide);
+                    let [gentle, steep] = s.steepness();
+                    let least = low_z + self.rise.at(near * near, gentle, 0.0, wide);
                     if far * far * self.rise.per_reach2 < 0.9 {
-                        bound = bound.min(high_z + self.rise.at(far * far, UNEVEN[1], 0.0, narrow));
+                        bound = bound.min(high_z + self.rise.at(far * far, steep, 0.0, narrow));
                     }
                     found.push((least, i));
                 }
@@ -229,7 +230,7 @@ impl Land {
 
     /// The least height of the land at one place, which it has on the bed of a stream: where hillsides are gentlest.
     pub fn height(&self, at: [f64; 2]) -> f32 {
-        self.level_m + self.lowest(at, UNEVEN[0], f32::INFINITY)
+        self.level_m + self.lowest(at, GENTLEST, f32::INFINITY)
     }
 
     /// Height above the outlet at one place, where all hillsides are `uneven` times as steep as asked for; `most` where
@@ -348,6 +349,13 @@ impl Land {
 }
 
 impl Segment {
+    /// The gentlest and the steepest that its hillsides are anywhere, bumps included.
+    fn steepness(&self) -> [f32; 2] {
+        let [[a, b], [c, d]] = self.spurs;
+        let (low, high) = (a.min(a + b).min(c).min(c + d), a.max(a + b).max(c).max(c + d));
+        [low - BUMP.1, high + BUMP.1]
+    }
+
     /// Square of the distance, the share of the segment nearest to a place, and the side it lies on: 1 on the right, -1
     /// on the left, and between beyond its ends.
     #[inline(always)]
