@@ -21,8 +21,9 @@ pub(super) struct Displace<'a> {
     /// Grids that are displaced: those finer than this number of doublings.
     pub levels: u32,
     pub seed: Seed,
-    /// Share of the displacement at each point of the finest grid.
-    pub strength: &'a Raster<f32>,
+    /// Land before it is filled, on the finest grid, and how high mountains are: they are rougher than plains.
+    pub base: &'a Raster<f32>,
+    pub high_m: f32,
 }
 
 /// Heights that meet all known ones, even in between, and displacements of the rest: two rasters.
@@ -74,18 +75,19 @@ pub(super) fn fill(
         if (level as u32) < displace.levels {
             let reach = (displace.finest_m * math::pow(displace.growth, level as f64)) as f32;
             let luck = Seed(displace.seed.bits(level as u64));
-            let strength = displace.strength;
+            let base = displace.base;
             offsets.par_rows(|row, out| {
                 let j = known.first[1] + row as i64;
                 let line = Seed(luck.bits(j as u64));
-                let from = strength.row((row << level).min(strength.rows() - 1));
+                let from = base.row((row << level).min(base.rows() - 1));
                 for (col, v) in out.iter_mut().enumerate() {
                     let i = known.first[0] + col as i64;
                     // Points of coarser grids have been displaced there.
                     let old =
                         level as u32 + 1 < displace.levels && i.rem_euclid(2) == 0 && j.rem_euclid(2) == 0;
                     let luck = (line.bits(i as u64) >> 40) as f32 / (1u32 << 23) as f32 - 1.0;
-                    let here = from[(col << level).min(from.len() - 1)];
+                    let here = from[(col << level).min(from.len() - 1)] / displace.high_m;
+                    let here = (0.2 + 1.1 * here).clamp(0.1, 1.3);
                     *v += if old { 0.0 } else { reach * here * luck };
                     *v *= 1.0 - known.share.row(row)[col];
                 }
@@ -190,8 +192,8 @@ mod tests {
     ) -> (Raster<f32>, Raster<f32>) {
         let share = Raster::from_fn(65, 65, |c, r| f32::from(u8::from(known(c, r).is_some())));
         let value = Raster::from_fn(65, 65, |c, r| known(c, r).unwrap_or(0.0));
-        let strength = Raster::filled(65, 65, 1.0);
-        let displace = Displace { finest_m, growth: 1.8, levels: 4, seed: Seed(3), strength: &strength };
+        let base = Raster::filled(65, 65, 1.0);
+        let displace = Displace { finest_m, growth: 1.8, levels: 4, seed: Seed(3), base: &base, high_m: 1.0 };
         fill(Known { first: [7, -13], share, value }, &displace, &Ctx::silent()).unwrap()
     }
 

@@ -180,14 +180,14 @@ impl Country {
 
         // What is known is how far land is off the bells: cut in along beds, and not at all on ridges.
         let mut land = blank(rect, cell_m);
-        let (cols, rows) = (land.values.cols(), land.values.rows());
-        let base = Raster::from_fn(cols, rows, |c, r| {
-            let at = [(land.first[0] + c as i64) as f64 * cell_m, (land.first[1] + r as i64) as f64 * cell_m];
-            bells.at(at) as f32
+        let first = land.first;
+        land.values.par_rows(|row, out| {
+            for (c, v) in out.iter_mut().enumerate() {
+                let at = [(first[0] + c as i64) as f64 * cell_m, (first[1] + row as i64) as f64 * cell_m];
+                *v = bells.at(at) as f32;
+            }
         });
-        let known = known(params, &land, &ridges, &nodes, &base);
-        // Mountains are rougher than plains.
-        let strength = base.map(|h| (0.2 + 1.1 * h / params.peak_m.max(1.0) as f32).clamp(0.1, 1.3));
+        let known = known(params, &land, &ridges, &nodes);
         let growth = math::exp2(params.smoothness);
         let levels = math::log2(params.width_m / cell_m).round().clamp(0.0, 20.0) as u32;
         let coarsest_m = 0.11 * params.roughness * params.peak_m;
@@ -196,14 +196,15 @@ impl Country {
             growth,
             levels: levels + 1,
             seed: seed.child("midpoints"),
-            strength: &strength,
+            base: &land.values,
+            high_m: params.peak_m.max(1.0) as f32,
         };
         let (even, moved) = fill(known, &displace, ctx)?;
         let level = params.level_m as f32;
         land.values.par_rows(|row, out| {
-            let (base, even, moved) = (base.row(row), even.row(row), moved.row(row));
+            let (even, moved) = (even.row(row), moved.row(row));
             for (c, v) in out.iter_mut().enumerate() {
-                *v = level + base[c] + even[c] + moved[c];
+                *v = level + *v + even[c] + moved[c];
             }
         });
         let mut country = Self { land, nodes };
@@ -412,8 +413,8 @@ fn descend(nodes: &mut [Node]) {
     }
 }
 
-/// How far from the bells land is known to be: for certain on the points round ridges and beds, hardly elsewhere.
-fn known(params: &Ridges, land: &Field, ridges: &[Vec<Crest>], nodes: &[Node], base: &Raster<f32>) -> Known {
+/// How far from the bells, which `land` has as yet, it is known to be: for certain on the points round ridges and beds, hardly elsewhere.
+fn known(params: &Ridges, land: &Field, ridges: &[Vec<Crest>], nodes: &[Node]) -> Known {
     let (cols, rows) = (land.values.cols(), land.values.rows());
     let mut near = vec![0.0f32; cols * rows];
     let mut weight = vec![0.0f32; cols * rows];
@@ -436,7 +437,7 @@ fn known(params: &Ridges, land: &Field, ridges: &[Vec<Crest>], nodes: &[Node], b
     // A bed counts far more than a ridge that it breaks through.
     for crest in ridges.iter().flatten() {
         let [c, r] = land.locate(crest.at);
-        add(crest.at, (crest.z as f32).max(base.bilinear(c, r)), 0.02);
+        add(crest.at, (crest.z as f32).max(land.values.bilinear(c, r)), 0.02);
     }
     for node in nodes {
         let next = &nodes[node.down];
@@ -447,7 +448,7 @@ fn known(params: &Ridges, land: &Field, ridges: &[Vec<Crest>], nodes: &[Node], b
         }
     }
     let off = |(s, (w, h)): (&f32, (&f32, &f32))| if *w > 0.0 { s / w - h } else { 0.0 };
-    let value = sum.iter().zip(weight.iter().zip(base.as_slice())).map(off).collect();
+    let value = sum.iter().zip(weight.iter().zip(land.values.as_slice())).map(off).collect();
     // Of all other land a little is known: it is not far off the bells. A little of many points is much on coarse grids.
     let little = land.cell_m / params.valley_m;
     let little = (little * little).min(0.5) as f32;

@@ -105,7 +105,7 @@ fn the_river_enters_once_leaves_once_and_never_crosses_itself() {
 
 #[test]
 fn no_stream_crosses_another() {
-    let op = Squig { spacing_m: 400.0, river_km2: 0.0, wander: 1.0, ..Squig::default() };
+    let op = Squig { spacing_m: 800.0, river_km2: 0.0, wander: 1.0, ..Squig::default() };
     let pieces: Vec<[[f64; 2]; 2]> = lines(&build(&op, 9, 3))
         .iter()
         .flat_map(|line| {
