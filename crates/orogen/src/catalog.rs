@@ -49,6 +49,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Planet>(),
         Operator::of::<source::Points>(),
         Operator::of::<source::Random>(),
+        Operator::of::<source::Ridges>(),
         Operator::of::<source::Squig>(),
         Operator::of::<source::Subdivision>(),
         Operator::of::<survey::Hillshade>(),

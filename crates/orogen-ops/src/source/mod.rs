@@ -17,6 +17,7 @@ pub mod planet;
 pub mod points;
 mod pyramid;
 pub mod random;
+pub mod ridges;
 pub mod squig;
 pub mod subdivision;
 
@@ -33,5 +34,6 @@ pub use noise::Noise;
 pub use planet::Planet;
 pub use points::Points;
 pub use random::Random;
+pub use ridges::Ridges;
 pub use squig::Squig;
 pub use subdivision::Subdivision;

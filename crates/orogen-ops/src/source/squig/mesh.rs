@@ -1,5 +1,8 @@
 //! Triangles whose edges are entries, exits or neutral, cut into four again and again.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
 use orogen_core::{Rect, Seed, math};
 
 use super::{Side, Squig};
@@ -18,7 +21,9 @@ const SLIMMEST: f64 = 0.25;
 const CAUTION: [f64; 3] = [1.0, 0.5, 0.0];
 /// Waves that bend the lines of the first cuts: their length and how far they move a place, both in shorter sides of the
 /// frame. Steep enough waves would fold the land; these do not.
-const BENDS: [(f64, f64); 2] = [(0.5, 0.085), (0.17, 0.02)];
+const BENDS: [(f64, f64); 2] = [(0.5, 0.04), (0.17, 0.012)];
+/// Most rows of triangles before the first cut.
+const ROWS: f64 = 4.0;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
@@ -45,87 +50,82 @@ pub(super) struct Mesh {
 }
 
 impl Mesh {
-    /// A strip of triangles over a rectangle. Water runs along the strip to the outlet.
+    /// Triangles about as wide as high over a rectangle, and a tree of ways through them all to the outlet: the
+    /// cheapest, where luck decides what it costs to cross an edge.
     pub fn over(rect: &Rect, params: &Squig, seed: Seed) -> Self {
-        let size = rect.size();
-        let (long, short) = if size[0] >= size[1] { (0, 1) } else { (1, 0) };
-        let cells = (size[long] / size[short]).round().clamp(1.0, 64.0) as usize;
-        let point = |i: usize, top: bool| {
-            let mut p = rect.min;
-            p[long] = rect.min[long] + size[long] * i as f64 / cells as f64;
-            p[short] = if top { rect.max[short] } else { rect.min[short] };
-            p
-        };
-        // Along the strip: bottom and top points in turn.
-        let points: Vec<[f64; 2]> = (0..=cells).flat_map(|i| [point(i, false), point(i, true)]).collect();
-        let (upright, diagonal, bottom, top) = (0, cells + 1, 2 * cells + 1, 3 * cells + 1);
-        // On the strip, whichever way it lies.
-        let place = |side: Side| match (side, long == 0) {
-            (Side::West, true) | (Side::South, false) => Place::First,
-            (Side::East, true) | (Side::North, false) => Place::Last,
-            (Side::South, true) | (Side::West, false) => Place::Bottom,
-            (Side::North, true) | (Side::East, false) => Place::Top,
-        };
-        let edge_at = |place: Place| match place {
-            Place::First => upright,
-            Place::Last => upright + cells,
-            Place::Bottom => bottom + cells / 2,
-            Place::Top => top + cells / 2,
-        };
-        let (from, to) = (place(params.inlet), place(params.outlet));
-        // A diagonal from the corner that both sides share keeps them in two triangles, so that the river runs through both.
-        let rising = match (from, to) {
-            (Place::First, Place::Bottom)
-            | (Place::Bottom, Place::First)
-            | (Place::Last, Place::Top)
-            | (Place::Top, Place::Last) => true,
-            (Place::First, Place::Top)
-            | (Place::Top, Place::First)
-            | (Place::Last, Place::Bottom)
-            | (Place::Bottom, Place::Last) => false,
-            _ => seed.bits(0) & 1 == 0,
-        };
-        let mut edges = vec![Edge { ends: [0; 2], rank: NEUTRAL, border: true }; 4 * cells + 1];
-        let mut triangles = Vec::with_capacity(2 * cells);
-        for i in 0..=cells {
-            edges[upright + i].ends = [2 * i as u32, 2 * i as u32 + 1];
-            edges[upright + i].border = i == 0 || i == cells;
+        let (points, corners) = lattice(rect, params.spacing_m);
+        let mut number = BTreeMap::new();
+        let mut edges: Vec<Edge> = Vec::new();
+        let mut beside: Vec<[usize; 2]> = Vec::new();
+        let mut triangles = Vec::with_capacity(corners.len());
+        for (t, corners) in corners.into_iter().enumerate() {
+            let sides = [0, 1, 2].map(|k| {
+                let ends = [corners[k], corners[(k + 1) % 3]];
+                let e = *number.entry([ends[0].min(ends[1]), ends[0].max(ends[1])]).or_insert(edges.len());
+                if e == edges.len() {
+                    edges.push(Edge { ends, rank: NEUTRAL, border: true });
+                    beside.push([t, t]);
+                } else {
+                    edges[e].border = false;
+                    beside[e][1] = t;
+                }
+                e as u32
+            });
+            triangles.push(Triangle { corners, edges: sides, exit: 0 });
         }
-        for i in 0..cells {
-            let [a, d, b, c] = [0, 1, 2, 3].map(|k| 2 * i as u32 + k);
-            edges[diagonal + i].ends = if rising { [a, c] } else { [b, d] };
-            edges[diagonal + i].border = false;
-            edges[bottom + i].ends = [a, b];
-            edges[top + i].ends = [d, c];
-            let [left, right, diagonal, bottom, top] =
-                [upright + i, upright + i + 1, diagonal + i, bottom + i, top + i].map(|e| e as u32);
-            if rising {
-                triangles.push(Triangle { corners: [a, c, d], edges: [diagonal, top, left], exit: 0 });
-                triangles.push(Triangle { corners: [a, b, c], edges: [bottom, right, diagonal], exit: 0 });
-            } else {
-                triangles.push(Triangle { corners: [a, b, d], edges: [bottom, diagonal, left], exit: 0 });
-                triangles.push(Triangle { corners: [b, c, d], edges: [right, top, diagonal], exit: 0 });
+        // Near the middles of the sides, and never in one triangle.
+        let crossing = |side: Side, not: Option<usize>, luck: f64| {
+            let (axis, high) = match side {
+                Side::North => (1, true),
+                Side::East => (0, true),
+                Side::South => (1, false),
+                Side::West => (0, false),
+            };
+            let on = if high { rect.max[axis] } else { rect.min[axis] };
+            let along = 1 - axis;
+            let wanted = rect.min[along] + rect.size()[along] * (0.5 + 0.3 * (luck - 0.5));
+            let off = |e: usize| {
+                let [a, b] = edges[e].ends.map(|p| points[p as usize][along]);
+                (0.5 * (a + b) - wanted).abs()
+            };
+            (0..edges.len())
+                .filter(|&e| edges[e].ends.iter().all(|&p| points[p as usize][axis] == on))
+                .filter(|&e| not.is_none_or(|t| beside[e][0] != t))
+                .min_by(|&a, &b| off(a).total_cmp(&off(b)))
+                .unwrap_or(0)
+        };
+        let outlet = crossing(params.outlet, None, seed.unit(0));
+        let inlet = crossing(params.inlet, Some(beside[outlet][0]), seed.unit(1));
+        let luck = seed.child("ways");
+        let cost = |e: usize| (1e6 * (0.5 + (0.5 + params.wander) * luck.unit(e as u64))) as u64;
+        let mut exits = vec![usize::MAX; triangles.len()];
+        let mut heap = BinaryHeap::from([Reverse((0u64, outlet, beside[outlet][0]))]);
+        while let Some(Reverse((far, exit, t))) = heap.pop() {
+            if exits[t] != usize::MAX {
+                continue;
+            }
+            exits[t] = exit;
+            for e in triangles[t].edges.map(|e| e as usize) {
+                if !edges[e].border && e != exit {
+                    let next = beside[e][usize::from(beside[e][0] == t)];
+                    heap.push(Reverse((far + cost(e), e, next)));
+                }
             }
         }
-        let (inlet, outlet) = (edge_at(from) as u32, edge_at(to) as u32);
-        let with = |edge: u32, triangles: &[Triangle]| {
-            triangles.iter().position(|t| t.edges.contains(&edge)).unwrap_or(0)
-        };
-        let (source, mouth) = (with(inlet, &triangles), with(outlet, &triangles));
-        let between =
-            |t: usize| (if t.is_multiple_of(2) { diagonal + t / 2 } else { upright + t / 2 + 1 }) as u32;
-        for t in 0..triangles.len() {
-            let exit = match t.cmp(&mouth) {
-                std::cmp::Ordering::Less => between(t),
-                std::cmp::Ordering::Equal => outlet,
-                std::cmp::Ordering::Greater => between(t - 1),
-            };
-            let on_trunk = (source.min(mouth)..=source.max(mouth)).contains(&t);
-            edges[exit as usize].rank = if on_trunk { TRUNK } else { 1 };
-            triangles[t].exit = triangles[t].edges.iter().position(|&e| e == exit).unwrap_or(0) as u8;
+        for (triangle, &exit) in triangles.iter_mut().zip(&exits) {
+            edges[exit].rank = 1;
+            triangle.exit = triangle.edges.iter().position(|&e| e as usize == exit).unwrap_or(0) as u8;
         }
-        edges[inlet as usize].rank = TRUNK;
-        Self { points, edges, triangles, inlet, outlet }
+        edges[inlet].rank = TRUNK;
+        let mut here = beside[inlet][0];
+        loop {
+            edges[exits[here]].rank = TRUNK;
+            if exits[here] == outlet {
+                break;
+            }
+            here = beside[exits[here]][usize::from(beside[exits[here]][0] == here)];
+        }
+        Self { points, edges, triangles, inlet: inlet as u32, outlet: outlet as u32 }
     }
 
     /// Cuts every triangle into four: three at its corners and one in the middle.
@@ -144,9 +144,7 @@ impl Mesh {
     /// ```
     pub fn cut(&self, number: u8, params: &Squig, seed: Seed) -> Self {
         let middles = self.middles(seed.child("middles"));
-        // The first cuts would send the river right across the land and back.
-        let wander = params.wander * (f64::from(number - 1) / 4.0).min(1.0);
-        let halves = self.halves(wander, seed.child("halves"));
+        let halves = self.halves(params.wander, seed.child("halves"));
         let (count, edge_count) = (self.points.len() as u32, self.edges.len() as u32);
         let mut points = self.points.clone();
         points.extend(middles);
@@ -327,13 +325,53 @@ impl Mesh {
     }
 }
 
-/// Where a side of the rectangle lies on the strip.
-#[derive(Clone, Copy)]
-enum Place {
-    First,
-    Last,
-    Bottom,
-    Top,
+/// Points and corners of the first triangles: rows along the longer side, every other one moved by half a triangle.
+fn lattice(rect: &Rect, spacing_m: f64) -> (Vec<[f64; 2]>, Vec<[u32; 3]>) {
+    let size = rect.size();
+    let (long, short) = if size[0] >= size[1] { (0, 1) } else { (1, 0) };
+    let (wide, rows) = first(rect, spacing_m);
+    let count = (size[long] / wide).round().clamp(2.0, 300.0) as u32;
+    let mut points = Vec::new();
+    let mut starts = Vec::new();
+    for line in 0..=rows {
+        starts.push(points.len() as u32);
+        let odd = line % 2 == 1;
+        for i in 0..=count + u32::from(odd) {
+            let along = f64::from(i) - if odd { 0.5 } else { 0.0 };
+            let mut p = rect.min;
+            p[long] = (rect.min[long] + size[long] * (along / f64::from(count)).clamp(0.0, 1.0))
+                .min(rect.max[long]);
+            p[short] = rect.min[short] + size[short] * f64::from(line) / f64::from(rows);
+            if along >= f64::from(count) {
+                p[long] = rect.max[long];
+            }
+            if line == rows {
+                p[short] = rect.max[short];
+            }
+            points.push(p);
+        }
+    }
+    let mut corners = Vec::new();
+    for line in 0..rows as usize {
+        let (low, high) = (starts[line], starts[line + 1]);
+        if line % 2 == 0 {
+            corners.extend((0..=count).map(|i| [low + i, high + i + 1, high + i]));
+            corners.extend((0..count).map(|i| [low + i, low + i + 1, high + i + 1]));
+        } else {
+            corners.extend((0..=count).map(|i| [low + i, low + i + 1, high + i]));
+            corners.extend((0..count).map(|i| [low + i + 1, high + i + 1, high + i]));
+        }
+    }
+    (points, corners)
+}
+
+/// Width of the first triangles and their rows across the shorter side of the frame: no more than leave triangles
+/// as wide as streams are apart.
+pub(super) fn first(rect: &Rect, spacing_m: f64) -> (f64, u32) {
+    let size = rect.size();
+    let (side, high) = (size[0].min(size[1]), 0.75f64.sqrt());
+    let rows = (side / (2.0 * high * spacing_m)).round().clamp(1.0, ROWS);
+    (side / (rows * high), rows as u32)
 }
 
 /// Twice the area, positive counter-clockwise.

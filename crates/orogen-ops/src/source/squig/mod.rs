@@ -31,8 +31,9 @@ pub enum Side {
 
 /// Draws a winding river first and raises mountains round it: a squig curve, with tributaries down to every hollow.
 ///
-/// The frame is a few triangles. Water enters a triangle by one edge and leaves it by another; the third is neutral.
-/// Each is cut into four, at places near the middles of its edges, again and again, until they are about `spacing_m` wide:
+/// The frame is a few triangles, with a tree of ways through them. Water enters a triangle by one edge and leaves it by
+/// another; the third is neutral. Each is cut into four, at places near the middles of its edges, again and again,
+/// until they are about `spacing_m` wide:
 ///
 /// ```text
 /// entry → entry + neutral,   exit → exit + neutral,   neutral → neutral + neutral
@@ -45,21 +46,24 @@ pub enum Side {
 ///
 /// ```text
 /// bed     dz/ds = k · A^-concavity                                  k: so that the land has relief_m
-/// land    h(p)  = min over streams of  z + tan(slope) · u(p) · (√(d² + w²) − w) / (1 − d²/R²)
+/// land    h(p)  = min over streams of  z + tan(slope) · g · (u + b·L/(g + L)) / (1 − d²/R²),   g = √(d² + w²) − w
 /// ```
 ///
-/// with d the distance to the stream, w half its valley floor, u the unevenness of hillsides and R the reach of any.
-/// No stream is left so high above another close by that the lower one would capture it.
+/// with d the distance to the stream, w half its valley floor, R the reach of any stream. Unevenness is of two kinds:
+/// spurs, u, belong to the place on the stream that is nearest, so gullies between them run straight down to it;
+/// bumps, b, are noise that stops growing a short way L up the hillside. No stream is left so high above another close
+/// by that the lower one would capture it.
 ///
 /// **Guarantees** (1) The river enters the frame once, leaves it once, and never crosses itself; nor does any other
 /// stream. (2) Every stream falls all the way to the outlet. (3) Land rises from the bed of every stream, and no bed is
-/// more than 1 % of the relief above the land: noise changes how steeply land rises, not where streams run. (4) Even
-/// hillsides (`roughness` 0) have no hollow: water from everywhere reaches a stream. (5) A height depends on the seed, the
+/// a metre above the land: noise changes how steeply land rises, not where streams run. (4) Up to the default
+/// `roughness` no hillside has a hollow: water from everywhere reaches a stream. (5) A height depends on the seed, the
 /// recipe's frame and its place: windows fit.
 ///
 /// **Limits** The border of the frame is a divide but for inlet and outlet: tiles of one recipe fit together, two
-/// recipes side by side do not. Ridges lie where two hillsides meet, so detail between streams is only as good as
-/// `roughness`. Triangles halve, so streams are apart by `spacing_m` only within a factor of 1.5. More than 600 thousand triangles are refused.
+/// recipes side by side do not. Ridges lie where two hillsides meet, so they are sharp. Samples do not resolve the beds
+/// of small streams: there a raster has hollows a sample wide. Triangles halve, so streams are apart by `spacing_m`
+/// only within a factor of 1.5. More than 600 thousand triangles are refused.
 ///
 /// **Vectors** `rivers`: lines downstream, the main river first; with `width_m` and `discharge_m3s` at every vertex
 /// and the line each runs `into`, -1 at the outlet.
@@ -75,7 +79,7 @@ pub struct Squig {
     /// Side on which it leaves, another one.
     pub outlet: Side,
     /// Distance between streams, about: the width of the smallest triangles.
-    #[schemars(range(min = 0.1, max = 1e6), extend("x-unit" = "m", "x-slider" = [60.0, 600.0]))]
+    #[schemars(range(min = 0.1, max = 1e6), extend("x-unit" = "m", "x-slider" = [200.0, 3000.0]))]
     pub spacing_m: f64,
     /// How far the river winds: 0 takes the shorter way wherever there is one, 1 leaves it to luck.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -86,7 +90,7 @@ pub struct Squig {
     /// Height of the river where it leaves.
     #[schemars(range(min = -12_000.0, max = 9000.0), extend("x-unit" = "m", "x-slider" = [0.0, 1000.0]))]
     pub level_m: f64,
-    /// Steepness of hillsides, before unevenness.
+    /// Steepness of hillsides, before unevenness; gentler where they alone would exceed the relief.
     #[schemars(range(min = 1.0, max = 80.0), extend("x-unit" = "deg", "x-slider" = [10.0, 45.0]))]
     pub slope_deg: f64,
     /// How much gentler streams get the more land they drain.
@@ -114,7 +118,7 @@ impl Default for Squig {
         Self {
             inlet: Side::North,
             outlet: Side::South,
-            spacing_m: 250.0,
+            spacing_m: 1000.0,
             wander: 0.4,
             relief_m: 1400.0,
             level_m: 40.0,
@@ -129,8 +133,6 @@ impl Default for Squig {
     }
 }
 
-/// Most rounds in which streams give way to the land.
-const GIVING_WAY: usize = 4;
 /// Most triangles.
 const MOST_TRIANGLES: f64 = 6e5;
 /// Water that a square kilometre yields, in a temperate climate.
@@ -165,6 +167,11 @@ impl Op for Squig {
 }
 
 impl Squig {
+    /// Steepness of hillsides: as asked for, or less where they alone would make more relief than is asked for.
+    fn hillside(&self, spacing_m: f64) -> f64 {
+        math::tan(self.slope_deg.to_radians()).min(1.3 * self.relief_m / spacing_m)
+    }
+
     /// Half the valley floor of a stream that drains a share of the land.
     fn floor(&self, share: f64) -> f64 {
         0.5 * self.floor_m * share.max(0.0).sqrt()
@@ -184,28 +191,10 @@ impl Country {
         let size = rect.size();
         let spacing_m = (2.0 * size[0] * size[1] / mesh.triangles.len() as f64).sqrt();
         let mut streams = Streams::draw(&mesh, 1e6 * params.inflow_km2, ctx.seed().child("crossings"));
-        let most = streams.nodes[0].area;
-        streams.lay(params, spacing_m, |area| params.floor(area / most));
         // Every triangle has a stream, so no place is farther from one than this.
         let reach_m = 1.02 * mesh.longest();
         let mut land = Land::new(params, &streams, rect, reach_m, spacing_m, ctx);
-        // Where land is still lower than a stream, as close to a confluence, the stream gives way.
-        for _ in 0..GIVING_WAY {
-            let heights: Vec<f64> =
-                streams.nodes.par_iter().map(|n| f64::from(land.height(n.at)) - params.level_m).collect();
-            let mut worst = 0.0f64;
-            for (node, height) in streams.nodes.iter_mut().zip(heights) {
-                worst = worst.max(node.z - height);
-                node.z = node.z.min(height);
-            }
-            ctx.tick(2, 100)?;
-            if worst < 0.001 * params.relief_m {
-                break;
-            }
-            streams.descend();
-            streams.level();
-            land = Land::new(params, &streams, rect, reach_m, spacing_m, ctx);
-        }
+        streams.lay(params, &mut land, spacing_m, &mesh.points, ctx)?;
         Ok(Self { streams, land })
     }
 
@@ -270,9 +259,9 @@ fn triangles(params: &Squig, rect: &Rect, ctx: &Ctx<'_>) -> Result<Mesh, OpError
     let seed = ctx.seed().child("triangles");
     let mut mesh = Mesh::over(rect, params, seed);
     let size = rect.size();
-    let cuts = math::log2(size[0].min(size[1]) / params.spacing_m).round().clamp(1.0, 40.0);
+    let (side, _) = mesh::first(rect, params.spacing_m);
+    let cuts = math::log2(side / params.spacing_m).round().clamp(0.0, 40.0);
     if mesh.triangles.len() as f64 * math::exp2(2.0 * cuts) > MOST_TRIANGLES {
-        let side = size[0].min(size[1]);
         let most = (0.5 * math::log2(MOST_TRIANGLES / mesh.triangles.len() as f64)).floor();
         return Err(OpError::Failed(format!(
             "spacing_m: found {}, which makes more than 600 thousand triangles of a frame of {} m × {} m; allowed is {:.3} or more",

@@ -1,24 +1,28 @@
 //! The courses of all streams through the triangles, and how high they lie.
 
-use orogen_core::{Seed, math};
+use orogen_core::{Cancelled, Ctx, Seed, math};
+use rayon::prelude::*;
 
 use super::Squig;
+use super::land::Land;
 use super::mesh::{Mesh, TRUNK, Triangle, signed};
 
 /// Pieces that the way through a triangle is drawn in.
-const PIECES: usize = 5;
+const PIECES: usize = 12;
 /// How far along an edge, either way of its middle, water crosses it, in lengths of the edge.
 const STRAY: f64 = 0.2;
 /// The least fall of a stream.
 pub(super) const LEAST_FALL: f64 = 4e-4;
 /// The steepest bed, and the steepest way from one stream to another, as a share of the steepness of the hillsides.
-const STEEPEST: f64 = 0.6;
+const STEEPEST: f64 = 0.52;
 /// Rounds in which streams give way to lower ones close by: while their fall is fitted, and at last.
-const ROUNDS: [usize; 2] = [10, 60];
+const ROUNDS: [usize; 2] = [4, 300];
+/// A stream that lies this much too high is low enough.
+const SETTLED_M: f64 = 0.02;
 /// Rounds of smoothing along a course.
 const SMOOTHING: usize = 12;
 /// Rounds in which the fall of streams is brought to the relief asked for.
-const FITTING: usize = 5;
+const FITTING: usize = 4;
 
 /// A place on a stream.
 #[derive(Clone, Copy, Debug)]
@@ -33,15 +37,6 @@ pub(super) struct Node {
     /// Land that drains through here, in square metres.
     pub area: f64,
     pub trunk: bool,
-    /// Whether other streams keep their distance from it: every other place, which is enough.
-    key: bool,
-}
-
-/// Two places close by, and how much higher than the other each may lie.
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    nodes: [u32; 2],
-    rise: [f64; 2],
 }
 
 /// All streams, downstream first.
@@ -62,7 +57,6 @@ impl Streams {
             length: 0.0,
             area: courses.edge_area[outlet],
             trunk: true,
-            key: true,
         };
         let mut streams = Self { nodes: vec![first] };
         let mut at_edge = vec![usize::MAX; mesh.edges.len()];
@@ -120,7 +114,6 @@ impl Streams {
                 length: math::hypot(at[0] - next[0], at[1] - next[1]).max(1e-6),
                 area: area.0 + share * (area.1 - area.0),
                 trunk,
-                key: i % 2 == 0,
             });
             down = self.nodes.len() - 1;
         }
@@ -129,14 +122,17 @@ impl Streams {
 
     /// Lays the streams into the land: falls by the water they carry, brought to the relief asked for, with no stream
     /// so far above another close by that the land between could not hold it.
-    pub fn lay(&mut self, params: &Squig, spacing_m: f64, floor: impl Fn(f64) -> f64) {
-        let hillside = math::tan(params.slope_deg.to_radians());
-        let steepest = STEEPEST * hillside;
-        let pairs = self.pairs(1.6 * spacing_m, steepest, floor);
+    pub fn lay(
+        &mut self,
+        params: &Squig,
+        land: &mut Land,
+        spacing_m: f64,
+        corners: &[[f64; 2]],
+        ctx: &Ctx<'_>,
+    ) -> Result<(), Cancelled> {
+        let steepest = STEEPEST * params.hillside(spacing_m);
         let falls: Vec<f64> =
             self.nodes.iter().map(|n| math::pow(n.area.max(1.0) / 1e6, -params.concavity)).collect();
-        // What hillsides add above the highest stream.
-        let target = (params.relief_m - 0.35 * spacing_m * hillside).max(0.3 * params.relief_m);
         let mut fall = 0.05;
         for _ in 0..FITTING {
             for i in 1..self.nodes.len() {
@@ -144,9 +140,12 @@ impl Streams {
                 let slope = (fall * falls[i]).min(steepest) + LEAST_FALL;
                 self.nodes[i].z = self.nodes[node.down].z + slope * node.length;
             }
-            self.settle(&pairs, steepest, ROUNDS[0]);
-            let highest = self.nodes.iter().map(|n| n.z).fold(0.0, f64::max);
-            fall *= (target / highest.max(1e-9)).clamp(0.1, 10.0);
+            self.settle(land, ROUNDS[0], ctx)?;
+            // What streams may add to the hillsides above them.
+            let stream = self.nodes.iter().map(|n| n.z).fold(0.0, f64::max);
+            let highest = highest(land, corners);
+            let target = (params.relief_m - (highest - stream).max(0.0)).max(0.1 * params.relief_m);
+            fall *= (target / stream.max(1e-9)).clamp(0.1, 10.0);
         }
         let up = self.mains();
         for _ in 0..SMOOTHING {
@@ -157,40 +156,40 @@ impl Streams {
                 }
             }
         }
-        self.settle(&pairs, steepest, ROUNDS[1]);
-        // The fall may end higher than asked for, as it is fitted before; what is left over is squeezed.
-        let highest = self.nodes.iter().map(|n| n.z).fold(0.0, f64::max);
-        if highest > target {
-            let by = target / highest;
-            self.nodes.iter_mut().for_each(|n| n.z *= by);
-        }
+        self.settle(land, ROUNDS[1], ctx)
     }
 
-    /// Lowers streams until none lies too high above another close by, and all fall.
-    fn settle(&mut self, pairs: &[Pair], steepest: f64, rounds: usize) {
+    /// Lowers streams until none lies above the hillsides of another, and all fall.
+    fn settle(&mut self, land: &mut Land, rounds: usize, ctx: &Ctx<'_>) -> Result<(), Cancelled> {
+        let mut changed: Option<Vec<bool>> = None;
         for _ in 0..rounds {
-            let mut changed = false;
-            for pair in pairs {
-                let [a, b] = pair.nodes.map(|i| i as usize);
-                let (za, zb) = (self.nodes[a].z, self.nodes[b].z);
-                if za > zb + pair.rise[0] {
-                    self.nodes[a].z = zb + pair.rise[0];
-                    changed = true;
-                } else if zb > za + pair.rise[1] {
-                    self.nodes[b].z = za + pair.rise[1];
-                    changed = true;
-                }
-            }
-            for i in 1..self.nodes.len() {
-                let node = self.nodes[i];
-                self.nodes[i].z = node.z.min(self.nodes[node.down].z + steepest * node.length);
-            }
+            ctx.tick(2, 100)?;
+            land.lay(self);
+            let lowest: Vec<f64> = self
+                .nodes
+                .par_iter()
+                .map(|n| {
+                    let look = changed.as_ref().is_none_or(|cells| land.touched(n.at, cells));
+                    if look {
+                        n.z.min(f64::from(land.lowest(n.at, STEEPEST as f32, n.z as f32)))
+                    } else {
+                        n.z
+                    }
+                })
+                .collect();
+            let before: Vec<f64> = self.nodes.iter().map(|n| n.z).collect();
+            self.nodes.iter_mut().zip(lowest).for_each(|(node, lowest)| node.z = lowest);
             self.descend();
-            if !changed {
+            let lower = self.nodes.iter().zip(&before).filter(|(n, z)| *z - n.z > SETTLED_M);
+            let cells = land.cells_of(lower.map(|(n, _)| &n.at));
+            if !cells.contains(&true) {
                 break;
             }
+            changed = Some(cells);
         }
         self.level();
+        land.lay(self);
+        Ok(())
     }
 
     /// Tells heights from the outlet.
@@ -221,39 +220,12 @@ impl Streams {
         }
         up
     }
+}
 
-    /// Places on different pieces of streams that lie near each other.
-    fn pairs(&self, within_m: f64, steepest: f64, floor: impl Fn(f64) -> f64) -> Vec<Pair> {
-        let keys: Vec<usize> = (0..self.nodes.len()).filter(|&i| self.nodes[i].key).collect();
-        let bin = |at: [f64; 2]| at.map(|v| (v / within_m).floor() as i64);
-        let mut sorted: Vec<([i64; 2], usize)> = keys.iter().map(|&i| (bin(self.nodes[i].at), i)).collect();
-        sorted.sort_unstable();
-        let mut pairs = Vec::new();
-        for &(cell, a) in &sorted {
-            for dx in 0..=1 {
-                let low = if dx == 0 { 0 } else { -1 };
-                let from = [cell[0] + dx, cell[1] + low];
-                let start = sorted.partition_point(|s| s.0 < from);
-                for &(other, b) in &sorted[start..] {
-                    if other[0] != from[0] || other[1] > cell[1] + 1 {
-                        break;
-                    }
-                    let same = other == cell;
-                    let [p, q] = [self.nodes[a].at, self.nodes[b].at];
-                    let length = math::hypot(p[0] - q[0], p[1] - q[1]);
-                    if length < within_m && (!same || a < b) {
-                        // Over the other's valley floor land does not rise.
-                        let rise = |i: usize| {
-                            let floor = floor(self.nodes[i].area);
-                            steepest * (math::hypot(length, floor) - floor)
-                        };
-                        pairs.push(Pair { nodes: [a as u32, b as u32], rise: [rise(b), rise(a)] });
-                    }
-                }
-            }
-        }
-        pairs
-    }
+/// Height of the highest land above the outlet: it lies where triangles meet.
+fn highest(land: &Land, corners: &[[f64; 2]]) -> f64 {
+    let heights: Vec<f32> = corners.par_iter().map(|&at| land.lowest(at, 1.0, f32::INFINITY)).collect();
+    f64::from(heights.into_iter().fold(0.0, f32::max))
 }
 
 /// What is known about the way of the water before it is drawn.

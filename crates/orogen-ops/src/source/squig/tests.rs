@@ -105,7 +105,7 @@ fn the_river_enters_once_leaves_once_and_never_crosses_itself() {
 
 #[test]
 fn no_stream_crosses_another() {
-    let op = Squig { spacing_m: 400.0, river_km2: 0.0, wander: 1.0, ..Squig::default() };
+    let op = Squig { spacing_m: 800.0, river_km2: 0.0, wander: 1.0, ..Squig::default() };
     let pieces: Vec<[[f64; 2]; 2]> = lines(&build(&op, 9, 3))
         .iter()
         .flat_map(|line| {
@@ -194,33 +194,26 @@ fn the_land_has_the_river_at_the_bottom_of_a_valley() {
 
 #[test]
 fn no_stream_captures_another() {
-    for (op, seed) in all().step_by(2) {
+    for (op, seed) in all() {
         let country = Country::new(&op, &rect(), &Ctx::new(Seed(seed))).unwrap();
         let mut worst = 0.0f64;
-        let mut bad = 0;
+        let mut places = 0;
         for node in &country.streams.nodes {
             let land = f64::from(country.land.height(node.at)) - op.level_m;
             worst = worst.max(node.z - land);
-            bad += usize::from(node.z - land > 1.0);
+            places += usize::from(node.z - land > 0.1);
         }
-        assert!(
-            worst < 0.01 * op.relief_m,
-            "land is {worst} m lower than a stream at worst, {bad} of {}",
-            country.streams.nodes.len()
-        );
+        assert!(worst < 1.0, "land is {worst} m lower than a stream at worst, {op:?}");
+        let count = country.streams.nodes.len();
+        assert!(1000 * places <= count, "land is lower than streams in {places} places of {count}, {op:?}");
     }
 }
 
-#[test]
-fn water_runs_down_from_everywhere() {
-    // Even hillsides have no hollow; in beds there are some, as samples do not resolve them.
-    let even = Squig { roughness: 0.0, ..Squig::default() };
-    let terrain = build(&even, 513, 6);
+/// Samples that are lower than all around them: how many, and how many of those lie off all streams.
+fn pits(op: &Squig, seed: u64) -> (usize, usize) {
+    let terrain = build(op, 513, seed);
     let (height, frame) = raster(&terrain);
-    let streams: Vec<[f64; 2]> = {
-        let country = Country::new(&even, &rect(), &Ctx::new(Seed(6))).unwrap();
-        country.streams.nodes.iter().map(|n| n.at).collect()
-    };
+    let country = Country::new(op, &rect(), &Ctx::new(Seed(seed))).unwrap();
     let (mut pits, mut strays) = (0, 0);
     for row in 1..512 {
         for col in 1..512 {
@@ -228,12 +221,24 @@ fn water_runs_down_from_everywhere() {
             if height.neighbors8(cell).all(|n| height[n.cell] >= height[cell]) {
                 pits += 1;
                 let (x, y) = (frame.x_m(col), frame.y_m(row));
-                let near = streams.iter().any(|s| math::hypot(s[0] - x, s[1] - y) < 60.0);
-                strays += usize::from(!near);
+                let near = |n: &streams::Node| math::hypot(n.at[0] - x, n.at[1] - y) < 2.0 * n.length + 12.0;
+                strays += usize::from(!country.streams.nodes.iter().any(near));
             }
         }
     }
-    assert_eq!(strays, 0, "of {pits} pits lie off all streams");
+    (pits, strays)
+}
+
+#[test]
+fn water_runs_down_from_everywhere() {
+    // Even hillsides have no hollow; in beds there are some, as samples do not resolve them.
+    let even = Squig { roughness: 0.0, ..Squig::default() };
+    assert_eq!(pits(&even, 6).1, 0);
+    // Nor have those as uneven as they are from the start.
+    for seed in 0..3 {
+        let (all, strays) = pits(&Squig::default(), seed);
+        assert!(strays == 0 && 500 * all < 513 * 513, "{strays} of {all} pits lie off all streams");
+    }
 }
 
 #[test]

@@ -1,0 +1,184 @@
+//! What the operator promises, on whole landscapes.
+
+use orogen_core::Seed;
+
+use super::*;
+
+const SIDE_M: f64 = 4096.0;
+
+fn rect() -> Rect {
+    Frame::square(SIDE_M, 9).unwrap().extent()
+}
+
+fn build(op: &Ridges, samples: usize, seed: u64) -> Terrain {
+    op.apply(Terrain::new(Frame::square(SIDE_M, samples).unwrap()), &Ctx::new(Seed(seed))).unwrap()
+}
+
+fn country(op: &Ridges, seed: u64) -> Country {
+    Country::new(op, &rect(), &Ctx::new(Seed(seed))).unwrap()
+}
+
+#[test]
+fn ridge_particles_leave_in_pairs_and_fall_as_a_bell_does() {
+    let op = Ridges { wander: 0.0, ridges: 3, ridge_m: 600.0, ..Ridges::default() };
+    let ridges = ridges(&op, &rect(), Seed(5));
+    assert_eq!(ridges.len(), 6);
+    for pair in ridges.chunks(2) {
+        let (a, b) = (&pair[0], &pair[1]);
+        // Without wander both are straight, and opposite.
+        let (start, there, back) = (a[0].at, a[10].at, b[9].at);
+        let sum = [0, 1].map(|k| there[k] + back[k] - 2.0 * start[k]);
+        assert!(sum.iter().all(|v| v.abs() < 1e-6), "{sum:?}");
+        assert!((math::hypot(there[0] - start[0], there[1] - start[1]) - 160.0).abs() < 1e-6);
+        assert!(a[0].z <= op.peak_m + 1e-9 && a[0].z >= 0.5 * op.peak_m);
+        if let Some(far) = a.get(60) {
+            assert!(far.z < 0.75 * a[0].z, "{} of {}", far.z, a[0].z);
+        }
+    }
+}
+
+#[test]
+fn every_river_falls_to_its_end_and_mass_is_conserved() {
+    for seed in 0..6 {
+        let op = Ridges::default();
+        let country = country(&op, seed);
+        let nodes = &country.nodes;
+        let springs = {
+            let mut fed = vec![false; nodes.len()];
+            nodes.iter().enumerate().filter(|(i, n)| n.down != *i).for_each(|(_, n)| fed[n.down] = true);
+            fed.iter().filter(|f| !**f).count()
+        };
+        let mut ends = 0.0;
+        for (i, node) in nodes.iter().enumerate() {
+            if node.down == i {
+                ends += node.mass;
+            } else {
+                assert!(node.down < i && nodes[node.down].z < node.z);
+                assert!(nodes[node.down].mass >= node.mass);
+            }
+        }
+        let particles = {
+            let mut lines: Vec<usize> = nodes.iter().map(|n| n.line).collect();
+            lines.sort_unstable();
+            lines.dedup();
+            lines.len()
+        };
+        assert_eq!(ends, particles as f64, "all particles arrive");
+        assert!(springs <= particles && particles > 50, "{springs} springs, {particles} particles");
+    }
+}
+
+#[test]
+fn most_rivers_leave_the_land_and_many_merge() {
+    for seed in 0..6 {
+        let country = country(&Ridges::default(), seed);
+        let on_border = |p: [f64; 2]| p.iter().any(|&v| v <= 0.0 || v >= SIDE_M);
+        let ends: Vec<&Node> =
+            country.nodes.iter().enumerate().filter(|(i, n)| n.down == *i).map(|(_, n)| n).collect();
+        let out: f64 = ends.iter().filter(|n| on_border(n.at)).map(|n| n.mass).sum();
+        let all: f64 = ends.iter().map(|n| n.mass).sum();
+        assert!(out > 0.9 * all, "{out} of {all} leave, seed {seed}");
+        assert!((ends.len() as f64) < 0.6 * all, "{} ends of {all} particles", ends.len());
+    }
+}
+
+#[test]
+fn no_river_crosses_another() {
+    let side = |s: [[f64; 2]; 2], p: [f64; 2]| {
+        (s[1][0] - s[0][0]) * (p[1] - s[0][1]) - (s[1][1] - s[0][1]) * (p[0] - s[0][0])
+    };
+    for seed in 0..4 {
+        let country = country(&Ridges::default(), seed);
+        let pieces: Vec<[[f64; 2]; 2]> =
+            country.nodes.iter().map(|n| [n.at, country.nodes[n.down].at]).collect();
+        let mut crossings = 0;
+        for (i, a) in pieces.iter().enumerate() {
+            for b in &pieces[i + 1..] {
+                let apart = (0..2).any(|k| (a[0][k] - b[0][k]).abs() > 64.0);
+                if !apart && side(*a, b[0]) * side(*a, b[1]) < 0.0 && side(*b, a[0]) * side(*b, a[1]) < 0.0 {
+                    crossings += 1;
+                }
+            }
+        }
+        assert_eq!(crossings, 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn the_land_has_its_rivers_at_the_bottom() {
+    let op = Ridges::default();
+    let terrain = build(&op, 513, 2);
+    let (height, frame) = (terrain.get(layer::HEIGHT).unwrap(), terrain.frame());
+    let rivers = terrain.vector("rivers").unwrap();
+    let at = |x: f64, y: f64| {
+        let [c, r] = frame.locate(x, y);
+        f64::from(height.bilinear(c, r))
+    };
+    let (mut higher, mut sides) = (0, 0);
+    for line in 0..rivers.len() {
+        for part in rivers.parts(line) {
+            let line = &rivers.vertices()[part];
+            for w in line.windows(2) {
+                let (p, q) = (w[0], w[1]);
+                assert!(q[2] < p[2], "rises from {p:?} to {q:?}");
+                let length = math::hypot(q[0] - p[0], q[1] - p[1]);
+                if length < 1.0 {
+                    continue;
+                }
+                let off = [-(q[1] - p[1]) / length * 48.0, (q[0] - p[0]) / length * 48.0];
+                for side in [-1.0, 1.0] {
+                    let place = [p[0] + side * off[0], p[1] + side * off[1]];
+                    // Where rivers meet, a bank of one is the bed of another.
+                    let near = |v: &[f64; 3]| math::hypot(v[0] - place[0], v[1] - place[1]) < 32.0;
+                    if place.iter().all(|v| (0.0..=SIDE_M).contains(v)) && !rivers.vertices().iter().any(near)
+                    {
+                        sides += 1;
+                        higher += usize::from(at(place[0], place[1]) > p[2]);
+                    }
+                }
+            }
+        }
+    }
+    assert!(sides > 1000 && higher * 100 > 95 * sides, "{higher} of {sides} banks are higher than the river");
+}
+
+#[test]
+fn the_raster_has_the_heights_of_the_rivers() {
+    let terrain = build(&Ridges::default(), 513, 2);
+    let (height, frame) = (terrain.get(layer::HEIGHT).unwrap(), terrain.frame());
+    let rivers = terrain.vector("rivers").unwrap();
+    let mut off: Vec<f64> = rivers
+        .vertices()
+        .iter()
+        .map(|p| {
+            let [c, r] = frame.locate(p[0], p[1]);
+            f64::from(height.bilinear(c, r)) - p[2]
+        })
+        .collect();
+    off.sort_by(f64::total_cmp);
+    assert!(off[0] > -2.0, "{}", off[0]);
+    assert!(off[off.len() * 95 / 100] < 12.0, "{}", off[off.len() * 95 / 100]);
+}
+
+#[test]
+fn without_ridges_or_rivers_there_is_still_land() {
+    for (ridges, rivers) in [(0, 0), (0, 50), (4, 0)] {
+        let op = Ridges { ridges, rivers, ..Ridges::default() };
+        let terrain = build(&op, 33, 1);
+        assert!(terrain.get(layer::HEIGHT).unwrap().as_slice().iter().all(|h| h.is_finite()));
+        assert!(terrain.vector("rivers").unwrap().is_empty());
+    }
+    let frame = Frame::new([5e6, -3e6], [40.0, 900.0], [9, 33]).unwrap();
+    let terrain = Ridges::default().apply(Terrain::new(frame), &Ctx::new(Seed(1))).unwrap();
+    assert!(terrain.get(layer::HEIGHT).unwrap().as_slice().iter().all(|h| h.is_finite()));
+}
+
+#[test]
+fn too_fine_a_grid_gets_a_sentence() {
+    let frame = Frame::square(1e5, 9).unwrap();
+    let op = Ridges::default();
+    let message = op.apply(Terrain::new(frame), &Ctx::silent()).unwrap_err().to_string();
+    let allowed: f64 =
+        message.split("allowed is ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((1e5 / allowed + 16.0) * (1e5 / allowed + 16.0) < MOST_CELLS, "{message}");
+}
