@@ -5,6 +5,7 @@
 pub mod biome;
 mod brush;
 pub mod combine;
+pub mod erode;
 pub mod hold;
 pub mod mask;
 pub mod noise;

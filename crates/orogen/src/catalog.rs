@@ -1,7 +1,7 @@
 //! The one list of operators: whatever is not named here does not exist for recipes, help, manual or Python.
 
 use orogen_core::{Catalog, Operator};
-use orogen_ops::{combine, mask, shape, source, survey};
+use orogen_ops::{combine, erode, mask, shape, source, survey};
 
 /// Every operator there is.
 #[must_use]
@@ -12,6 +12,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Max>(),
         Operator::of::<combine::Min>(),
         Operator::of::<combine::Multiply>(),
+        Operator::of::<erode::Thermal>(),
         Operator::of::<mask::Aspect>(),
         Operator::of::<mask::Brush>(),
         Operator::of::<mask::Curvature>(),
