@@ -3,6 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Cancelled, OpError};
 use crate::files::{Files, NoFiles};
 use crate::frame::Frame;
@@ -51,6 +53,17 @@ impl Watch for Silent {
     }
 }
 
+/// A number that an operator measured of its own work (rock worn away, say): it stands in the manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What was measured, in a word or a few joined by underscores.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+    /// Its unit; empty for plain numbers.
+    pub unit: String,
+}
+
 /// What surrounds an operator while it runs: its luck, the world it lies in, who watches, what went oddly.
 ///
 /// Threads are those of the rayon pool the call runs in.
@@ -61,13 +74,22 @@ pub struct Ctx<'a> {
     files: &'a dyn Files,
     watch: &'a dyn Watch,
     warnings: Mutex<Vec<String>>,
+    figures: Mutex<Vec<Figure>>,
 }
 
 impl<'a> Ctx<'a> {
     /// A surrounding with a seed and nothing else: no files, nobody watching, the terrain is its own world.
     #[must_use]
     pub fn new(seed: Seed) -> Self {
-        Self { seed, world: None, second: None, files: &NoFiles, watch: &Silent, warnings: Mutex::default() }
+        Self {
+            seed,
+            world: None,
+            second: None,
+            files: &NoFiles,
+            watch: &Silent,
+            warnings: Mutex::default(),
+            figures: Mutex::default(),
+        }
     }
 
     /// For tests and small tools.
@@ -114,6 +136,7 @@ impl<'a> Ctx<'a> {
             files: self.files,
             watch: &Silent,
             warnings: Mutex::default(),
+            figures: Mutex::default(),
         }
     }
 
@@ -169,6 +192,18 @@ impl<'a> Ctx<'a> {
     /// What was noted so far, leaving nothing.
     pub fn take_warnings(&self) -> Vec<String> {
         self.warnings.lock().map(|mut w| std::mem::take(&mut *w)).unwrap_or_default()
+    }
+
+    /// Reports a measured number; it ends in the step's entry of the manifest, in the order of reporting.
+    pub fn report(&self, name: &str, value: f64, unit: &str) {
+        if let Ok(mut figures) = self.figures.lock() {
+            figures.push(Figure { name: name.to_owned(), value, unit: unit.to_owned() });
+        }
+    }
+
+    /// What was reported so far, leaving nothing.
+    pub fn take_figures(&self) -> Vec<Figure> {
+        self.figures.lock().map(|mut f| std::mem::take(&mut *f)).unwrap_or_default()
     }
 
     /// The second terrain, or the sentence that says how to name one.

@@ -20,7 +20,7 @@ mod terrain;
 pub mod testkit;
 pub mod vector;
 
-pub use ctx::{Cancel, Ctx, Silent, Watch};
+pub use ctx::{Cancel, Ctx, Figure, Silent, Watch};
 pub use error::{Cancelled, OpError};
 pub use features::{FeatureSet, Features, Property};
 pub use files::{Elevation, Files, NoFiles};

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime};
 
 use blake3::Hash;
-use orogen_core::{Cancel, Frame, LayerData, LayerName, Raster, Terrain};
+use orogen_core::{Cancel, Figure, Frame, LayerData, LayerName, Raster, Terrain};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::vectors;
@@ -61,6 +61,8 @@ pub(crate) struct Entry {
     layers: BTreeMap<String, Blob>,
     vectors: BTreeMap<String, Blob>,
     pub warnings: Vec<String>,
+    #[serde(default)]
+    pub figures: Vec<Figure>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -259,6 +261,7 @@ impl Cache {
         key: &Key,
         terrain: &Terrain,
         warnings: &[String],
+        figures: &[Figure],
         cancel: &Cancel,
     ) -> io::Result<()> {
         let encoded: Vec<(&String, Vec<u8>)> =
@@ -274,6 +277,7 @@ impl Cache {
             layers: BTreeMap::new(),
             vectors: BTreeMap::new(),
             warnings: warnings.to_vec(),
+            figures: figures.to_vec(),
         };
         for (name, data) in terrain.layers() {
             let kind = match data {
@@ -487,7 +491,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(dir.path(), 1 << 20).unwrap();
         let (key, terrain) = (KeyMaker::new("test").finish(), terrain());
-        cache.store(&key, &terrain, &[], &Cancel::new()).unwrap();
+        cache.store(&key, &terrain, &[], &[], &Cancel::new()).unwrap();
         let Found::Hit(entry) = cache.peek(&key) else { panic!("it was just stored") };
         // The slope follows from the height: setting layers one by one would have dropped it.
         let Found::Hit(back) = cache.load(&key, &entry, terrain.frame()) else {
@@ -505,7 +509,7 @@ mod tests {
         let cache = Cache::open(dir.path(), 1 << 20).unwrap();
         let (key, cancel) = (KeyMaker::new("test").finish(), Cancel::new());
         cancel.cancel();
-        assert!(cache.store(&key, &terrain(), &[], &cancel).is_err());
+        assert!(cache.store(&key, &terrain(), &[], &[], &cancel).is_err());
         assert_eq!(cache.used_bytes(), 0);
         assert!(cache.files("tmp").is_empty());
     }
@@ -516,7 +520,7 @@ mod tests {
         let cache = Cache::open(dir.path(), 1 << 20).unwrap();
         let mut terrain = terrain();
         let hash = |terrain: &Terrain| cache.known(&terrain.layers()[&HEIGHT.name()]);
-        cache.store(&KeyMaker::new("one").finish(), &terrain, &[], &Cancel::new()).unwrap();
+        cache.store(&KeyMaker::new("one").finish(), &terrain, &[], &[], &Cancel::new()).unwrap();
         assert_eq!(hash(&terrain), Some(hash_of(terrain.layers()[&HEIGHT.name()].bytes())));
         terrain.update::<f32>(&HEIGHT.name(), |height| height.as_mut_slice()[3] = 7.0).unwrap();
         assert_eq!(hash(&terrain), None);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use orogen_core::{
-    Cancel, Ctx, Files, Frame, LayerData, LayerName, NoFiles, OpError, Raster, Terrain, Watch, layer, vector,
+    Cancel, Ctx, Figure, Files, Frame, LayerData, LayerName, NoFiles, OpError, Raster, Terrain, Watch, layer,
+    vector,
 };
 use serde::Serialize;
 use thiserror::Error;
@@ -97,6 +98,8 @@ pub struct StepReport {
     pub cached: bool,
     /// What the operator found odd; kept in the cache.
     pub warnings: Vec<String>,
+    /// What the operator measured of its own work (before the step's mask, if it has one); kept in the cache.
+    pub figures: Vec<Figure>,
 }
 
 /// Why a run gave nothing.
@@ -242,10 +245,12 @@ impl Runner<'_> {
         }
         // A result that nobody needs is not loaded, but what it warned of still holds.
         let entry = entry.or_else(|| self.options.cache?.glance(&self.keys[i]));
+        let (warnings, figures) = entry.map(|entry| (entry.warnings, entry.figures)).unwrap_or_default();
         let report = StepReport {
             seconds: started.elapsed().as_secs_f64(),
             cached: true,
-            warnings: entry.map(|entry| entry.warnings).unwrap_or_default(),
+            warnings,
+            figures,
             ..self.blank_report(i)
         };
         self.finish(i, report);
@@ -262,6 +267,7 @@ impl Runner<'_> {
             peak_bytes: None,
             cached: false,
             warnings: Vec::new(),
+            figures: Vec::new(),
         }
     }
 
@@ -289,13 +295,13 @@ impl Runner<'_> {
             error => RunError::Step { id: step.id.clone(), op: step.op.id(), error },
         };
         // What an operator may change comes last: by then nobody else holds it.
-        let (terrain, warnings) = match task.work {
+        let (terrain, warnings, figures) = match task.work {
             Work::Apply { on, input, second, masked } => {
                 let second = second.map(|used| self.take(used));
                 let ctx = ctx.with_second(second.as_ref());
                 let input = self.take_or_empty(input, on);
                 let result = apply(step, input, masked, &ctx).map_err(fail)?;
-                (cut(result, &task.frame).map_err(fail)?, ctx.take_warnings())
+                (cut(result, &task.frame).map_err(fail)?, ctx.take_warnings(), ctx.take_figures())
             }
             Work::Place { input, base_input, solved, masked } => {
                 let solved = self.take(solved);
@@ -313,14 +319,14 @@ impl Runner<'_> {
                     }
                     _ => placed,
                 };
-                (result, Vec::new())
+                (result, Vec::new(), Vec::new())
             }
         };
         if options.cancel.is_cancelled() {
             return Err(RunError::Cancelled);
         }
         if let Some(cache) = options.cache
-            && let Err(error) = cache.store(&self.keys[i], &terrain, &warnings, options.cancel)
+            && let Err(error) = cache.store(&self.keys[i], &terrain, &warnings, &figures, options.cancel)
         {
             if options.cancel.is_cancelled() {
                 return Err(RunError::Cancelled);
@@ -338,6 +344,7 @@ impl Runner<'_> {
             seconds: started.elapsed().as_secs_f64(),
             peak_bytes: options.meter.map(Meter::peak_bytes),
             warnings,
+            figures,
             ..self.blank_report(i)
         };
         self.finish(i, report);

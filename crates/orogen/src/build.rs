@@ -195,6 +195,7 @@ pub fn build_to_folder(
         peak_bytes: export_peak,
         cached: false,
         warnings: exported.warnings.clone(),
+        figures: Vec::new(),
     });
     manifest.files = exported.files;
     manifest.warnings.extend(exported.warnings);

@@ -13,6 +13,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Min>(),
         Operator::of::<combine::Multiply>(),
         Operator::of::<erode::StreamPower>(),
+        Operator::of::<erode::Thermal>(),
         Operator::of::<mask::Aspect>(),
         Operator::of::<mask::Brush>(),
         Operator::of::<mask::Curvature>(),

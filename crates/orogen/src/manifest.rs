@@ -1,6 +1,6 @@
 //! What a build made, file by file and step by step, as `manifest.json`.
 
-use orogen_core::{Frame, Rect};
+use orogen_core::{Figure, Frame, Rect};
 use orogen_recipe::StepReport;
 use serde::Serialize;
 
@@ -82,6 +82,9 @@ pub struct StepEntry {
     pub cached: bool,
     /// What the user should read.
     pub warnings: Vec<String>,
+    /// What the operator measured of its own work: a mass balance, say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
 }
 
 impl From<&StepReport> for StepEntry {
@@ -93,6 +96,7 @@ impl From<&StepReport> for StepEntry {
             peak_memory_bytes: step.peak_bytes,
             cached: step.cached,
             warnings: step.warnings.clone(),
+            figures: step.figures.clone(),
         }
     }
 }

@@ -30,6 +30,8 @@ const UNITS: &[(&str, &str)] = &[
     ("_m_per_yr", "m/yr"),
     ("_mm_per_yr", "mm/yr"),
     ("_m2_per_yr", "m2/yr"),
+    ("_mm_per_h", "mm/h"),
+    ("_m3_per_s", "m3/s"),
     ("_per_m", "1/m"),
     ("_per_m2", "1/m2"),
     ("_per_km2", "1/km2"),

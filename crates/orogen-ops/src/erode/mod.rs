@@ -1,5 +1,7 @@
 //! Operators that wear land down and lay it elsewhere.
 
 pub mod stream_power;
+pub mod thermal;
 
 pub use stream_power::StreamPower;
+pub use thermal::Thermal;

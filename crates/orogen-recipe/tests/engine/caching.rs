@@ -281,7 +281,7 @@ fn several_builds_share_a_small_cache() {
 }
 
 #[test]
-fn warnings_of_steps_come_back_from_the_cache() {
+fn warnings_and_figures_of_steps_come_back_from_the_cache() {
     let dir = tempfile::tempdir().unwrap();
     let cache = Cache::open(dir.path(), GIB).unwrap();
     let text = "seed = \"warned\"\nframe.samples = 9\n[[step]]\nid = \"t\"\nop = \"source.troubled\"\n\
@@ -291,6 +291,8 @@ fn warnings_of_steps_come_back_from_the_cache() {
         let run = run_cached(text, &cache, &seen);
         assert_eq!(run.steps[0].cached, round == 1);
         assert_eq!(run.steps[0].warnings, ["the sea is high today"]);
+        let [figure] = run.steps[0].figures.as_slice() else { panic!("{:?}", run.steps[0].figures) };
+        assert_eq!((figure.name.as_str(), figure.value, figure.unit.as_str()), ("sea_level", 7.5, "m"));
         assert_eq!(seen.take(), ["step \"t\": the sea is high today"]);
     }
     assert_eq!(runs("warned", "t"), 1);

@@ -421,6 +421,7 @@ impl Op for Troubled {
         let value = match self.kind {
             Trouble::Warn => {
                 ctx.warn("the sea is high today");
+                ctx.report("sea_level", 7.5, "m");
                 0.0
             }
             Trouble::Fail => return Err(OpError::Failed(String::from("no ground was found"))),

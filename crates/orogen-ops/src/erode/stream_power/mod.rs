@@ -41,7 +41,8 @@ use crate::water::sea_level;
 /// at nineteen of twenty places; (2) what is held keeps its height within 1 m; (3) without uplift no land rises but under held ground and where ground creeps;
 /// (4) the result does not depend on threads; (5) sea and holes stay as they are.
 ///
-/// **Limits** What is worn away leaves with the rivers: nothing is laid down in valleys. Slopes finer than the frame
+/// **Limits** What is worn away leaves with the rivers: nothing is laid down in valleys. The manifest gives the volumes that
+/// rose, stayed and left. Slopes finer than the frame
 /// are not resolved, so previews at another resolution differ by a few per cent of the relief.
 ///
 /// **After** Braun & Willett, Geomorphology 180 (2013); Cordonnier, Bovy & Braun, Earth Surf. Dyn. 7 (2019), for
@@ -158,6 +159,7 @@ impl Op for StreamPower {
             held: hold::held(&terrain),
         };
         let height = self.grow(&land, &frame, ctx)?;
+        self.account(&land, &height, &frame, ctx);
         terrain.set(layer::HEIGHT, height);
         Ok(terrain)
     }
@@ -178,6 +180,23 @@ fn nothing_in_holes(value: f32) -> f32 {
 }
 
 impl StreamPower {
+    /// Reports where the rock went: what rose and is no longer there was worn away.
+    fn account(&self, land: &Land<'_>, height: &Raster<f32>, frame: &Frame, ctx: &Ctx<'_>) {
+        let sea_m = sea_level(self.sea);
+        let [dx, dy] = frame.spacing_m();
+        let (mut risen, mut gained) = (0.0, 0.0);
+        let cells = land.height.as_slice().iter().zip(height.as_slice()).zip(land.uplift.as_slice());
+        for ((&before, &after), &uplift) in cells {
+            if before > sea_m {
+                risen += f64::from(uplift) * self.duration_yr;
+                gained += f64::from(after) - f64::from(before);
+            }
+        }
+        ctx.report("risen", risen * dx * dy, "m3");
+        ctx.report("gained", gained * dx * dy, "m3");
+        ctx.report("worn", (risen - gained) * dx * dy, "m3");
+    }
+
     /// Incision in metres a year, varied from place to place.
     fn rock(
         &self,
