@@ -38,6 +38,14 @@ pub trait Files: Sync {
     fn features(&self, path: &str) -> Result<Arc<Features>, OpError> {
         NoFiles.features(path)
     }
+
+    /// A picture as how much is drawn in each pixel, from 0 (nothing) to 255; row 0 in the north.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no picture.
+    fn drawing(&self, path: &str) -> Result<Arc<Raster<u8>>, OpError> {
+        NoFiles.drawing(path)
+    }
 }
 
 /// No files at all: for tests and for recipes from memory.
@@ -60,6 +68,10 @@ impl Files for NoFiles {
     }
 
     fn features(&self, path: &str) -> Result<Arc<Features>, OpError> {
+        Self::refuse(path)
+    }
+
+    fn drawing(&self, path: &str) -> Result<Arc<Raster<u8>>, OpError> {
         Self::refuse(path)
     }
 }

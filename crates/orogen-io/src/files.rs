@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use orogen_core::{Elevation, Features, Files, OpError};
+use orogen_core::{Elevation, Features, Files, OpError, Raster};
 
+use crate::drawing;
 use crate::elevation::{self, read_bytes};
 use crate::error::ReadError;
 use crate::features;
@@ -39,12 +40,14 @@ struct Kept {
 enum Kind {
     Elevation,
     Features,
+    Drawing,
 }
 
 #[derive(Clone, Debug)]
 enum Decoded {
     Elevation(Arc<Elevation>),
     Features(Arc<Features>),
+    Drawing(Arc<Raster<u8>>),
 }
 
 /// What changes when a file or its sidecar does.
@@ -96,7 +99,7 @@ impl Files for FolderFiles {
         })?;
         match kept {
             Decoded::Elevation(elevation) => Ok(elevation),
-            Decoded::Features(_) => Err(Self::mixed(name)),
+            _ => Err(Self::mixed(name)),
         }
     }
 
@@ -106,7 +109,17 @@ impl Files for FolderFiles {
         })?;
         match kept {
             Decoded::Features(features) => Ok(features),
-            Decoded::Elevation(_) => Err(Self::mixed(name)),
+            _ => Err(Self::mixed(name)),
+        }
+    }
+
+    fn drawing(&self, name: &str) -> Result<Arc<Raster<u8>>, OpError> {
+        let kept = self.decoded(name, Kind::Drawing, |path| {
+            drawing::read(path, &self.limits).map(|read| Decoded::Drawing(Arc::new(read)))
+        })?;
+        match kept {
+            Decoded::Drawing(drawing) => Ok(drawing),
+            _ => Err(Self::mixed(name)),
         }
     }
 }

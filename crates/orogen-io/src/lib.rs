@@ -8,6 +8,7 @@ mod about;
 pub mod ascii_grid;
 mod color;
 mod deflate;
+pub mod drawing;
 pub mod elevation;
 mod error;
 pub mod exr;

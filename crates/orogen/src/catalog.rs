@@ -32,6 +32,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<shape::Plain>(),
         Operator::of::<shape::Plateau>(),
         Operator::of::<shape::Remap>(),
+        Operator::of::<shape::Sketch>(),
         Operator::of::<shape::Terrace>(),
         Operator::of::<shape::Turbulence>(),
         Operator::of::<shape::Valley>(),

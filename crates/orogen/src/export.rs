@@ -14,6 +14,7 @@ use orogen_io::{
     About, OutputFolder, WithSidecar, Written, ascii_grid, exr, geojson, geotiff, glb, obj, png8, png16, raw,
     relief,
 };
+use orogen_ops::shape::sketch;
 use orogen_recipe::{Faults, Recipe};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -44,6 +45,8 @@ pub enum ExportKind {
     Exr,
     /// `terrain.glb` or `terrain.obj`: triangles, displaced where the land is.
     Mesh,
+    /// `features.toml`: what a sketch has become, as a piece of a recipe.
+    Fragment,
 }
 
 /// A file for a mesh.
@@ -73,7 +76,7 @@ impl Default for MeshStyle {
 
 impl ExportKind {
     /// All kinds, with their names in recipes.
-    pub const ALL: [(&'static str, Self); 9] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("geotiff", Self::Geotiff),
         ("png16", Self::Png16),
         ("r16", Self::Raw16),
@@ -83,10 +86,11 @@ impl ExportKind {
         ("geojson", Self::Geojson),
         ("exr", Self::Exr),
         ("mesh", Self::Mesh),
+        ("fragment", Self::Fragment),
     ];
 
     /// What a recipe without `[[export]]` gives.
-    pub const DEFAULT: [Self; 4] = [Self::Geotiff, Self::Png16, Self::Relief, Self::Geojson];
+    pub const DEFAULT: [Self; 5] = [Self::Geotiff, Self::Png16, Self::Relief, Self::Geojson, Self::Fragment];
 
     /// Its name in recipes.
     #[must_use]
@@ -240,7 +244,7 @@ pub fn export(
     jobs.sort_by_key(|job| match job.what {
         What::Picture | What::Glb | What::Obj => 0,
         What::Layer(..) | What::Channels(..) => 1,
-        What::Vectors(..) => 2,
+        What::Vectors(..) | What::Fragment(..) => 2,
     });
     let done = AtomicUsize::new(0);
     let made: Vec<Exported> = jobs
@@ -280,6 +284,7 @@ enum What<'a> {
     Channels(&'static str, LayerName, [&'a Raster<f32>; 3]),
     Layer(&'a LayerName, &'a LayerData),
     Vectors(&'a str, &'a VectorLayer),
+    Fragment(String),
 }
 
 fn jobs<'a>(terrain: &'a Terrain, kind: ExportKind, exports: &Exports) -> Vec<Job<'a>> {
@@ -314,6 +319,10 @@ fn jobs<'a>(terrain: &'a Terrain, kind: ExportKind, exports: &Exports) -> Vec<Jo
             .collect(),
         ExportKind::Relief if terrain.layers().contains_key(&height) => vec![What::Picture],
         ExportKind::Relief => Vec::new(),
+        ExportKind::Fragment => {
+            let made = terrain.vector(sketch::FEATURES).and_then(sketch::fragment);
+            made.map(What::Fragment).into_iter().collect()
+        }
         ExportKind::Geojson => {
             terrain.vectors().iter().map(|(name, layer)| What::Vectors(name, layer)).collect()
         }
@@ -336,6 +345,9 @@ impl Job<'_> {
             }
             What::Vectors(name, layer) => {
                 self.write(folder, &format!("{name}.geojson"), &geojson::encode(layer, name), Some(name))
+            }
+            What::Fragment(text) => {
+                self.write(folder, "features.toml", text.as_bytes(), Some(sketch::FEATURES))
             }
             What::Layer(name, data) => self.layer(terrain.frame(), name, data, seed, folder),
             What::Channels(file, name, channels) => {

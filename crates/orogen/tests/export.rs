@@ -146,3 +146,29 @@ fn holes_are_warned_of() {
     terrain.set(layer::HEIGHT, Raster::filled(65, 65, f32::NAN));
     assert!(matches!(export(&terrain), Err(BuildError::Write(why)) if why.contains("there are none")));
 }
+
+#[test]
+fn a_painted_sketch_is_written_down_as_a_recipe_that_makes_the_same_land() {
+    let folder = tempfile::tempdir().unwrap();
+    let blob = |c: usize, r: usize| c.abs_diff(40) * c.abs_diff(40) + r.abs_diff(60) * r.abs_diff(60) < 600;
+    let painted = Raster::from_fn(100, 100, |c, r| if blob(c, r) { [255; 3] } else { [0; 3] });
+    fs::write(folder.path().join("mountains.png"), orogen_io::png8::encode(&painted)).unwrap();
+    let sketch = "[[step]]\nid = \"drawn\"\nop = \"shape.sketch\"\n\
+                  params = { pictures = [{ kind = \"mountain\", path = \"mountains.png\" }], fill_lake_pct = 3.0 }\n";
+    let options = || BuildOptions { base: Some(folder.path().to_owned()), ..BuildOptions::default() };
+    let out = folder.path().join("out");
+    let (built, manifest) =
+        orogen::build_to_folder(&recipe(&format!("{LAND}{sketch}")), &options(), &Unobserved, &out).unwrap();
+    assert!(manifest.files.iter().any(|file| file.name == "features.toml" && file.kind == "fragment"));
+    let fragment = fs::read_to_string(out.join("features.toml")).unwrap();
+    assert!(fragment.contains("kind = \"massif\""), "{fragment}");
+    let again = recipe(&format!("{LAND}{fragment}"));
+    let again = orogen::build(&again, &options(), &Unobserved).unwrap();
+    for name in [layer::HEIGHT, layer::WATER] {
+        assert_eq!(built.terrain.get(name).unwrap(), again.terrain.get(name).unwrap());
+    }
+    // A picture that is none gets a sentence that names it.
+    fs::write(folder.path().join("mountains.png"), "no picture").unwrap();
+    let error = orogen::build(&recipe(&format!("{LAND}{sketch}")), &options(), &Unobserved).unwrap_err();
+    assert!(error.to_string().contains("mountains.png"), "{error}");
+}

@@ -112,7 +112,7 @@ impl Op for Polygon {
 }
 
 /// Sets what lies between the first and second, third and fourth, ... crossing of a row with the edges to 1.
-fn fill(edges: &[[[f64; 2]; 2]], frame: &Frame, row: usize, values: &mut [f32]) {
+pub(crate) fn fill(edges: &[[[f64; 2]; 2]], frame: &Frame, row: usize, values: &mut [f32]) {
     let y = frame.y_m(row);
     let mut crossings: Vec<f64> = edges
         .iter()

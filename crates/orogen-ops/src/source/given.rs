@@ -19,7 +19,7 @@ pub enum Placement {
 
 /// From given coordinates to those of the world, each axis for itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Map {
+pub(crate) struct Map {
     from: [f64; 2],
     scale: [f64; 2],
     to: [f64; 2],
@@ -49,7 +49,7 @@ impl Map {
 }
 
 /// The smallest rectangle round places, `None` without any.
-pub(super) fn covered(places: impl IntoIterator<Item = [f64; 2]>) -> Option<Rect> {
+pub(crate) fn covered(places: impl IntoIterator<Item = [f64; 2]>) -> Option<Rect> {
     places.into_iter().fold(None, |rect: Option<Rect>, [x, y]| {
         let rect = rect.unwrap_or(Rect { min: [x, y], max: [x, y] });
         Some(Rect {

@@ -28,6 +28,8 @@ pub use deposition::Deposition;
 pub use diamond_square::DiamondSquare;
 pub use dunes::Dunes;
 pub use faults::Faults;
+pub use given::Placement;
+pub(crate) use given::{Map, covered};
 pub use island::Island;
 pub use midpoint::Midpoint;
 pub use noise::Noise;

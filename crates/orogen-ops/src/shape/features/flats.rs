@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::area::{self, Area};
 use super::luck::Grain;
 use super::round::{Form, Round, cubic, level_out, widest};
-use super::{half, one};
+use super::{Ready, half, one};
 
 /// A plateau: flat at its level, with a slope down (or up) to the land around.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +29,11 @@ pub struct Plateau {
     #[serde(default = "third")]
     #[schemars(range(min = 0.001, max = 1.0))]
     pub edge: f64,
+    /// Its outline, if it is not round: rings of corners around the middle, (x, y) in radii; a ring inside a ring is a
+    /// hole. An outline does not wander.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000), inner(length(min = 3, max = 20_000), inner(inner(range(min = -1e4, max = 1e4)))))]
+    pub outline: Vec<Vec<[f64; 2]>>,
     /// How far the outline wanders: 0 is a circle.
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -71,6 +77,11 @@ pub struct Lake {
     #[serde(default = "two")]
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "m", "x-slider" = [0.0, 20.0]))]
     pub rim_height_m: f64,
+    /// Its outline, if it is not round: rings of corners around the middle, (x, y) in radii; a ring inside a ring is a
+    /// hole. An outline does not wander.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000), inner(length(min = 3, max = 20_000), inner(inner(range(min = -1e4, max = 1e4)))))]
+    pub outline: Vec<Vec<[f64; 2]>>,
     /// How far the shore wanders: 0 is a circle.
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -100,6 +111,9 @@ fn hundred() -> f64 {
     100.0
 }
 
+/// How far from the shore a lake with an outline has its full depth, as a share of its radius.
+const DEEP: f64 = 0.5;
+
 impl Plateau {
     /// A plateau of a place, size and level.
     #[must_use]
@@ -110,16 +124,23 @@ impl Plateau {
             radius_m,
             level_m,
             edge: third(),
+            outline: Vec::new(),
             roughness: half(),
             strength: one(),
             hold: false,
         }
     }
 
-    pub(super) fn ready(&self, grain: Grain) -> Round {
+    pub(super) fn ready(&self, grain: Grain) -> Ready {
         let flat =
             Flat { level: self.level_m as f32, depth: 0.0, rim_height: 0.0, shore: (1.0 - self.edge) as f32 };
-        Round::new(self.at_m, self.radius_m, self.strength, self.roughness, grain, Form::Flat(flat))
+        if self.outline.is_empty() {
+            let form = Form::Flat(flat);
+            return Round::new(self.at_m, self.radius_m, self.strength, self.roughness, grain, form).into();
+        }
+        let form = area::Form::Flat { flat, shore: 1.0, inside: (1.0 / self.radius_m) as f32, outside: 1.0 };
+        let reach = [self.edge * self.radius_m, 0.0];
+        Area::new(self.at_m, self.radius_m, &self.outline, reach, self.strength, form).into()
     }
 
     /// How far from the middle it is flat, wherever the outline wanders.
@@ -140,13 +161,14 @@ impl Lake {
             depth_m: ten(),
             rim_m: hundred(),
             rim_height_m: two(),
+            outline: Vec::new(),
             roughness: half(),
             strength: one(),
             hold: false,
         }
     }
 
-    pub(super) fn ready(&self, grain: Grain) -> Round {
+    pub(super) fn ready(&self, grain: Grain) -> Ready {
         let whole = self.radius_m + self.rim_m;
         let flat = Flat {
             level: self.level_m as f32,
@@ -154,7 +176,17 @@ impl Lake {
             rim_height: self.rim_height_m as f32,
             shore: (self.radius_m / whole) as f32,
         };
-        Round::new(self.at_m, whole, self.strength, self.roughness, grain, Form::Flat(flat))
+        if self.outline.is_empty() {
+            return Round::new(self.at_m, whole, self.strength, self.roughness, grain, Form::Flat(flat))
+                .into();
+        }
+        let shore = flat.shore;
+        let deep = DEEP * self.radius_m;
+        let inside = (f64::from(shore) / deep) as f32;
+        let form =
+            area::Form::Flat { flat, shore, inside, outside: ((1.0 - f64::from(shore)) / self.rim_m) as f32 };
+        let reach = [deep, self.rim_m];
+        Area::new(self.at_m, self.radius_m, &self.outline, reach, self.strength, form).into()
     }
 
     /// How far from the middle its ground lies at the level.

@@ -101,8 +101,16 @@ pub(super) fn held(features: &[Feature], ready: &[Ready], height: &Raster<f32>, 
             (Feature::River(river), Ready::Line(trace)) if river.strength == 1.0 => {
                 (course(trace).map(|(point, _)| point).collect(), 0.0)
             }
-            (Feature::Plateau(p), _) if p.strength == 1.0 => {
+            (Feature::Plateau(p), Ready::Round(_)) if p.strength == 1.0 => {
                 (vec![[p.at_m[0], p.at_m[1], p.level_m]], p.flat_m())
+            }
+            (Feature::Lake(lake), Ready::Area(_)) if lake.strength == 1.0 => {
+                // Its first ring: the shore, at the level of the water.
+                let place = |p: &[f64; 2]| {
+                    [lake.at_m[0] + lake.radius_m * p[0], lake.at_m[1] + lake.radius_m * p[1], lake.level_m]
+                };
+                let ring = lake.outline.first().map_or(&[][..], Vec::as_slice);
+                (ring.iter().chain(ring.first()).map(place).collect(), 0.0)
             }
             (Feature::Lake(lake), _) if lake.strength == 1.0 => {
                 (vec![[lake.at_m[0], lake.at_m[1], lake.level_m - lake.depth_m]], lake.flat_m())
@@ -110,6 +118,7 @@ pub(super) fn held(features: &[Feature], ready: &[Ready], height: &Raster<f32>, 
             (_, Ready::Line(trace)) => {
                 (trace.spline.vertices().filter_map(|(at, _)| on_land(at)).collect(), 0.0)
             }
+            (_, Ready::Area(area)) => (on_land(area.at()).into_iter().collect(), 0.0),
             (_, Ready::Round(round)) => (on_land(round.at()).into_iter().collect(), 0.0),
         };
         if !points.is_empty() {

@@ -1,5 +1,6 @@
 //! Placed features: mountains, rivers, lakes and more, each with its place, size and strength.
 
+mod area;
 mod flats;
 mod index;
 mod lines;
@@ -20,6 +21,7 @@ use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Rec
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use area::Massif;
 pub use flats::{Lake, Plateau};
 pub use lines::{Canyon, CanyonPoint, Ridge, RidgePoint};
 pub use peaks::{Crater, Hill, Mountain, Volcano};
@@ -39,6 +41,8 @@ const RIVERS: &str = "rivers";
 pub enum Feature {
     /// A mountain, added to the land.
     Mountain(Mountain),
+    /// High ground of any outline, added to the land.
+    Massif(Massif),
     /// A hill, added to the land.
     Hill(Hill),
     /// A river and its valley, at heights of their own.
@@ -60,7 +64,7 @@ pub enum Feature {
 }
 
 macro_rules! kinds {
-    ($($kind:ident $word:literal $ready:ident,)*) => {
+    ($($kind:ident $word:literal,)*) => {
         impl Feature {
             /// Its kind, as recipes name it.
             #[must_use]
@@ -81,6 +85,11 @@ macro_rules! kinds {
                 self
             }
 
+            /// Marks it as to be kept by later steps, or not.
+            pub fn set_hold(&mut self, hold: bool) {
+                match self { $(Self::$kind(feature) => feature.hold = hold,)* }
+            }
+
             /// Whether later steps are to keep it.
             #[must_use]
             pub fn hold(&self) -> bool {
@@ -88,7 +97,7 @@ macro_rules! kinds {
             }
 
             fn ready(&self, grain: Grain) -> Ready {
-                match self { $(Self::$kind(feature) => Ready::$ready(feature.ready(grain)),)* }
+                match self { $(Self::$kind(feature) => feature.ready(grain).into(),)* }
             }
         }
 
@@ -101,16 +110,17 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Mountain "mountain" Round,
-    Hill "hill" Round,
-    River "river" Line,
-    DuneField "dune_field" Round,
-    Lake "lake" Round,
-    Plateau "plateau" Round,
-    Ridge "ridge" Line,
-    Canyon "canyon" Line,
-    Crater "crater" Round,
-    Volcano "volcano" Round,
+    Mountain "mountain",
+    Massif "massif",
+    Hill "hill",
+    River "river",
+    DuneField "dune_field",
+    Lake "lake",
+    Plateau "plateau",
+    Ridge "ridge",
+    Canyon "canyon",
+    Crater "crater",
+    Volcano "volcano",
 }
 
 impl Feature {
@@ -119,6 +129,7 @@ impl Feature {
     pub fn at_m(&self) -> [f64; 2] {
         match self {
             Self::Mountain(f) => f.at_m,
+            Self::Massif(f) => f.at_m,
             Self::Hill(f) => f.at_m,
             Self::DuneField(f) => f.at_m,
             Self::Lake(f) => f.at_m,
@@ -128,6 +139,17 @@ impl Feature {
             Self::River(f) => f.points.first().map_or([0.0; 2], |p| [p.x_m, p.y_m]),
             Self::Ridge(f) => f.points.first().map_or([0.0; 2], |p| [p.x_m, p.y_m]),
             Self::Canyon(f) => f.points.first().map_or([0.0; 2], |p| [p.x_m, p.y_m]),
+        }
+    }
+
+    /// Its outline in radii around its middle; empty for those without.
+    #[must_use]
+    pub fn rings(&self) -> &[Vec<[f64; 2]>] {
+        match self {
+            Self::Massif(f) => &f.outline,
+            Self::Lake(f) => &f.outline,
+            Self::Plateau(f) => &f.outline,
+            _ => &[],
         }
     }
 
@@ -151,7 +173,7 @@ fn half() -> f64 {
     0.5
 }
 
-/// Puts features on the land: mountain, hill, river, dune field, lake, plateau, ridge, canyon, crater and volcano.
+/// Puts features on the land: mountain, massif, hill, river, dune field, lake, plateau, ridge, canyon, crater and volcano.
 ///
 /// Each has a place, a size and a strength, acts up to its radius and nowhere else. With the cubic
 /// `C(t) = 2t³ − 3t² + 1`, which falls smoothly from 1 in the middle (t = 0) to 0 at the radius (t = 1),
@@ -160,7 +182,10 @@ fn half() -> f64 {
 /// hill       h + s·H·C·(1 + r·N)                plateau   h + s·C(out)·(level − h)
 /// mountain   h + s·H·(C + pointed C)·(1 + r·N)  lake      as a plateau, and a bowl of its depth inside the shore
 /// ridge      as a mountain, across a line       river     to the level of its banks by a wide C, its bed by a narrow C
+/// massif     h + s·H·(1 − C)·(1 + r·N)          by the distance inside an outline
 /// ```
+///
+/// A lake or plateau may have an outline as well: then the distance to the outline takes the place of that to the middle.
 ///
 /// N is a fractal that moves with the feature and is 0 in its middle; it also lets outlines wander. Its waves shorter
 /// than two samples are left out. Lines are centripetal
@@ -170,7 +195,8 @@ fn half() -> f64 {
 /// through it, a mountain after a river buries it. A feature with a `name` keeps the luck of its shape when it is moved.
 ///
 /// Rivers of full strength also become lines of the vector layer `rivers`, with the height of the bed and `width_m`;
-/// former rivers stay where no feature touches them. Lakes with a depth set the layer `water`. What has `hold` is
+/// former rivers stay where no feature touches them. Lakes with a depth set the layer `water`; with `keep_water` the
+/// water of earlier steps stays where the ground does. What has `hold` is
 /// marked in the vector layer `hold`.
 ///
 /// **Guarantees** (1) In the middle, or on the line, the land has the height, depth or level asked for; (2) outside the
@@ -192,6 +218,12 @@ pub struct Features {
     /// The features, in the order in which they act.
     #[schemars(length(max = 200_000))]
     pub features: Vec<Feature>,
+    /// A text that the luck of all shapes is drawn from in place of the step's own seed; empty for the latter. What
+    /// `shape.sketch` writes down has one, so that its features keep their shape in any recipe.
+    #[schemars(length(max = 100))]
+    pub luck: String,
+    /// Keeps the `water` that is there wherever the ground stays; without, lakes make the layer anew.
+    pub keep_water: bool,
 }
 
 impl Op for Features {
@@ -201,7 +233,8 @@ impl Op for Features {
     fn layers(&self) -> Layers {
         let mut layers = Layers::none().updating([layer::HEIGHT.name()]);
         if self.lakes().next().is_some() {
-            layers = layers.writing([layer::WATER.name()]);
+            let water = [layer::WATER.name()];
+            layers = if self.keep_water { layers.updating(water) } else { layers.writing(water) };
         }
         if self.features.iter().any(|feature| matches!(feature, Feature::River(_))) {
             layers = layers.writing_vectors([RIVERS]);
@@ -232,6 +265,16 @@ impl Op for Features {
             if let Feature::River(river) = feature {
                 faults.extend(river.faults(i));
             }
+            faults.extend(feature.rings().iter().enumerate().filter(|(_, ring)| ring.len() < 3).map(
+                |(k, ring)| {
+                    let path = ["features", "outline"].map(|key| Segment::Key(key.into()));
+                    let [features, outline] = path;
+                    Fault {
+                        path: vec![features, Segment::Index(i), outline, Segment::Index(k)],
+                        message: format!("found {} corners, allowed is at least 3", ring.len()),
+                    }
+                },
+            ));
             if faults.len() > 100 {
                 break; // enough to mend
             }
@@ -242,7 +285,8 @@ impl Op for Features {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let frame = *terrain.frame();
         let layers = Op::layers(self);
-        let seed = ctx.seed().child("features");
+        let seed = if self.luck.is_empty() { ctx.seed() } else { Seed::from_text(&self.luck) };
+        let seed = seed.child("features");
         let finest_m = 2.0 * frame.spacing_m()[0].max(frame.spacing_m()[1]);
         let ready: Vec<Ready> = (self.features.iter())
             .map(|feature| feature.ready(Grain { seed: feature.luck(seed), finest_m }))
@@ -251,10 +295,25 @@ impl Op for Features {
             ready.iter().enumerate().flat_map(|(i, ready)| ready.parts(i as u32)).collect();
         let height = lay(&ready, &parts, terrain.get(layer::HEIGHT)?, &frame, ctx)?;
         let former = terrain.vectors().get(RIVERS).cloned();
+        let wet = match layers.reads.contains(&layer::WATER.name()) {
+            true => Some((terrain.get(layer::HEIGHT)?.clone(), terrain.get(layer::WATER)?.clone())),
+            false => None,
+        };
         terrain.set(layer::HEIGHT, height);
 
         if layers.writes.contains(&layer::WATER.name()) {
-            let water = self.water(&ready, &parts, terrain.get(layer::HEIGHT)?, &frame);
+            let mut water = self.water(&ready, &parts, terrain.get(layer::HEIGHT)?, &frame);
+            if let Some((height, former)) = wet {
+                let now = terrain.get(layer::HEIGHT)?;
+                water.par_rows(|row, out| {
+                    let ground = now.row(row).iter().zip(height.row(row));
+                    for ((out, former), (now, before)) in out.iter_mut().zip(former.row(row)).zip(ground) {
+                        if now.to_bits() == before.to_bits() {
+                            *out = out.max(*former);
+                        }
+                    }
+                });
+            }
             terrain.set(layer::WATER, water);
         }
         let touched: Vec<Rect> = parts.iter().map(|(_, rect)| *rect).collect();
@@ -281,7 +340,7 @@ impl Features {
     /// A list of features.
     #[must_use]
     pub fn new(features: Vec<Feature>) -> Self {
-        Self { features }
+        Self { features, ..Self::default() }
     }
 
     /// Numbers of the lakes that hold water.
@@ -307,10 +366,14 @@ impl Features {
         let xs: Vec<f64> = (0..frame.cols()).map(|col| frame.x_m(col)).collect();
         let mut water = Raster::filled(frame.cols(), frame.rows(), 0.0);
         water.par_rows(|row, out| {
-            let mut room = round::Room::default();
+            let (mut around, mut inside) = (round::Room::default(), area::Room::default());
             for parts in bands.of_row(row) {
-                if let Ready::Round(round) = &ready[parts[0].feature as usize] {
-                    round.water_row(frame, row, &xs, height.row(row), out, &mut room);
+                match &ready[parts[0].feature as usize] {
+                    Ready::Round(round) => {
+                        round.water_row(frame, row, &xs, height.row(row), out, &mut around);
+                    }
+                    Ready::Area(area) => area.water_row(frame, row, &xs, height.row(row), out, &mut inside),
+                    Ready::Line(_) => {}
                 }
             }
         });
@@ -320,8 +383,27 @@ impl Features {
 
 /// A feature with everything worked out that does not depend on the sample.
 enum Ready {
-    Round(round::Round),
+    Round(Box<round::Round>),
     Line(Box<trace::Trace>),
+    Area(Box<area::Area>),
+}
+
+impl From<round::Round> for Ready {
+    fn from(round: round::Round) -> Self {
+        Self::Round(Box::new(round))
+    }
+}
+
+impl From<Box<trace::Trace>> for Ready {
+    fn from(trace: Box<trace::Trace>) -> Self {
+        Self::Line(trace)
+    }
+}
+
+impl From<area::Area> for Ready {
+    fn from(area: area::Area) -> Self {
+        Self::Area(Box::new(area))
+    }
 }
 
 impl Ready {
@@ -330,6 +412,7 @@ impl Ready {
         match self {
             Self::Round(round) => vec![(Part { feature, arc: 0 }, round.bounds())],
             Self::Line(trace) => trace.parts(feature).collect(),
+            Self::Area(area) => vec![(Part { feature, arc: 0 }, area.bounds())],
         }
     }
 }
@@ -349,10 +432,12 @@ fn lay(
     height.try_par_rows(|row, out| {
         out.copy_from_slice(before.row(row));
         let (mut around, mut along) = (round::Room::default(), trace::Room::default());
+        let mut inside = area::Room::default();
         for parts in bands.of_row(row) {
             match &ready[parts[0].feature as usize] {
                 Ready::Round(round) => round.row(frame, row, &xs, out, &mut around),
                 Ready::Line(trace) => trace.row(parts, frame, row, &xs, out, &mut along),
+                Ready::Area(area) => area.row(frame, row, &xs, out, &mut inside),
             }
         }
         counter.done()

@@ -555,3 +555,55 @@ fn a_hundred_thousand_features_are_laid() {
     let (low, high) = height.range().unwrap();
     assert!(low >= 0.0 && high > 20.0, "{low} to {high}");
 }
+
+#[test]
+fn a_second_step_keeps_the_water_of_the_first_when_asked() {
+    let first = Lake { roughness: 0.0, ..Lake::new([1000.0, 1000.0], 300.0, 90.0) };
+    let second = Lake { roughness: 0.0, ..Lake::new([3000.0, 3000.0], 300.0, 90.0) };
+    let one = run(vec![first.into()], flat(201, 100.0));
+    let again = |keep_water| {
+        let op = Features { keep_water, ..Features::new(vec![second.clone().into()]) };
+        let made = op.apply(one.clone(), &Ctx::new(Seed(3))).unwrap();
+        let water = made.get(layer::WATER).unwrap();
+        (at(water, 1000.0, 1000.0), at(water, 3000.0, 3000.0))
+    };
+    assert_eq!(again(true), (10.0, 10.0));
+    assert_eq!(again(false), (0.0, 10.0));
+}
+
+#[test]
+fn outlines_take_the_place_of_circles() {
+    let ring = vec![[-1.0, -0.5], [1.0, -0.5], [1.0, 0.5], [0.0, 0.2], [-1.0, 0.5]];
+    let hole = vec![[-0.8, -0.2], [-0.5, -0.2], [-0.5, 0.1], [-0.8, 0.1]];
+    let outline = vec![ring, hole];
+    let lake = Lake { outline: outline.clone(), ..Lake::new(MIDDLE, 1000.0, 90.0) };
+    let terrain = run(vec![lake.clone().into()], hills(201, 150.0));
+    let (height, water) = (terrain.get(layer::HEIGHT).unwrap(), terrain.get(layer::WATER).unwrap());
+    // Inside, in the notch, and on the island.
+    assert!(at(water, 2500.0, 2000.0) > 1.0);
+    assert_eq!((at(water, 2000.0, 2400.0), at(water, 1360.0, 1940.0)), (0.0, 0.0));
+    for (h, w) in height.as_slice().iter().zip(water.as_slice()) {
+        assert!(*w == 0.0 || (h + w - 90.0).abs() < 1e-3, "{h} and {w}");
+    }
+    let massif =
+        Massif { edge_m: 200.0, roughness: 0.0, ..Massif::new(MIDDLE, 1000.0, 500.0, outline.clone()) };
+    let made = land(vec![massif.clone().into()], flat(201, 100.0));
+    assert_close!(at(&made, 2500.0, 1860.0), 600.0, abs = 1.0);
+    // A tenth of its height on the outline, nothing beyond its foot.
+    assert_close!(at(&made, 2400.0, 1500.0), 100.0 + 500.0 * 0.104, abs = 2.0);
+    assert_eq!(at(&made, 2400.0, 1440.0), 100.0);
+    let plateau = Plateau { edge: 0.1, outline, ..Plateau::new(MIDDLE, 1000.0, 300.0) };
+    let made = land(vec![plateau.clone().into()], flat(201, 100.0));
+    assert_eq!((at(&made, 2500.0, 2000.0), at(&made, 2000.0, 2400.0)), (300.0, 100.0));
+    // In windows too, rough and turned away from the axes.
+    let ring = |by: f64| vec![[-1.0 + by, -0.6], [0.9, -0.8 - by], [1.1, 0.5], [0.1, 0.1 + by], [-0.7, 0.9]];
+    let small = vec![ring(0.07)];
+    trial::assert_windows(&Features::new(vec![
+        Massif { outline: small.clone(), ..Massif::new(place(0.4, 0.5), 400.0, 300.0, Vec::new()) }.into(),
+        Lake { outline: small.clone(), ..Lake::new(place(0.6, 0.4), 200.0, 90.0) }.into(),
+        Plateau { outline: small, ..Plateau::new(place(0.3, 0.7), 200.0, 90.0) }.into(),
+    ]));
+    let line = Lake { outline: vec![vec![[0.0, 0.0], [1.0, 1.0]]], ..Lake::new(MIDDLE, 10.0, 9.0) };
+    let faults = Features::new(vec![line.into()]).faults();
+    assert_eq!(faults[0].to_string(), "features[0].outline[0]: found 2 corners, allowed is at least 3");
+}

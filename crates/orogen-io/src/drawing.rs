@@ -1,0 +1,124 @@
+//! A drawing from a picture: how much of each pixel is drawn.
+//!
+//! Layers of painting programs are transparent where nothing is drawn; masks are black there. So where a picture has any
+//! transparency its opacity counts, else its brightness.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use orogen_core::Raster;
+
+use crate::elevation::read_bytes;
+use crate::error::{FormatError, ReadError};
+use crate::limits::Limits;
+
+const FORMAT: &str = "PNG";
+/// Largest number of pixels: 8192 x 8192, which take up to 256 MiB while being read.
+const MOST_PIXELS: u64 = 1 << 26;
+
+/// Reads a drawing from a PNG of any colours.
+///
+/// # Errors
+/// When the file is missing, unreadable, empty, larger than allowed, or no PNG; the sentence says which.
+pub fn read(path: &Path, limits: &Limits) -> Result<Raster<u8>, ReadError> {
+    let fail = |reason: String| ReadError { path: path.to_owned(), reason };
+    let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if ending != "png" {
+        return Err(fail(format!("its name ends in {ending:?}; drawings end in png")));
+    }
+    let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
+    decode(&bytes, limits).map_err(|e| fail(e.to_string()))
+}
+
+/// A drawing from the bytes of a PNG.
+///
+/// # Errors
+/// When the bytes are no PNG or it is beyond the limits.
+pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Raster<u8>, FormatError> {
+    let broken = |e: png::DecodingError| FormatError::broken(FORMAT, e.to_string());
+    let limits = Limits { max_samples: limits.max_samples.min(MOST_PIXELS), ..*limits };
+    let room = usize::try_from(limits.max_samples.saturating_mul(8)).unwrap_or(usize::MAX);
+    let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: room });
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    decoder.set_transformations(png::Transformations::normalize_to_color8());
+    let info = decoder.read_header_info().map_err(broken)?;
+    let (cols, rows) = (u64::from(info.width), u64::from(info.height));
+    let samples = limits.samples(FORMAT, cols, rows)?;
+    // Deflate never packs better than 1032 to 1, and eight pixels may share a byte.
+    if samples / 8 / 1040 > bytes.len() {
+        return Err(FormatError::broken(
+            FORMAT,
+            format!("a file of {} bytes cannot hold {cols} x {rows} pixels", bytes.len()),
+        ));
+    }
+    let mut reader = decoder.read_info().map_err(broken)?;
+    let size = reader.output_buffer_size().ok_or_else(|| FormatError::broken(FORMAT, "it has no size"))?;
+    let mut raw = vec![0; size];
+    let info = reader.next_frame(&mut raw).map_err(broken)?;
+    let channels = info.color_type.samples();
+    let pixels = raw.chunks_exact(info.line_size.max(1)).flat_map(|row| row.chunks_exact(channels));
+    let drawn: Vec<u8> = match channels {
+        2 | 4 => {
+            let clear = raw.chunks_exact(channels).any(|pixel| pixel[channels - 1] < u8::MAX);
+            pixels.map(|p| if clear { p[channels - 1] } else { bright(&p[..channels - 1]) }).collect()
+        }
+        _ => pixels.map(bright).collect(),
+    };
+    Raster::from_vec(cols as usize, rows as usize, drawn)
+        .ok_or_else(|| FormatError::broken(FORMAT, "its pixels do not fill its grid"))
+}
+
+/// How bright a pixel is.
+fn bright(pixel: &[u8]) -> u8 {
+    match *pixel {
+        [r, g, b] => ((u32::from(r) * 54 + u32::from(g) * 183 + u32::from(b) * 19) >> 8) as u8,
+        [grey, ..] => grey,
+        [] => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn png(color: png::ColorType, depth: png::BitDepth, raw: &[u8]) -> Vec<u8> {
+        crate::png8::write(4, 2, raw, color, depth)
+    }
+
+    fn drawn(bytes: &[u8]) -> Vec<u8> {
+        decode(bytes, &Limits::default()).unwrap().into_vec()
+    }
+
+    #[test]
+    fn opacity_counts_where_there_is_any_and_brightness_elsewhere() {
+        let grey = [0, 255, 10, 200, 0, 0, 128, 255];
+        assert_eq!(drawn(&png(png::ColorType::Grayscale, png::BitDepth::Eight, &grey)), grey);
+        // Black strokes on nothing.
+        let clear: Vec<u8> = grey.iter().flat_map(|a| [0, 0, 0, *a]).collect();
+        assert_eq!(drawn(&png(png::ColorType::Rgba, png::BitDepth::Eight, &clear)), grey);
+        // All opaque: the colours count.
+        let opaque: Vec<u8> = grey.iter().flat_map(|v| [*v, *v, *v, 255]).collect();
+        let found = drawn(&png(png::ColorType::Rgba, png::BitDepth::Eight, &opaque));
+        assert!(found.iter().zip(grey).all(|(a, b)| a.abs_diff(b) <= 1), "{found:?}");
+        let bits = drawn(&png(png::ColorType::Grayscale, png::BitDepth::One, &[0b0101_0000, 0b1000_0000]));
+        assert_eq!(bits, [0, 255, 0, 255, 255, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_is_no_drawing_gets_a_sentence() {
+        let message = decode(b"no picture", &Limits::default()).unwrap_err().to_string();
+        assert!(message.starts_with("this is no valid PNG"), "{message}");
+        let whole = png(png::ColorType::Rgb, png::BitDepth::Eight, &[7; 24]);
+        for cut in 1..whole.len() {
+            let _ = decode(&whole[..cut], &Limits::default());
+        }
+        let small = Limits { max_samples: 7, ..Limits::default() };
+        let message = decode(&whole, &small).unwrap_err().to_string();
+        assert_eq!(message, "the grid of 4 x 2 samples is too large; at most 7 samples are allowed");
+        // A header that promises more than the file can hold.
+        let mut huge = whole.clone();
+        huge[16..24].copy_from_slice(&[0, 0, 0x1f, 0xff, 0, 0, 0x1f, 0xff]);
+        assert!(decode(&huge, &Limits::default()).is_err());
+    }
+}

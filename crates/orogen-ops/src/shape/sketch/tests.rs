@@ -1,0 +1,505 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::mask::Polygon;
+use crate::shape::features::{Lake, Mountain};
+use orogen_core::vector::Column;
+use orogen_core::{Elevation, FeatureSet, Files, LayerData, Property, math};
+
+const SIZE_M: f64 = 8192.0;
+const SAMPLES: usize = 513;
+
+/// Land that falls from 200 m in the north to a sea in the south, with soft hills.
+fn slope(samples: usize) -> Terrain {
+    let frame = Frame::square(SIZE_M, samples).unwrap();
+    let mut terrain = Terrain::new(frame);
+    let height = Raster::from_fn(samples, samples, |col, row| {
+        let (x, y) = (frame.x_m(col), frame.y_m(row));
+        (0.028 * y - 30.0 + 6.0 * math::sin(x / 500.0) * math::sin(y / 430.0)) as f32
+    });
+    terrain.set(layer::HEIGHT, height);
+    terrain
+}
+
+fn bare() -> Sketch {
+    Sketch {
+        fidelity: 1.0,
+        fill_mountain_pct: 0.0,
+        fill_hill_pct: 0.0,
+        fill_lake_pct: 0.0,
+        fill_forest_pct: 0.0,
+        fill_rivers: 0,
+        ..Sketch::default()
+    }
+}
+
+fn shape(kind: Kind, points_m: &[[f64; 2]], radius_m: f64, closed: bool) -> Drawn {
+    Drawn {
+        kind,
+        name: None,
+        points_m: points_m.to_vec(),
+        radius_m,
+        closed,
+        height_m: None,
+        number: None,
+        size_m: None,
+    }
+}
+
+fn run(sketch: &Sketch) -> (Terrain, Vec<String>) {
+    run_on(sketch, slope(SAMPLES), &Ctx::new(Seed(11)))
+}
+
+fn run_on(sketch: &Sketch, terrain: Terrain, ctx: &Ctx<'_>) -> (Terrain, Vec<String>) {
+    let made = sketch.apply(terrain, ctx).unwrap();
+    (made, ctx.take_warnings())
+}
+
+fn heights(terrain: &Terrain) -> &Raster<f32> {
+    terrain.get(layer::HEIGHT).unwrap()
+}
+
+fn texts<'a>(terrain: &'a Terrain, name: &str) -> &'a [String] {
+    match &terrain.vector(FEATURES).unwrap().feature_attributes()[name] {
+        Column::Text(texts) => texts,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What lies inside rings, as the land's own samples see it.
+fn inside(rings_m: Vec<Vec<[f64; 2]>>) -> Vec<bool> {
+    let op = Polygon { rings_m, falloff_m: 0.0, ..Polygon::default() };
+    let made = op.apply(slope(SAMPLES), &Ctx::silent()).unwrap();
+    made.get(layer::MASK).unwrap().as_slice().iter().map(|v| *v > 0.0).collect()
+}
+
+fn overlap(a: &[bool], b: &[bool]) -> f64 {
+    let count = |f: &dyn Fn(bool, bool) -> bool| a.iter().zip(b).filter(|(a, b)| f(**a, **b)).count() as f64;
+    count(&|a, b| a && b) / count(&|a, b| a || b)
+}
+
+/// A crooked outline around a place.
+fn outline(at: [f64; 2], radius: f64, corners: i32) -> Vec<[f64; 2]> {
+    let corner = |i: i32| {
+        let turn = std::f64::consts::TAU * f64::from(i) / f64::from(corners);
+        let r = radius * (1.0 + 0.35 * math::sin(3.0 * turn + 0.4) + 0.15 * math::cos(5.0 * turn));
+        [at[0] + r * math::cos(turn), at[1] + 0.8 * r * math::sin(turn)]
+    };
+    (0..corners).map(corner).collect()
+}
+
+fn ring_of_mountains() -> Vec<[f64; 2]> {
+    outline([2600.0, 5600.0], 1400.0, 40)
+}
+
+fn pond() -> Vec<[f64; 2]> {
+    outline([5900.0, 3900.0], 800.0, 40)
+}
+
+fn course() -> Vec<[f64; 2]> {
+    vec![
+        [6800.0, 7400.0],
+        [7000.0, 6600.0],
+        [6500.0, 6000.0],
+        [7100.0, 5400.0],
+        [7400.0, 3800.0],
+        [7000.0, 2400.0],
+        [7300.0, 600.0],
+    ]
+}
+
+fn drawn_mountain() -> Drawn {
+    Drawn { height_m: Some(700.0), ..shape(Kind::Mountain, &ring_of_mountains(), 0.0, true) }
+}
+
+fn full() -> Sketch {
+    Sketch {
+        shapes: vec![
+            drawn_mountain(),
+            shape(Kind::Lake, &pond(), 0.0, true),
+            shape(Kind::River, &course(), 18.0, false),
+        ],
+        ..bare()
+    }
+}
+
+/// Samples that stand a twenty-fifth of the height asked for above the land before.
+fn raised(made: &Terrain, by: f32) -> Vec<bool> {
+    let before = slope(SAMPLES);
+    heights(made).as_slice().iter().zip(heights(&before).as_slice()).map(|(a, b)| a - b > by).collect()
+}
+
+#[test]
+fn drawn_mountains_and_lakes_lie_where_they_are_drawn() {
+    let (made, _) = run(&full());
+    let mountains = overlap(&inside(vec![ring_of_mountains()]), &raised(&made, 28.0));
+    let water: Vec<bool> = made.get(layer::WATER).unwrap().as_slice().iter().map(|w| *w > 0.0).collect();
+    let lakes = overlap(&inside(vec![pond()]), &water);
+    println!("intersection over union: mountains {mountains:.3}, lakes {lakes:.3}");
+    assert!(mountains >= 0.9, "mountains {mountains}");
+    assert!(lakes >= 0.9, "lakes {lakes}");
+    // The mountain is as high as asked, about, and rugged rather than a dome.
+    let top = heights(&made).range().unwrap().1;
+    assert!((500.0..1300.0).contains(&top), "{top}");
+}
+
+#[test]
+fn a_loose_sketch_is_a_guide_and_no_more() {
+    let loose = Sketch { fidelity: 0.2, ..full() };
+    let (made, _) = run(&loose);
+    let same = overlap(&inside(vec![ring_of_mountains()]), &raised(&made, 28.0));
+    println!("intersection over union at fidelity 0.2: {same:.3}");
+    assert!((0.25..0.9).contains(&same), "{same}");
+}
+
+fn along(points: &[[f64; 2]], step: f64) -> Vec<[f64; 2]> {
+    let piece = |pair: &[[f64; 2]]| {
+        let (a, b) = (pair[0], pair[1]);
+        let n = (math::hypot(b[0] - a[0], b[1] - a[1]) / step).ceil() as usize;
+        (0..n)
+            .map(|i| i as f64 / n as f64)
+            .map(|t| [a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])])
+            .collect::<Vec<_>>()
+    };
+    points.windows(2).flat_map(piece).collect()
+}
+
+/// Share of drawn places on land within a distance of a river.
+fn followed(made: &Terrain, drawn: &[[f64; 2]], within_m: f64) -> f64 {
+    let rivers = made.vector("rivers").unwrap();
+    let lines: Vec<Vec<[f64; 2]>> = (0..rivers.len())
+        .flat_map(|i| rivers.parts(i).collect::<Vec<_>>())
+        .map(|part| along(&rivers.vertices()[part].iter().map(|p| [p[0], p[1]]).collect::<Vec<_>>(), 4.0))
+        .collect();
+    let near =
+        |p: &[f64; 2]| lines.iter().flatten().any(|q| math::hypot(p[0] - q[0], p[1] - q[1]) <= within_m);
+    let before = slope(SAMPLES);
+    let on_land = |p: &&[f64; 2]| {
+        let [c, r] = before.frame().locate(p[0], p[1]);
+        heights(&before).bilinear(c, r) > 0.0
+    };
+    let land: Vec<&[f64; 2]> = drawn.iter().filter(on_land).collect();
+    land.iter().filter(|p| near(p)).count() as f64 / land.len() as f64
+}
+
+fn assert_falls(made: &Terrain) {
+    let rivers = made.vector("rivers").unwrap();
+    assert!(!rivers.is_empty());
+    for i in 0..rivers.len() {
+        for part in rivers.parts(i) {
+            for pair in rivers.vertices()[part].windows(2) {
+                assert!(pair[1][2] <= pair[0][2] + 1e-9, "rises from {} to {}", pair[0][2], pair[1][2]);
+            }
+        }
+    }
+}
+
+#[test]
+fn drawn_rivers_are_followed_and_fall() {
+    let (made, _) = run(&full());
+    let cells = 2.0 * SIZE_M / (SAMPLES - 1) as f64;
+    let share = followed(&made, &along(&course(), 10.0), cells);
+    println!("drawn river within two cells: {:.1} %", 100.0 * share);
+    assert!(share >= 0.95, "{share}");
+    assert_falls(&made);
+}
+
+/// Serves one picture and one file of features.
+struct Given {
+    picture: Raster<u8>,
+    features: orogen_core::Features,
+}
+
+impl Files for Given {
+    fn fingerprint(&self, _: &str) -> Result<[u8; 32], OpError> {
+        Ok([0; 32])
+    }
+    fn elevation(&self, path: &str) -> Result<Arc<Elevation>, OpError> {
+        Err(OpError::Failed(path.to_owned()))
+    }
+    fn features(&self, _: &str) -> Result<Arc<orogen_core::Features>, OpError> {
+        Ok(Arc::new(self.features.clone()))
+    }
+    fn drawing(&self, _: &str) -> Result<Arc<Raster<u8>>, OpError> {
+        Ok(Arc::new(self.picture.clone()))
+    }
+}
+
+fn picture(kind: Kind) -> Picture {
+    Picture {
+        kind,
+        path: String::from("layer.png"),
+        over_m: None,
+        invert: false,
+        height_m: None,
+        number: None,
+        size_m: None,
+        width_m: None,
+    }
+}
+
+fn with_picture(sketch: &Sketch, picture: Raster<u8>) -> (Terrain, Vec<String>) {
+    let files = Given { picture, features: orogen_core::Features::default() };
+    run_on(sketch, slope(SAMPLES), &Ctx::new(Seed(11)).with_files(&files))
+}
+
+/// What lies inside a ring, painted.
+fn painted(ring: Vec<[f64; 2]>, samples: usize) -> Raster<u8> {
+    let op = Polygon { rings_m: vec![ring], falloff_m: 0.0, ..Polygon::default() };
+    let frame = Frame::square(SIZE_M, samples).unwrap();
+    let made = op.apply(Terrain::new(frame), &Ctx::silent()).unwrap();
+    made.get(layer::MASK).unwrap().map(|v| if v > 0.0 { 255 } else { 0 })
+}
+
+#[test]
+fn painted_layers_match_as_well_at_any_size_of_picture() {
+    for samples in [200, 1400] {
+        let sketch =
+            Sketch { pictures: vec![Picture { height_m: Some(700.0), ..picture(Kind::Mountain) }], ..bare() };
+        let (made, _) = with_picture(&sketch, painted(ring_of_mountains(), samples));
+        let same = overlap(&inside(vec![ring_of_mountains()]), &raised(&made, 28.0));
+        println!("{samples} pixels: {same:.3}");
+        assert!(same >= 0.9, "{samples} pixels: {same}");
+        let sketch = Sketch { pictures: vec![picture(Kind::Lake)], ..bare() };
+        let (made, _) = with_picture(&sketch, painted(pond(), samples));
+        let water: Vec<bool> = made.get(layer::WATER).unwrap().as_slice().iter().map(|w| *w > 0.0).collect();
+        let same = overlap(&inside(vec![pond()]), &water);
+        assert!(same >= 0.9, "{samples} pixels: {same}");
+    }
+    // A painted river has its width.
+    let wide = 90.0;
+    let frame = Frame::square(SIZE_M, 700).unwrap();
+    let path = crate::brush::Path::new(&course(), false, 0.5 * wide);
+    let mut river = Raster::filled(700, 700, 0u8);
+    let mut near = crate::brush::Near::default();
+    for (row, out) in river.as_mut_slice().chunks_mut(700).enumerate() {
+        path.nearest(&frame, row, 0..700, &mut near);
+        out.iter_mut()
+            .zip(&near.distance2)
+            .for_each(|(v, d2)| *v = if *d2 < (0.25 * wide * wide) as f32 { 255 } else { 0 });
+    }
+    let (made, _) = with_picture(&Sketch { pictures: vec![picture(Kind::River)], ..bare() }, river);
+    let share = followed(&made, &along(&course(), 10.0), 2.0 * SIZE_M / 512.0);
+    println!("painted river within two cells: {:.1} %", 100.0 * share);
+    assert!(share >= 0.95, "{share}");
+    assert_falls(&made);
+    let widths = made.vector("rivers").unwrap().vertex_numbers("width_m").unwrap();
+    let widest = widths.iter().copied().fold(0.0, f64::max);
+    assert!((0.6 * wide..1.4 * wide).contains(&widest), "{widest}");
+}
+
+#[test]
+fn a_map_is_drawn_from_its_features() {
+    let mut features = orogen_core::Features::default();
+    let point = |p: &[f64; 2]| [p[0], p[1], f64::NAN];
+    let add = |set: &mut FeatureSet, ring: &[[f64; 2]], kind: &str, name: &str| {
+        set.push(1, [ring.iter().map(point).collect::<Vec<_>>()]);
+        set.set_property("kind", Property::Text(kind.to_owned()));
+        set.set_property("name", Property::Text(name.to_owned()));
+    };
+    add(&mut features.polygons, &ring_of_mountains(), "mountain", "Grey Head");
+    features.polygons.set_property("height_m", Property::Number(700.0));
+    add(&mut features.polygons, &pond(), "lake", "Mere");
+    add(&mut features.lines, &course(), "river", "Run");
+    features.lines.set_property("width_m", Property::Number(44.0));
+    let files = Given { picture: Raster::filled(1, 1, 0), features: features.clone() };
+    let sketch = Sketch { path: String::from("map.geojson"), ..bare() };
+    let (made, _) = run_on(&sketch, slope(SAMPLES), &Ctx::new(Seed(11)).with_files(&files));
+    let same = overlap(&inside(vec![ring_of_mountains()]), &raised(&made, 28.0));
+    assert!(same >= 0.9, "{same}");
+    assert!(followed(&made, &along(&course(), 10.0), 32.0) >= 0.95);
+    for name in ["Grey Head: massif", "Mere: lake", "Run: river"] {
+        assert!(
+            texts(&made, "name").iter().any(|n| n.starts_with(name)),
+            "{name} of {:?}",
+            texts(&made, "name")
+        );
+    }
+    // A kind that is none gets a sentence.
+    add(&mut features.lines, &course(), "moutain", "oops");
+    let files = Given { picture: Raster::filled(1, 1, 0), features };
+    let error = sketch.apply(slope(65), &Ctx::silent().with_files(&files)).unwrap_err().to_string();
+    assert!(error.contains("feature 1 has the kind \"moutain\"; allowed is"), "{error}");
+}
+
+#[test]
+fn nothing_drawn_and_nothing_filled_changes_nothing() {
+    let (made, notes) = run(&bare());
+    assert_eq!(heights(&made), heights(&slope(SAMPLES)));
+    assert_eq!(made.vector(FEATURES).unwrap().len(), 0);
+    assert_eq!(made.get(layer::WATER).unwrap().range(), Some((0.0, 0.0)));
+    assert!(notes.is_empty(), "{notes:?}");
+}
+
+#[test]
+fn nothing_drawn_is_filled_to_its_shares() {
+    let (made, _) = run(&Sketch::default());
+    let kinds = texts(&made, "kind");
+    for kind in ["massif", "mountain", "hill", "river", "lake", "forest"] {
+        assert!(kinds.iter().any(|k| k == kind), "no {kind} among {kinds:?}");
+    }
+    assert!(texts(&made, "from").iter().all(|from| from != "drawn"));
+    assert_falls(&made);
+    let forest: &Raster<f32> = made.get_named(&LayerName::fixed("mask.forest")).unwrap();
+    let share = forest.sum_f64() / forest.as_slice().len() as f64;
+    assert!((0.08..0.35).contains(&share), "forest covers {share}");
+}
+
+#[test]
+fn everything_drawn_and_one_pixel_drawn_are_land_too() {
+    let all = vec![[-9e3, -9e3], [2e4, -9e3], [2e4, 2e4], [-9e3, 2e4]];
+    for kind in Kind::ALL {
+        let sketch = Sketch { shapes: vec![shape(kind, &all, 0.0, true)], ..bare() };
+        let (made, _) = run(&sketch);
+        assert!(heights(&made).as_slice().iter().all(|h| h.is_finite()), "{kind:?}");
+        let dab = Sketch { shapes: vec![shape(kind, &[[3000.0, 5000.0]], 1.0, false)], ..bare() };
+        let (made, _) = run(&dab);
+        assert!(heights(&made).as_slice().iter().all(|h| h.is_finite()), "{kind:?}");
+        let mut one = Raster::filled(2000, 2000, 0u8);
+        one.as_mut_slice()[2000 * 800 + 900] = 255;
+        let (made, _) = with_picture(&Sketch { pictures: vec![picture(kind)], ..bare() }, one);
+        let word = match kind {
+            Kind::Mountain => "massif",
+            Kind::Plain => "plateau",
+            other => other.word(),
+        };
+        assert!(texts(&made, "kind").iter().any(|k| k == word), "{kind:?}: {:?}", texts(&made, "kind"));
+    }
+    let every = Sketch {
+        shapes: Kind::ALL.iter().map(|kind| shape(*kind, &all, 0.0, true)).collect(),
+        ..Sketch::default()
+    };
+    let (made, notes) = run(&every);
+    assert!(heights(&made).as_slice().iter().all(|h| h.is_finite()));
+    assert!(notes.iter().any(|note| note.contains("drawn over each other")), "{notes:?}");
+}
+
+#[test]
+fn a_river_across_a_mountain_is_resolved_and_told() {
+    let across = vec![[2600.0, 7900.0], [2500.0, 5600.0], [2700.0, 600.0]];
+    let from_within = vec![[2600.0, 5700.0], [2700.0, 600.0]];
+    let notes = |points: &[[f64; 2]], crossing| {
+        let shapes = vec![drawn_mountain(), shape(Kind::River, points, 15.0, false)];
+        let (made, notes) = run(&Sketch { shapes, crossing, ..bare() });
+        assert_falls(&made);
+        (made, notes.join("; "))
+    };
+    assert!(notes(&from_within, Crossing::Auto).1.contains("has its spring there"));
+    let (pass, told) = notes(&across, Crossing::Auto);
+    assert!(told.contains("it takes a pass"), "{told}");
+    let (gorge, told) = notes(&across, Crossing::Gorge);
+    assert!(told.contains("has cut a gorge"), "{told}");
+    let (spring, told) = notes(&across, Crossing::Spring);
+    assert!(told.contains("two rivers have their springs"), "{told}");
+    assert_eq!(spring.vector("rivers").unwrap().len(), 2);
+    assert_ne!(heights(&pass), heights(&gorge));
+    // The mountain stays where it is drawn all the same.
+    let same = overlap(&inside(vec![ring_of_mountains()]), &raised(&gorge, 28.0));
+    assert!(same > 0.8, "{same}");
+}
+
+#[test]
+fn changing_one_feature_changes_no_other() {
+    let sketch = Sketch { fill_hill_pct: 5.0, fill_rivers: 2, ..full() };
+    let (before, _) = run(&sketch);
+    let at = texts(&before, "kind").iter().position(|kind| kind == "mountain").unwrap();
+    let name = texts(&before, "name")[at].clone();
+    let table: toml::Table = toml::from_str(&format!("f = {}", texts(&before, "recipe")[at])).unwrap();
+    let old: Mountain = toml::Value::try_into({
+        let mut f = table["f"].as_table().unwrap().clone();
+        f.remove("kind");
+        toml::Value::Table(f)
+    })
+    .unwrap();
+    let moved = Mountain { at_m: [5000.0, 6800.0], radius_m: 500.0, ..old.clone() };
+    let (after, _) = run(&Sketch { keep: vec![moved.clone().into()], ..sketch.clone() });
+    for (i, line) in texts(&before, "recipe").iter().enumerate() {
+        assert_eq!(texts(&after, "name")[i], texts(&before, "name")[i]);
+        assert_eq!(texts(&after, "recipe")[i] == *line, i != at, "{}", texts(&before, "name")[i]);
+    }
+    assert_eq!(texts(&after, "from")[at], "kept");
+    let (gone, _) = run(&Sketch { remove: vec![name.clone()], ..sketch.clone() });
+    assert_eq!(texts(&gone, "name").len() + 1, texts(&before, "name").len());
+    // Land changes only where the mountain was and where it is now.
+    let frame = Frame::square(SIZE_M, SAMPLES).unwrap();
+    let (old_at, new_at) = (old.at_m, moved.at_m);
+    let mut changed = 0;
+    for row in 0..SAMPLES {
+        for col in 0..SAMPLES {
+            let far = |p: [f64; 2]| math::hypot(frame.x_m(col) - p[0], frame.y_m(row) - p[1]);
+            let near_old = far(old_at) < old.radius_m;
+            let same = heights(&before).row(row)[col].to_bits();
+            let now = heights(&after).row(row)[col].to_bits();
+            assert!(same == now || near_old || far(new_at) < moved.radius_m);
+            assert!(same == heights(&gone).row(row)[col].to_bits() || near_old);
+            changed += usize::from(same != now);
+        }
+    }
+    assert!(changed > 100);
+    // It stays when all the rest is another one.
+    let (other, _) =
+        run_on(&Sketch { keep: vec![moved.into()], ..sketch }, slope(SAMPLES), &Ctx::new(Seed(99)));
+    assert!(texts(&other, "name").contains(&name));
+    assert!(texts(&other, "recipe").iter().any(|line| line.contains("5000.0, 6800.0")));
+}
+
+#[test]
+fn what_is_written_down_makes_the_same_land() {
+    let sketch = Sketch { fidelity: 0.7, fill_forest_pct: 20.0, fill_lake_pct: 2.0, hold: true, ..full() };
+    let (made, _) = run(&sketch);
+    let text = fragment(made.vector(FEATURES).unwrap()).unwrap();
+    let recipe: toml::Table = toml::from_str(&text).unwrap();
+    let steps = recipe["step"].as_array().unwrap();
+    assert_eq!(steps.len(), 2);
+    let features: Features = steps[0]["params"].clone().try_into().unwrap();
+    let forest: Polygon = steps[1]["params"].clone().try_into().unwrap();
+    // As in any recipe: another seed, and checked like what a person writes.
+    let again = features.apply(slope(SAMPLES), &Ctx::new(Seed(5))).unwrap();
+    let again = forest.apply(again, &Ctx::new(Seed(6))).unwrap();
+    for name in ["height", "water", "mask.forest"] {
+        let name = LayerName::fixed(name);
+        let (LayerData::F32(a), LayerData::F32(b)) = (&made.layers()[&name], &again.layers()[&name]) else {
+            panic!()
+        };
+        assert_eq!(a, b, "{name}");
+    }
+    assert_eq!(made.vector("rivers"), again.vector("rivers"));
+    assert_eq!(made.vector(HOLD), again.vector(HOLD));
+}
+
+#[test]
+fn the_list_is_the_same_at_any_number_of_samples() {
+    let sketch = Sketch { fidelity: 0.6, fill_hill_pct: 5.0, fill_mountain_pct: 10.0, ..full() };
+    let list = |samples| texts(&run_on(&sketch, slope(samples), &Ctx::new(Seed(11))).0, "recipe").to_vec();
+    assert_eq!(list(513), list(1025));
+}
+
+#[test]
+fn number_and_size_are_kept_to() {
+    let count = |number, size_m| {
+        let shapes = vec![Drawn { number, size_m, ..drawn_mountain() }];
+        let (made, _) = run(&Sketch { shapes, ..bare() });
+        texts(&made, "kind").iter().filter(|kind| *kind == "mountain").count()
+    };
+    assert_eq!(count(Some(1), None), 1);
+    assert_eq!(count(Some(7), None), 7);
+    assert!(count(None, Some(250.0)) > 2 * count(None, Some(600.0)));
+}
+
+#[test]
+fn bad_drawings_get_a_sentence() {
+    let told = |sketch: Sketch| sketch.faults().first().map(ToString::to_string).unwrap_or_default();
+    let line = shape(Kind::Lake, &[[0.0, 0.0], [9.0, 9.0]], 0.0, true);
+    assert_eq!(
+        told(Sketch { shapes: vec![line], ..bare() }),
+        "shapes[0].points_m: found 2 corners, allowed is at least 3 where closed"
+    );
+    let flat = Picture { over_m: Some([0.0, 0.0, 0.0, 9.0]), ..picture(Kind::Hill) };
+    assert!(told(Sketch { pictures: vec![flat], ..bare() }).starts_with("pictures[0].over_m: found no area"));
+    let nameless = Lake::new([0.0, 0.0], 50.0, 3.0);
+    assert!(
+        told(Sketch { keep: vec![nameless.into()], ..bare() }).starts_with("keep[0]: this lake has no name")
+    );
+    let message = told(Sketch { forest_to: layer::WATER.name(), ..bare() });
+    assert!(message.contains("which this step writes itself"), "{message}");
+}
