@@ -103,3 +103,102 @@ fn bad_calls_name_the_file_and_what_is_allowed() {
     bench.run(&["dem", "shade", "in.tif"]).fails(2, &["shade"]);
     assert_eq!(bench.files(), ["bare.asc", "in.tif", "text.tif"]);
 }
+
+#[test]
+fn contours_as_geojson_and_as_a_map() {
+    let bench = bench_with(&orogen_core::testkit::hills(60, 100.0));
+    let found =
+        numbers(&bench.run(&["dem", "contours", "in.tif", "c.geojson", "--interval", "20", "--json"]));
+    let text: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(bench.path("c.geojson")).unwrap()).unwrap();
+    let features = text["features"].as_array().unwrap();
+    assert_eq!(features.len() as u64, found["lines"].as_u64().unwrap());
+    for feature in features {
+        let line = feature["geometry"]["coordinates"].as_array().unwrap();
+        assert_eq!(feature["properties"]["closed"], line.first() == line.last());
+        for place in line {
+            // The model lies at 500, 4000 and has cells of 10 m.
+            let [x, y] = [0, 1].map(|i: usize| place[i].as_f64().unwrap());
+            assert!((500.0..=1090.0).contains(&x) && (3410.0..=4000.0).contains(&y), "{place}");
+            assert_eq!(place[2].as_f64(), feature["properties"]["level_m"].as_f64());
+        }
+    }
+    bench.run(&["dem", "contours", "in.tif", "c.svg", "--smooth"]).succeeds();
+    let svg = std::fs::read_to_string(bench.path("c.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("<path d=\"M") && svg.ends_with("</svg>\n"));
+    bench.run(&["dem", "contours", "in.tif", "--interval", "1e-3"]).fails(1, &["in.tif", "larger interval"]);
+    bench.run(&["dem", "contours", "in.tif", "--interval", "0"]).fails(2, &["--interval"]);
+}
+
+#[test]
+fn heights_at_places_and_along_lines() {
+    let bench = bench_with(&plane(7, 5));
+    let run = bench.run(&["dem", "sample", "in.tif", "--at", "525,3985", "--at", "1,1", "-q"]);
+    assert_eq!(run.succeeds().stdout, "x,y,height_m\n525,3985,-5\n1,1,\n");
+    let stepped = ["dem", "sample", "in.tif", "--at", "523,3987", "--between", "stepped", "-q"];
+    assert_eq!(bench.run(&stepped).succeeds().stdout, "x,y,height_m\n523,3987,0\n");
+    bench.write("huts.csv", "x,y,name\n510,4000,a\n520;3990\n");
+    let run = bench.run(&["dem", "sample", "in.tif", "h.csv", "--points", "huts.csv"]);
+    run.succeeds();
+    assert_eq!(
+        std::fs::read_to_string(bench.path("h.csv")).unwrap(),
+        "x,y,height_m\n510,4000,10\n520,3990,0\n"
+    );
+    bench.write("bad.csv", "x,y\n1,2\nhere,there\n");
+    bench.run(&["dem", "sample", "in.tif", "--points", "bad.csv"]).fails(2, &["bad.csv", "line 3"]);
+    bench.run(&["dem", "sample", "in.tif"]).fails(2, &["--at"]);
+
+    let line = ["dem", "profile", "in.tif", "--at", "500,4000", "--at", "560,4000", "--step", "25", "-q"];
+    let table = "distance_m,x,y,height_m\n0.000,500,4000,0\n25.000,525,4000,25\n50.000,550,4000,50\n60.000,560,4000,60\n";
+    assert_eq!(bench.run(&line).succeeds().stdout, table);
+    let geojson = r#"{"type":"LineString","coordinates":[[500,4000],[560,3960]]}"#;
+    bench.write("road.geojson", geojson);
+    bench.run(&["dem", "profile", "in.tif", "p.svg", "--line", "road.geojson"]).succeeds();
+    assert!(std::fs::read_to_string(bench.path("p.svg")).unwrap().contains("distance in m"));
+    bench.run(&["dem", "profile", "in.tif", "--at", "500,4000"]).fails(2, &["two places"]);
+}
+
+#[test]
+fn volumes_against_a_level_and_another_model() {
+    let bench = bench_with(&plane(7, 5));
+    // A plane 60 by 40 m whose middle lies at -10 m.
+    let found = numbers(&bench.run(&["dem", "cutfill", "in.tif", "--level", "-110", "--json"]));
+    assert!((found["cut_m3"].as_f64().unwrap() - 60.0 * 40.0 * 100.0).abs() < 1e-6, "{found}");
+    assert_eq!(found["fill_m3"].as_f64(), Some(0.0));
+    let found = numbers(&bench.run(&["dem", "cutfill", "in.tif", "d.tif", "--against", "in.tif", "--json"]));
+    assert_eq!(found["net_m3"].as_f64(), Some(0.0));
+    assert_eq!(read(&bench, "d.tif").0.range(), Some((0.0, 0.0)));
+    bench.write("other.tif", tif(&plane(6, 5)));
+    bench
+        .run(&["dem", "cutfill", "in.tif", "--against", "other.tif"])
+        .fails(2, &["other.tif", "7 x 5", "6 x 5"]);
+    bench.run(&["dem", "cutfill", "in.tif"]).fails(2, &["--level"]);
+}
+
+#[test]
+fn what_is_seen() {
+    let bench = bench_with(&orogen_core::testkit::hills(60, 100.0));
+    let seen = numbers(&bench.run(&["dem", "viewshed", "in.tif", "v.tif", "--from", "800,3700", "--json"]));
+    let raster = read(&bench, "v.tif").0;
+    let count = raster.as_slice().iter().filter(|v| **v == 1.0).count() as u64;
+    assert_eq!(seen["seen"].as_u64(), Some(count));
+    assert!((10..3600).contains(&count));
+    bench.run(&["dem", "viewshed", "in.tif", "e.tif", "--from", "800,3700", "--exact", "--flat"]).succeeds();
+    bench.run(&["dem", "viewshed", "in.tif", "--from", "0,0"]).fails(2, &["0,0", "500", "1090"]);
+    let run = bench.run(&["dem", "intervisibility", "in.tif", "--at", "500,4000", "--at", "510,4000", "-q"]);
+    assert_eq!(run.succeeds().stdout, "from,\"500,4000\",\"510,4000\"\n\"500,4000\",1,1\n\"510,4000\",1,1\n");
+    bench.run(&["dem", "intervisibility", "in.tif", "--at", "500,4000"]).fails(2, &["2 to"]);
+}
+
+#[test]
+fn land_as_triangles() {
+    let bench = bench_with(&orogen_core::testkit::hills(60, 100.0));
+    let few = numbers(&bench.run(&["dem", "tin", "in.tif", "t.glb", "--max-error", "2", "--json"]));
+    let more = ["dem", "tin", "in.tif", "t.obj", "--max-error", "2", "--method", "hierarchy", "--json"];
+    let more = numbers(&bench.run(&more));
+    assert!(few["triangles"].as_u64().unwrap() < more["triangles"].as_u64().unwrap());
+    assert!(std::fs::read(bench.path("t.glb")).unwrap().starts_with(b"glTF"));
+    bench.run(&["dem", "tin", "in.tif", "--max-error", "0"]).fails(2, &["--max-error"]);
+    let bench = bench_with(&Raster::filled(1, 1, 0.0));
+    bench.run(&["dem", "tin", "in.tif"]).fails(1, &["in.tif", "1 x 1"]);
+}

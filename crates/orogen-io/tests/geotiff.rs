@@ -240,7 +240,7 @@ fn a_result_keeps_the_coordinates_of_its_source() {
         let place = place.unwrap();
         let again = geotiff::encode_f32_at(&model.height, &place, &ABOUT);
         let (model_again, place_again) = geotiff::decode_placed(&again, &Limits::default()).unwrap();
-        assert_eq!(place_again, place);
+        assert_eq!(place_again, Some(place));
         assert_eq!(model_again.spacing_m, model.spacing_m);
         assert_eq!(model_again.north_west_m, model.north_west_m);
     }

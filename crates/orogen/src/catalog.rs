@@ -50,6 +50,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Random>(),
         Operator::of::<source::Squig>(),
         Operator::of::<source::Subdivision>(),
+        Operator::of::<survey::Contours>(),
         Operator::of::<survey::Hillshade>(),
         Operator::of::<survey::Slope>(),
     ])

@@ -36,6 +36,13 @@ impl Model {
     }
 }
 
+impl Model {
+    /// A float raster as a GeoTIFF where the model lies.
+    pub fn encode(&self, raster: &Raster<f32>, layer: &str, unit: &str) -> Vec<u8> {
+        geotiff::encode_f32_at(raster, &self.place, &About { layer, unit, seed: "" })
+    }
+}
+
 /// One run of a tool.
 pub struct Job {
     tool: &'static str,
@@ -125,7 +132,6 @@ impl Job {
         layer: &str,
     ) -> Result<()> {
         self.ending(out, &["tif", "tiff"])?;
-        let about = About { layer, unit, seed: "" };
         let range = raster.range();
         let mut facts =
             vec![("cols", json!(raster.cols())), ("rows", json!(raster.rows())), ("unit", json!(unit))];
@@ -133,7 +139,7 @@ impl Job {
             facts.extend([("min", json!(low)), ("max", json!(high))]);
         }
         let said = range.map_or(String::from("all holes"), |(low, high)| format!("{low} to {high} {unit}"));
-        self.write(out, "tif", &geotiff::encode_f32_at(raster, &model.place, &about), facts, said.trim_end())
+        self.write(out, "tif", &model.encode(raster, layer, unit), facts, said.trim_end())
     }
 
     /// Writes a result whole or not at all and says what came of it.
@@ -151,6 +157,24 @@ impl Job {
         let target = self.target(out, ending);
         write_whole(&target, bytes)?;
         self.report(Some(&target), facts, said)
+    }
+
+    /// Writes a table to a file, or to standard output when there is none.
+    pub fn write_text(
+        &self,
+        out: Option<&Path>,
+        text: &str,
+        facts: Vec<(&'static str, Value)>,
+        said: &str,
+    ) -> Result<()> {
+        if out.is_some() {
+            return self.write(out, "csv", text.as_bytes(), facts, said);
+        }
+        // One document on standard output: the table, or the same as JSON.
+        if !self.common.json {
+            output::print(text)?;
+        }
+        self.report(None, facts, said)
     }
 
     /// Says what came of the work.

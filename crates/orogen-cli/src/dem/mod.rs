@@ -1,12 +1,19 @@
 //! `orogen dem`: the surveyor's tools on any elevation model, one tool in each file.
 
 mod aspect;
+mod contours;
 mod curvature;
+mod cutfill;
 mod hillshade;
+mod intervisibility;
 mod job;
 mod parse;
+mod profile;
 mod ruggedness;
+mod sample;
 mod slope;
+mod tin;
+mod viewshed;
 
 use anyhow::Result;
 use clap::{Args as ClapArgs, Subcommand};
@@ -41,6 +48,20 @@ pub enum Tool {
     Curvature(curvature::Args),
     /// How much the ground differs from the ground beside it, in metres.
     Ruggedness(ruggedness::Args),
+    /// Lines of equal height.
+    Contours(contours::Args),
+    /// Heights at places, stepped or bilinear.
+    Sample(sample::Args),
+    /// Heights along a line, as a table or a plot.
+    Profile(profile::Args),
+    /// Volumes above and below a level or another model.
+    Cutfill(cutfill::Args),
+    /// What can be seen from a place.
+    Viewshed(viewshed::Args),
+    /// Which of many places see one another.
+    Intervisibility(intervisibility::Args),
+    /// The ground as few triangles, to a largest error.
+    Tin(tin::Args),
 }
 
 /// What every tool takes.
@@ -71,6 +92,13 @@ impl Tool {
             Self::Aspect(args) => &args.common,
             Self::Curvature(args) => &args.common,
             Self::Ruggedness(args) => &args.common,
+            Self::Contours(args) => &args.common,
+            Self::Tin(args) => &args.common,
+            Self::Intervisibility(args) => &args.common,
+            Self::Viewshed(args) => &args.common,
+            Self::Cutfill(args) => &args.common,
+            Self::Profile(args) => &args.common,
+            Self::Sample(args) => &args.common,
         }
     }
 
@@ -81,6 +109,13 @@ impl Tool {
             Self::Aspect(args) => aspect::run(args),
             Self::Curvature(args) => curvature::run(args),
             Self::Ruggedness(args) => ruggedness::run(args),
+            Self::Contours(args) => contours::run(args),
+            Self::Tin(args) => tin::run(args),
+            Self::Intervisibility(args) => intervisibility::run(args),
+            Self::Viewshed(args) => viewshed::run(args),
+            Self::Cutfill(args) => cutfill::run(args),
+            Self::Profile(args) => profile::run(args),
+            Self::Sample(args) => sample::run(args),
         }
     }
 }
