@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from answers import serve
+from land import CELL_M, land
 
 import orogen
 
@@ -42,6 +43,37 @@ def faults(samples: str, count: str, profile: str, threads: str) -> float:
     return timed(int(samples), "source.faults", threads, faults=int(count), profile=profile, width_m=side / 50)
 
 
+def survey(op: str, samples: str, **params: Any) -> float:
+    """Seconds of a survey operator on land that is there already."""
+    terrain = land(int(samples)).copy()
+    start = time.perf_counter()
+    terrain.apply(op, **params)
+    return time.perf_counter() - start
+
+
+def contours(interval: str, samples: str) -> float:
+    return survey("survey.contours", samples, interval_m=float(interval))
+
+
+def viewshed(samples: str) -> float:
+    terrain = land(int(samples))
+    middle = (int(samples) // 2) * CELL_M
+    start = time.perf_counter()
+    terrain.viewshed((middle, (int(samples) - 1) * CELL_M - middle), curvature=0.0)
+    return time.perf_counter() - start
+
+
+def tin(method: str, samples: str) -> float:
+    terrain = land(int(samples))
+    start = time.perf_counter()
+    terrain.tin(max_error_m=1.0, method=method)
+    return time.perf_counter() - start
+
+
+def triangles(samples: str) -> float:
+    return float(len(land(int(samples)).tin(max_error_m=1.0).triangles))
+
+
 def status(field: str) -> int:
     """A line of the kernel's account of this process, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
@@ -68,5 +100,10 @@ serve(
         "diamond_square": diamond_square,
         "faults": faults,
         "memory": memory,
+        "survey": survey,
+        "contours": contours,
+        "viewshed": viewshed,
+        "tin": tin,
+        "triangles": triangles,
     }
 )

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 from answers import serve
+from land import land
 
 
 def fastnoiselite(basis: str, wavelength: str) -> float:
@@ -27,4 +28,38 @@ def fastnoiselite(basis: str, wavelength: str) -> float:
     return seconds
 
 
-serve({"fastnoiselite": fastnoiselite})
+def delatin(samples: str) -> float:
+    """Greedy insertion to 1 m."""
+    from pydelatin import Delatin
+
+    height = np.ascontiguousarray(land(int(samples))["height"])
+    start = time.perf_counter()
+    Delatin(height, max_error=1).triangles
+    return time.perf_counter() - start
+
+
+def delatin_triangles(samples: str) -> float:
+    from pydelatin import Delatin
+
+    return float(len(Delatin(np.ascontiguousarray(land(int(samples))["height"]), max_error=1).triangles))
+
+
+def martini(samples: str) -> float:
+    """The hierarchy of right triangles to 1 m; what depends on the number of samples alone is made before."""
+    from pymartini import Martini
+
+    height = np.ascontiguousarray(land(int(samples))["height"])
+    kit = Martini(int(samples))
+    start = time.perf_counter()
+    kit.create_tile(height.astype(np.float32)).get_mesh(1)
+    return time.perf_counter() - start
+
+
+serve(
+    {
+        "fastnoiselite": fastnoiselite,
+        "delatin": delatin,
+        "delatin_triangles": delatin_triangles,
+        "martini": martini,
+    }
+)

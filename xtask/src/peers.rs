@@ -21,7 +21,7 @@ use crate::shell::{cargo, has, run, target};
 const TOOLS: &[&str] = &["maturin==1.16.*", "numpy>=2", "cmake<4", "libclang"];
 
 /// Peers on PyPI, each installed by itself.
-const PACKAGES: &[&str] = &["pyfastnoiselite"];
+const PACKAGES: &[&str] = &["pyfastnoiselite", "rasterio", "pydelatin", "pymartini"];
 
 /// Who answers: a name, and how it is started.
 const RUNNERS: &[(&str, Start)] = &[
@@ -29,6 +29,7 @@ const RUNNERS: &[(&str, Start)] = &[
     ("yardstick", Start::Yardstick),
     ("rust", Start::Peers),
     ("pypi", Start::Python("bench/python/pypi.py")),
+    ("gdal", Start::Python("bench/python/gdal.py")),
 ];
 
 /// How a runner is started.
@@ -48,7 +49,7 @@ struct Figure {
     /// What `orogen` is asked.
     ours: &'static str,
     theirs: Theirs,
-    /// Samples made, in millions, where the answer is a time.
+    /// Samples made, in millions, where the answer is a time; 0 where it is a number of things.
     samples: f64,
     /// The most that ours may be, as a multiple of theirs; none where the issues ask for none.
     most: Option<f64>,
@@ -78,6 +79,16 @@ const fn figure(
 /// A figure against a crate of `bench/peers`.
 const fn noise(what: &'static str, ours: &'static str, theirs: &'static str) -> Figure {
     figure(what, ours, Theirs::Asked("rust", theirs), NOISE, Some(1.0))
+}
+
+/// A survey tool on 4096 x 4096 samples against GDAL's.
+const fn gdal(what: &'static str, ours: &'static str, theirs: &'static str, most: f64) -> Figure {
+    figure(what, ours, Theirs::Asked("gdal", theirs), NOISE, Some(most))
+}
+
+/// Triangles of 1025 x 1025 samples against a package's.
+const fn tin(what: &'static str, ours: &'static str, theirs: &'static str) -> Figure {
+    figure(what, ours, Theirs::Asked("pypi", theirs), 1025.0 * 1025.0 / 1e6, Some(1.0))
 }
 
 const FIGURES: &[Figure] = &[
@@ -148,6 +159,19 @@ const FIGURES: &[Figure] = &[
         Theirs::Asked("yardstick", "reference 2049"),
         BROKEN,
         Some(0.25),
+    ),
+    gdal("hillshade, GDAL", "survey survey.hillshade 4096", "dem hillshade 4096", 0.2),
+    gdal("slope, GDAL", "survey survey.slope 4096", "dem slope 4096", 0.2),
+    gdal("contours every 20 m, GDAL", "contours 20 4096", "contours 20 4096", 1.0 / 3.0),
+    gdal("viewshed, GDAL", "viewshed 4096", "viewshed 4096", 0.5),
+    tin("triangles to 1 m, pydelatin", "tin greedy 1025", "delatin 1025"),
+    tin("hierarchy to 1 m, pymartini", "tin hierarchy 1025", "martini 1025"),
+    figure(
+        "number of triangles to 1 m, pydelatin",
+        "triangles 1025",
+        Theirs::Asked("pypi", "delatin_triangles 1025"),
+        0.0,
+        Some(1.0),
     ),
     figure("memory of noise, rasters", "memory source.noise 4096", Theirs::Raster(4096), 0.0, Some(2.0)),
     figure(
@@ -239,6 +263,7 @@ fn measure(figure: &Figure, runners: &mut BTreeMap<&'static str, Runner>) -> Res
     }
     let (ours, theirs) = (median(&mut ours), median(&mut theirs));
     let shown = |value: f64| match figure.theirs {
+        Theirs::Asked(..) if figure.samples == 0.0 => format!("{value:.0}"),
         Theirs::Asked(..) => format!("{:.1} M/s", figure.samples / value),
         Theirs::Raster(_) => format!("{:.1} MB", value / 1e6),
     };

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use orogen::core::Rect;
 
+use crate::dem::Dem;
+
 /// Makes whole natural environments from a few lines of text.
 #[derive(Debug, Parser)]
 #[command(
@@ -14,6 +16,7 @@ use orogen::core::Rect;
 Examples:
   orogen new --seed 42 my-island.toml     a commented recipe to start from
   orogen build my-island.toml             land, maps and a manifest in out/my-island
+  orogen dem hillshade alps.tif           a survey tool on an elevation model
   orogen ops source.island                what an operator does and takes"
 )]
 pub struct Args {
@@ -31,6 +34,8 @@ pub enum Command {
     Build(Box<Build>),
     /// Lists all faults of a recipe with their lines; runs nothing.
     Check(Check),
+    /// The surveyor's tools on any elevation model.
+    Dem(Box<Dem>),
     /// The operator catalogue, or one operator in full.
     Ops(Ops),
     /// The JSON schema of recipes, for editors and other programs.

@@ -83,7 +83,7 @@ fn open_cache(bars: &Bars) -> Option<Cache> {
 }
 
 /// A switch that Ctrl-C and a termination signal throw.
-fn cancel_on_signal() -> Result<Arc<Cancel>> {
+pub fn cancel_on_signal() -> Result<Arc<Cancel>> {
     let cancel = Arc::new(Cancel::new());
     let switch = Arc::clone(&cancel);
     ctrlc::set_handler(move || switch.cancel()).context("cannot listen for Ctrl-C")?;

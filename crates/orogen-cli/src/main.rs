@@ -7,6 +7,7 @@
 mod args;
 mod build;
 mod check;
+mod dem;
 mod new;
 mod operators;
 mod output;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::New(args) => new::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Dem(args) => dem::run(&args),
         Command::Ops(args) => operators::list(&args),
         Command::Schema => operators::schema(),
     };

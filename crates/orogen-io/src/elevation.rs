@@ -7,6 +7,7 @@ use std::path::Path;
 use orogen_core::Elevation;
 
 use crate::error::{FormatError, ReadError};
+use crate::geotiff::Place;
 use crate::limits::Limits;
 use crate::sidecar::{MAX_SIDECAR_BYTES, Sidecar};
 use crate::{ascii_grid, geotiff, png16, raw};
@@ -17,11 +18,28 @@ use crate::{ascii_grid, geotiff, png16, raw};
 /// # Errors
 /// When the file is missing, unreadable, empty, larger than allowed, or no elevation model; the sentence says which.
 pub fn read(path: &Path, limits: &Limits) -> Result<Elevation, ReadError> {
+    read_placed(path, limits).map(|(elevation, _)| elevation)
+}
+
+/// As [`read`], with the place in the file's own coordinates; `None` when the file does not say how far apart its
+/// samples are.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_placed(path: &Path, limits: &Limits) -> Result<(Elevation, Option<Place>), ReadError> {
     let fail = |reason: String| ReadError { path: path.to_owned(), reason };
     let format = Format::of(path).map_err(fail)?;
     let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
+    if format == Format::GeoTiff {
+        return geotiff::decode_placed(&bytes, limits).map_err(|e| fail(e.to_string()));
+    }
     let sidecar = if format.has_sidecar() { read_sidecar(path)? } else { None };
-    format.decode(&bytes, sidecar.as_ref(), limits).map_err(|e| fail(e.to_string()))
+    let elevation = format.decode(&bytes, sidecar.as_ref(), limits).map_err(|e| fail(e.to_string()))?;
+    let place = elevation.spacing_m.map(|spacing_m| {
+        let south = (elevation.height.rows() - 1) as f64 * spacing_m[1];
+        Place::local(elevation.north_west_m.unwrap_or([0.0, south]), spacing_m)
+    });
+    Ok((elevation, place))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

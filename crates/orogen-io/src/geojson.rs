@@ -11,6 +11,7 @@ use orogen_core::vector::{Column, Point, Shape, VectorLayer};
 use rayon::prelude::*;
 
 use crate::about::LOCAL_CRS;
+use crate::geotiff::Place;
 
 mod read;
 
@@ -19,14 +20,52 @@ pub use read::decode;
 /// Features that one thread writes at a time.
 const BLOCK: usize = 2048;
 
+/// The coordinate system of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct System {
+    /// As the `crs` member names it.
+    name: String,
+    /// Digits after the point of x and y.
+    digits: u32,
+}
+
+impl System {
+    /// Metres from an origin of the world's own, to the millimetre.
+    #[must_use]
+    pub fn local() -> Self {
+        Self { name: format!("LOCAL_CS[\"{LOCAL_CRS}\",UNIT[\"metre\",1]]"), digits: 3 }
+    }
+
+    /// The system of a raster, so that features lie on it: millimetres, or a tenth of them in degrees.
+    #[must_use]
+    pub fn of(place: &Place) -> Self {
+        let digits = if place.is_geographic() { 9 } else { 3 };
+        match place.epsg() {
+            // The register puts latitude first; files put longitude first, which has a name of its own.
+            Some(4326) => Self { name: String::from("urn:ogc:def:crs:OGC:1.3:CRS84"), digits },
+            Some(code) => Self { name: format!("urn:ogc:def:crs:EPSG::{code}"), digits },
+            None if place.is_geographic() => {
+                Self { name: String::from("urn:ogc:def:crs:OGC:1.3:CRS84"), digits }
+            }
+            None => Self { digits, ..Self::local() },
+        }
+    }
+}
+
 /// The GeoJSON text of a vector layer, coordinates rounded to millimetres.
 #[must_use]
 pub fn encode(layer: &VectorLayer, name: &str) -> Vec<u8> {
+    encode_in(layer, name, &System::local())
+}
+
+/// As [`encode`], in another coordinate system.
+#[must_use]
+pub fn encode_in(layer: &VectorLayer, name: &str, system: &System) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend_from_slice(b"{\"type\":\"FeatureCollection\",\"name\":");
     put_text(&mut out, name);
     out.extend_from_slice(b",\"crs\":{\"type\":\"name\",\"properties\":{\"name\":");
-    put_text(&mut out, &format!("LOCAL_CS[\"{LOCAL_CRS}\",UNIT[\"metre\",1]]"));
+    put_text(&mut out, &system.name);
     out.extend_from_slice(b"}},\"features\":[");
     let starts: Vec<usize> = (0..layer.len()).step_by(BLOCK).collect();
     let blocks: Vec<Vec<u8>> = starts
@@ -35,7 +74,7 @@ pub fn encode(layer: &VectorLayer, name: &str) -> Vec<u8> {
             let mut block = Vec::new();
             for feature in start..(start + BLOCK).min(layer.len()) {
                 block.extend_from_slice(if feature == 0 { b"\n" } else { b",\n" });
-                put_feature(&mut block, layer, feature);
+                put_feature(&mut block, layer, feature, system.digits);
             }
             block
         })
@@ -61,7 +100,7 @@ impl Part {
     }
 }
 
-fn put_feature(out: &mut Vec<u8>, layer: &VectorLayer, feature: usize) {
+fn put_feature(out: &mut Vec<u8>, layer: &VectorLayer, feature: usize, digits: u32) {
     let points = layer.vertices();
     let parts: Vec<Part> = layer
         .parts(feature)
@@ -91,12 +130,12 @@ fn put_feature(out: &mut Vec<u8>, layer: &VectorLayer, feature: usize) {
         }
     }
     out.extend_from_slice(b"},\"geometry\":");
-    put_geometry(out, points, layer.shape(), &parts);
+    put_geometry(out, points, layer.shape(), &parts, digits);
     out.push(b'}');
 }
 
 /// The geometry, or null where the vertices make none (a line of one vertex, a place that is not finite).
-fn put_geometry(out: &mut Vec<u8>, points: &[Point], shape: Shape, parts: &[Part]) {
+fn put_geometry(out: &mut Vec<u8>, points: &[Point], shape: Shape, parts: &[Part], digits: u32) {
     let least = match shape {
         Shape::Points => 1,
         Shape::Lines => 2,
@@ -110,11 +149,12 @@ fn put_geometry(out: &mut Vec<u8>, points: &[Point], shape: Shape, parts: &[Part
         out.extend_from_slice(b"null");
         return;
     }
-    let line =
-        |out: &mut Vec<u8>, part: &Part| put_list(out, part.indices(), |out, i| put_point(out, &points[i]));
+    let line = |out: &mut Vec<u8>, part: &Part| {
+        put_list(out, part.indices(), |out, i| put_point(out, &points[i], digits));
+    };
     let ring = |out: &mut Vec<u8>, part: &Part| {
         let closed = part.indices().chain(part.indices().take(1));
-        put_list(out, closed, |out, i| put_point(out, &points[i]));
+        put_list(out, closed, |out, i| put_point(out, &points[i], digits));
     };
     let mut open = |kind: &str| {
         out.extend_from_slice(b"{\"type\":\"");
@@ -124,11 +164,11 @@ fn put_geometry(out: &mut Vec<u8>, points: &[Point], shape: Shape, parts: &[Part
     match (shape, parts) {
         (Shape::Points, [part]) if part.vertices.len() == 1 => {
             open("Point");
-            put_point(out, &points[part.vertices.start]);
+            put_point(out, &points[part.vertices.start], digits);
         }
         (Shape::Points, parts) => {
             open("MultiPoint");
-            put_list(out, parts.iter().flat_map(Part::indices), |out, i| put_point(out, &points[i]));
+            put_list(out, parts.iter().flat_map(Part::indices), |out, i| put_point(out, &points[i], digits));
         }
         (Shape::Lines, [part]) => {
             open("LineString");
@@ -165,34 +205,35 @@ fn put_list<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, put: impl 
     out.push(b']');
 }
 
-fn put_point(out: &mut Vec<u8>, &[x, y, z]: &Point) {
+fn put_point(out: &mut Vec<u8>, &[x, y, z]: &Point, digits: u32) {
     out.push(b'[');
-    put_millimetres(out, x);
+    put_rounded(out, x, digits);
     out.push(b',');
-    put_millimetres(out, y);
+    put_rounded(out, y, digits);
     // A place without a height has two coordinates.
     if z.is_finite() {
         out.push(b',');
-        put_millimetres(out, z);
+        put_rounded(out, z, 3);
     }
     out.push(b']');
 }
 
-/// A finite number of metres, rounded to millimetres, without needless zeros.
-fn put_millimetres(out: &mut Vec<u8>, metres: f64) {
-    let rounded = (metres * 1000.0).round();
+/// A finite number, rounded to so many digits after the point, without needless zeros.
+fn put_rounded(out: &mut Vec<u8>, value: f64, digits: u32) {
+    let one = 10u64.pow(digits);
+    let rounded = (value * one as f64).round();
     if rounded.abs() >= 9e15 {
-        return put_number(out, metres);
+        return put_number(out, value);
     }
     let total = rounded as i64;
     if total < 0 {
         out.push(b'-');
     }
-    put_digits(out, total.unsigned_abs() / 1000);
-    let mut rest = total.unsigned_abs() % 1000;
+    put_digits(out, total.unsigned_abs() / one);
+    let mut rest = total.unsigned_abs() % one;
     if rest > 0 {
         out.push(b'.');
-        let mut place = 100;
+        let mut place = one / 10;
         while rest > 0 {
             out.push(b'0' + (rest / place) as u8);
             rest %= place;
@@ -340,6 +381,16 @@ mod tests {
         assert_eq!(parsed(&lines)["features"][0]["geometry"], Value::Null);
         assert_eq!(parsed(&lines)["features"][1]["geometry"], Value::Null);
         assert_eq!(parsed(&VectorLayer::new(Shape::Polygons))["features"], json!([]));
+    }
+
+    #[test]
+    fn degrees_keep_nine_digits() {
+        let mut points = VectorLayer::new(Shape::Points);
+        points.push([[8.123_456_789_4, -0.000_000_001, 1.0]]);
+        let system = System { name: String::from("CRS84"), digits: 9 };
+        let json: Value = serde_json::from_slice(&encode_in(&points, "p", &system)).unwrap();
+        assert_eq!(json["features"][0]["geometry"]["coordinates"], json!([8.123_456_789, -0.000_000_001, 1]));
+        assert_eq!(json["crs"]["properties"]["name"], "CRS84");
     }
 
     #[test]

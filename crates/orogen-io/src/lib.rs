@@ -28,6 +28,8 @@ pub mod preview;
 pub mod raw;
 pub mod relief;
 mod sidecar;
+pub mod svg;
+pub mod triangles;
 pub mod xyz;
 
 pub use about::About;

@@ -232,3 +232,16 @@ fn real_models_have_the_listed_size_and_range() {
     let st_helens = elevation::read(&folder.join("st_helens.tif"), &Limits::default()).unwrap();
     assert_eq!(st_helens.north_west_m, Some([557_820.0, 5_121_990.0]));
 }
+
+#[test]
+fn a_result_keeps_the_coordinates_of_its_source() {
+    for name in ["f32_lzw_p2_tiles", "geographic", "point", "south_up"] {
+        let (model, place) = geotiff::decode_placed(&gdal_file(name), &Limits::default()).unwrap();
+        let place = place.unwrap();
+        let again = geotiff::encode_f32_at(&model.height, &place, &ABOUT);
+        let (model_again, place_again) = geotiff::decode_placed(&again, &Limits::default()).unwrap();
+        assert_eq!(place_again, Some(place));
+        assert_eq!(model_again.spacing_m, model.spacing_m);
+        assert_eq!(model_again.north_west_m, model.north_west_m);
+    }
+}

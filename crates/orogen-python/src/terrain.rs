@@ -6,6 +6,7 @@ use std::sync::Arc;
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use orogen::core::{AnyOp, Ctx, Frame, LayerData, LayerName, Raster, Seed};
+use orogen::ops::survey::{tin, viewshed};
 use orogen::{ExportKind, ExportOptions, Exports};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -164,6 +165,68 @@ impl Terrain {
     /// A vector layer in columns, `None` when there is none of that name.
     fn vectors<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.inner.vector(name).map(|layer| convert::vectors(py, layer)).transpose()
+    }
+
+    /// The land as few triangles: (vertices [n, 3] in metres, triangles [m, 3]).
+    fn tin<'py>(
+        &self,
+        py: Python<'py>,
+        max_error_m: f64,
+        hierarchy: bool,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let frame = *self.inner.frame();
+        let height = self.inner.get(orogen::core::layer::HEIGHT).map_err(error)?;
+        let found = work::run(py, progress.as_ref(), |progress| {
+            let ctx = Ctx::silent().watched_by(progress);
+            if hierarchy {
+                tin::hierarchy(height, max_error_m, &ctx)
+            } else {
+                tin::greedy(height, max_error_m, &ctx)
+            }
+        })?;
+        let found = found.map_err(|e| error(format!("tin: {e}")))?;
+        let place = |&[col, row]: &[u32; 2]| {
+            let (col, row) = (col as usize, row as usize);
+            [frame.x_m(col), frame.y_m(row), f64::from(height.row(row)[col])]
+        };
+        let vertices: Vec<f64> = found.vertices.iter().flat_map(place).collect();
+        let triangles: Vec<u32> = found.triangles.into_iter().flatten().collect();
+        let vertices = numpy::PyArray1::from_vec(py, vertices).call_method1("reshape", ((-1, 3),))?;
+        let triangles = numpy::PyArray1::from_vec(py, triangles).call_method1("reshape", ((-1, 3),))?;
+        (vertices, triangles).into_pyobject(py)
+    }
+
+    /// What is seen from a place: bytes, 1 seen, 0 hidden, 255 a hole.
+    fn viewshed<'py>(
+        &self,
+        py: Python<'py>,
+        at_m: [f64; 2],
+        heights_m: [f64; 2],
+        curvature: f64,
+        range_m: f64,
+        exact: bool,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let frame = *self.inner.frame();
+        let height = self.inner.get(orogen::core::layer::HEIGHT).map_err(error)?;
+        let [col, row] = frame.locate(at_m[0], at_m[1]).map(f64::round);
+        if !(0.0..frame.cols() as f64).contains(&col) || !(0.0..frame.rows() as f64).contains(&row) {
+            let (low, high) = (frame.extent().min, frame.extent().max);
+            return Err(error(format!(
+                "viewshed: ({}, {}) lies outside the land, which reaches from ({}, {}) to ({}, {})",
+                at_m[0], at_m[1], low[0], low[1], high[0], high[1]
+            )));
+        }
+        let sight = viewshed::Sight { observer_m: heights_m[0], target_m: heights_m[1], curvature, range_m };
+        let found = work::run(py, progress.as_ref(), |progress| {
+            let ctx = Ctx::silent().watched_by(progress);
+            let look = if exact { viewshed::exact } else { viewshed::viewshed };
+            look(height, frame.spacing_m(), [col as usize, row as usize], &sight, &ctx)
+        })?;
+        let found = found.map_err(|e| error(format!("viewshed: {e}")))?;
+        let rows = found.rows();
+        numpy::PyArray1::from_vec(py, found.into_vec()).call_method1("reshape", ((rows, -1),))
     }
 
     /// (samples, spacing in metres, south-west corner, north-east corner), each (x, y).

@@ -54,6 +54,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<source::Ridges>(),
         Operator::of::<source::Squig>(),
         Operator::of::<source::Subdivision>(),
+        Operator::of::<survey::Contours>(),
         Operator::of::<survey::Hillshade>(),
         Operator::of::<survey::Slope>(),
         Operator::of::<water::Fill>(),

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::container::Directory;
 use super::georef::Georef;
+use super::place::Place;
 use super::{FORMAT, tag};
 use crate::error::FormatError;
 use crate::limits::Limits;
@@ -20,6 +21,14 @@ const MOST_BYTES_PER_PACKED_BYTE: usize = 4096;
 /// # Errors
 /// When the bytes are no TIFF, use something that is not read here, or declare a grid beyond the limits.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Elevation, FormatError> {
+    decode_placed(bytes, limits).map(|(elevation, _)| elevation)
+}
+
+/// As [`decode`], with the place in the file's own coordinates; `None` when the file does not say.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_placed(bytes: &[u8], limits: &Limits) -> Result<(Elevation, Option<Place>), FormatError> {
     let directory = Directory::read(bytes)?;
     let image = Image::read(&directory, limits)?;
     let georef = Georef::read(&directory, image.rows)?;
@@ -37,7 +46,8 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Elevation, FormatError> {
     }
     let height = Raster::from_vec(image.cols, image.rows, heights)
         .ok_or_else(|| FormatError::broken(FORMAT, "its grid is empty"))?;
-    Ok(Elevation { height, spacing_m: georef.spacing_m, north_west_m: georef.north_west_m })
+    let elevation = Elevation { height, spacing_m: georef.spacing_m, north_west_m: georef.north_west_m };
+    Ok((elevation, georef.place))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,8 +6,9 @@ use orogen_core::{Frame, Raster};
 use rayon::prelude::*;
 
 use super::container::{self, Field};
-use super::{key, tag};
-use crate::about::{About, LOCAL_CRS, SOFTWARE, nodata_value};
+use super::place::Place;
+use super::tag;
+use crate::about::{About, SOFTWARE, nodata_value};
 
 /// Bytes of samples in a strip: few enough to share strips out among threads, enough to pack well.
 const STRIP_BYTES: usize = 1 << 17;
@@ -23,6 +24,12 @@ const DEFLATE: u16 = 8;
 /// When the raster has not the shape of the frame.
 #[must_use]
 pub fn encode_f32(raster: &Raster<f32>, frame: &Frame, about: &About<'_>) -> Vec<u8> {
+    encode_f32_at(raster, &place_of(raster, frame), about)
+}
+
+/// As [`encode_f32`], at a place in other coordinates.
+#[must_use]
+pub fn encode_f32_at(raster: &Raster<f32>, place: &Place, about: &About<'_>) -> Vec<u8> {
     let nodata = nodata_value(raster.as_slice());
     let strips = pack(raster, 4, |row, out| {
         // Byte planes, most significant first, each byte as the difference from the one before.
@@ -38,7 +45,7 @@ pub fn encode_f32(raster: &Raster<f32>, frame: &Frame, about: &About<'_>) -> Vec
     });
     let samples = Samples { bits: 32, format: 3, predictor: 3, nodata: Some(nodata) };
     let range = raster.range().map(|(low, high)| (f64::from(low), f64::from(high)));
-    write(raster, frame, about, &samples, range, strips)
+    write(raster, place, about, &samples, range, strips)
 }
 
 /// A byte GeoTIFF, for ids; every value is valid.
@@ -47,11 +54,27 @@ pub fn encode_f32(raster: &Raster<f32>, frame: &Frame, about: &About<'_>) -> Vec
 /// When the raster has not the shape of the frame.
 #[must_use]
 pub fn encode_u8(raster: &Raster<u8>, frame: &Frame, about: &About<'_>) -> Vec<u8> {
+    encode_u8_at(raster, &place_of(raster, frame), None, about)
+}
+
+/// As [`encode_u8`], at a place in other coordinates; `nodata` is the value that stands for a hole.
+#[must_use]
+pub fn encode_u8_at(raster: &Raster<u8>, place: &Place, nodata: Option<u8>, about: &About<'_>) -> Vec<u8> {
     let strips = pack(raster, 1, |row, out| out.copy_from_slice(row));
-    let samples = Samples { bits: 8, format: 1, predictor: 1, nodata: None };
-    let range = (raster.as_slice().iter().min().zip(raster.as_slice().iter().max()))
-        .map(|(&low, &high)| (f64::from(low), f64::from(high)));
-    write(raster, frame, about, &samples, range, strips)
+    let samples = Samples { bits: 8, format: 1, predictor: 1, nodata: nodata.map(f32::from) };
+    let valid = || raster.as_slice().iter().filter(|&&value| Some(value) != nodata);
+    let range = valid().min().zip(valid().max()).map(|(&low, &high)| (f64::from(low), f64::from(high)));
+    write(raster, place, about, &samples, range, strips)
+}
+
+/// The place of a raster on its frame.
+fn place_of<T>(raster: &Raster<T>, frame: &Frame) -> Place {
+    assert_eq!(
+        (raster.cols(), raster.rows()),
+        (frame.cols(), frame.rows()),
+        "the layer does not fit the frame"
+    );
+    Place::local([frame.x_m(0), frame.y_m(0)], frame.spacing_m())
 }
 
 struct Samples {
@@ -90,19 +113,12 @@ fn pack<T: Copy + Send + Sync>(
 
 fn write<T>(
     raster: &Raster<T>,
-    frame: &Frame,
+    place: &Place,
     about: &About<'_>,
     samples: &Samples,
     range: Option<(f64, f64)>,
     strips: Strips,
 ) -> Vec<u8> {
-    assert_eq!(
-        (raster.cols(), raster.rows()),
-        (frame.cols(), frame.rows()),
-        "the layer does not fit the frame"
-    );
-    let [sx, sy] = frame.spacing_m();
-    let citation = format!("{LOCAL_CRS}|");
     let lengths = strips.packed.iter().map(|strip| strip.len() as u64).collect();
     let mut fields = vec![
         (tag::WIDTH, Field::Words(vec![raster.cols() as u64])),
@@ -118,24 +134,9 @@ fn write<T>(
         (tag::SOFTWARE, Field::Text(SOFTWARE.to_owned())),
         (tag::PREDICTOR, Field::Shorts(vec![samples.predictor])),
         (tag::SAMPLE_FORMAT, Field::Shorts(vec![samples.format])),
-        (tag::PIXEL_SCALE, Field::Doubles(vec![sx, sy, 0.0])),
-        (tag::TIEPOINT, Field::Doubles(vec![0.0, 0.0, 0.0, frame.x_m(0), frame.y_m(0), 0.0])),
-        // A coordinate system without a model type, with a name and metres, is a local one to GDAL. Samples are points.
-        (
-            tag::GEO_KEYS,
-            Field::Shorts(
-                [
-                    [1, 1, 0, 3],
-                    [key::RASTER_TYPE, 0, 1, 2],
-                    [key::CITATION, tag::GEO_TEXT, citation.len() as u16, 0],
-                    [key::LINEAR_UNIT, 0, 1, 9001],
-                ]
-                .concat(),
-            ),
-        ),
-        (tag::GEO_TEXT, Field::Text(citation)),
-        (tag::GDAL_METADATA, Field::Text(metadata(about, range))),
     ];
+    fields.extend(place.fields());
+    fields.push((tag::GDAL_METADATA, Field::Text(metadata(about, range))));
     if let Some(nodata) = samples.nodata {
         fields.push((tag::GDAL_NODATA, Field::Text(format!("{nodata}"))));
     }

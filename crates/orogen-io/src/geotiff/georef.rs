@@ -3,6 +3,7 @@
 use orogen_core::math;
 
 use super::container::Directory;
+use super::place::Place;
 use super::{FORMAT, key, tag};
 use crate::error::FormatError;
 
@@ -15,6 +16,8 @@ pub(super) struct Georef {
     pub south_up: bool,
     /// Metres in one unit of height.
     pub height_unit_m: f64,
+    /// The same in the file's own coordinates.
+    pub place: Option<Place>,
 }
 
 /// Metres in a foot, international and of the United States survey.
@@ -22,8 +25,8 @@ const FOOT_M: f64 = 0.3048;
 const SURVEY_FOOT_M: f64 = 1200.0 / 3937.0;
 
 /// Values of [`key::MODEL_TYPE`] and [`key::RASTER_TYPE`].
-const GEOGRAPHIC: u16 = 2;
-const PIXEL_IS_POINT: u16 = 2;
+pub(super) const GEOGRAPHIC: u16 = 2;
+pub(super) const PIXEL_IS_POINT: u16 = 2;
 
 impl Georef {
     /// Reads the georeferencing of an image of `rows` rows.
@@ -35,7 +38,13 @@ impl Georef {
             _ => 1.0,
         };
         let Some(Grid { scale, mut first }) = Grid::read(directory)? else {
-            return Ok(Self { spacing_m: None, north_west_m: None, south_up: false, height_unit_m });
+            return Ok(Self {
+                spacing_m: None,
+                north_west_m: None,
+                south_up: false,
+                height_unit_m,
+                place: None,
+            });
         };
         let cell = [scale[0].abs(), scale[1].abs()];
         if !cell.iter().all(|&c| (1e-12..=1e9).contains(&c))
@@ -77,6 +86,14 @@ impl Georef {
             north_west_m: Some([first[0] * unit_m[0], first[1] * unit_m[1]]),
             south_up,
             height_unit_m,
+            place: Some(Place {
+                first,
+                cell,
+                unit_m,
+                keys: keys.carried(height_unit_m != 1.0),
+                doubles: keys.doubles,
+                text: directory.text(tag::GEO_TEXT).unwrap_or_default().to_owned(),
+            }),
         })
     }
 }
@@ -133,6 +150,16 @@ impl Keys {
 
     fn short(&self, key: u16) -> Option<u16> {
         self.find(key).filter(|&(place, _)| place == 0).and_then(|(_, value)| u16::try_from(value).ok())
+    }
+
+    /// The keys as they stand, but for those of a unit of height that no longer holds once heights are metres.
+    fn carried(&self, heights_changed: bool) -> Vec<[u16; 4]> {
+        let entries = self.entries.chunks_exact(4).skip(1);
+        let keys = entries.filter_map(|entry| {
+            let [key, place, count, value] = [entry[0], entry[1], entry[2], entry[3]].map(u16::try_from);
+            Some([key.ok()?, place.ok()?, count.ok()?, value.ok()?])
+        });
+        keys.filter(|[key, ..]| !heights_changed || *key < key::VERTICAL_SYSTEM).collect()
     }
 
     fn double(&self, key: u16) -> Option<f64> {

@@ -17,9 +17,11 @@ mod container;
 mod decode;
 mod encode;
 mod georef;
+mod place;
 
-pub use decode::decode;
-pub use encode::{encode_f32, encode_u8};
+pub use decode::{decode, decode_placed};
+pub use encode::{encode_f32, encode_f32_at, encode_u8, encode_u8_at};
+pub use place::Place;
 
 const FORMAT: &str = "GeoTIFF";
 
@@ -57,7 +59,10 @@ mod key {
     pub const MODEL_TYPE: u16 = 1024;
     pub const RASTER_TYPE: u16 = 1025;
     pub const CITATION: u16 = 1026;
+    pub const GEOGRAPHIC_SYSTEM: u16 = 2048;
+    pub const PROJECTED_SYSTEM: u16 = 3072;
     pub const LINEAR_UNIT: u16 = 3076;
     pub const LINEAR_UNIT_SIZE: u16 = 3077;
+    pub const VERTICAL_SYSTEM: u16 = 4096;
     pub const VERTICAL_UNIT: u16 = 4099;
 }

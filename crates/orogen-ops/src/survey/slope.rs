@@ -64,11 +64,20 @@ pub fn slope(
 /// The steepness of a gradient in degrees, within 1e-4 of the exact arc tangent.
 ///
 /// Straight-line arithmetic, so that it becomes vector code: halving the angle, `tan(a/2) = g / (1 + √(1 + g²))`,
-/// brings every gradient into 0..1, where a polynomial in `t²` (Chebyshev, degree 8) does.
+/// brings every gradient into 0..1, where a polynomial does.
 #[inline]
 #[must_use]
 pub fn degrees(p: f32, q: f32) -> f32 {
     const TWICE_IN_DEGREES: f32 = 114.591_56;
+    let length = (p * p + q * q).sqrt();
+    let g = if length > 1e9 { 1e9 } else { length }; // vertical to the last bit, and its square stays finite
+    let t = g / (1.0 + (1.0 + g * g).sqrt());
+    (TWICE_IN_DEGREES * arc_tangent(t)).min(90.0)
+}
+
+/// The arc tangent of a number from 0 to 1, in radians, by a polynomial in `t²` (Chebyshev, degree 8).
+#[inline]
+pub(super) fn arc_tangent(t: f32) -> f32 {
     const P: [f32; 9] = [
         0.999_999_98,
         -0.333_330_67,
@@ -80,15 +89,12 @@ pub fn degrees(p: f32, q: f32) -> f32 {
         -0.016_005_03,
         0.002_834_064_3,
     ];
-    let length = (p * p + q * q).sqrt();
-    let g = if length > 1e9 { 1e9 } else { length }; // vertical to the last bit, and its square stays finite
-    let t = g / (1.0 + (1.0 + g * g).sqrt());
     let u = t * t;
     let mut sum = P[8];
     for i in (0..8).rev() {
         sum = sum * u + P[i];
     }
-    (TWICE_IN_DEGREES * t * sum).min(90.0)
+    t * sum
 }
 
 #[cfg(test)]

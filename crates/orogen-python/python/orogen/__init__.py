@@ -16,10 +16,10 @@ from typing import Any
 from orogen import _orogen
 from orogen._orogen import OrogenError, __version__
 from orogen._progress import reporter
-from orogen._terrain import Frame, Terrain
+from orogen._terrain import Frame, Terrain, Tin
 from orogen._vectors import Feature, Vectors
 
-__all__ = ["Feature", "Frame", "OrogenError", "Terrain", "Vectors", "__version__", "build", "operators"]
+__all__ = ["Feature", "Frame", "OrogenError", "Terrain", "Tin", "Vectors", "__version__", "build", "operators"]
 
 
 def build(

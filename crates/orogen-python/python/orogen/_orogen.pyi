@@ -54,6 +54,18 @@ class Terrain:
     def vectors(
         self, name: str
     ) -> tuple[str, npt.NDArray[np.float64], list[list[tuple[int, int]]], dict[str, Any], dict[str, Any]] | None: ...
+    def tin(
+        self, max_error_m: float, hierarchy: bool, progress: Callable[[str, float], None] | None
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint32]]: ...
+    def viewshed(
+        self,
+        at_m: tuple[float, float],
+        heights_m: tuple[float, float],
+        curvature: float,
+        range_m: float,
+        exact: bool,
+        progress: Callable[[str, float], None] | None,
+    ) -> npt.NDArray[np.uint8]: ...
     def frame(self) -> tuple[tuple[int, int], tuple[float, float], tuple[float, float], tuple[float, float]]: ...
     @property
     def seed(self) -> str: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from orogen import _orogen
 from orogen._apply import Applies
+from orogen._progress import reporter
 from orogen._vectors import Vectors
 
 Pair = float | tuple[float, float]
@@ -35,6 +37,16 @@ class Frame:
     def size_m(self) -> tuple[float, float]:
         """Distance between the outermost samples."""
         return self.max_m[0] - self.min_m[0], self.max_m[1] - self.min_m[1]
+
+
+@dataclass(frozen=True)
+class Tin:
+    """Land as triangles."""
+
+    vertices: npt.NDArray[np.float64]
+    """[n, 3]: x, y, z in metres."""
+    triangles: npt.NDArray[np.uint32]
+    """[m, 3]: three vertices each, counter-clockwise seen from above."""
 
 
 class Terrain(Applies):
@@ -124,6 +136,41 @@ class Terrain(Applies):
     def plants(self) -> Vectors:
         """Plants as points; empty where no step made any."""
         return self._vectors("plants", "points")
+
+    def contours(self, *, interval_m: float = 50.0, base_m: float = 0.0, smooth: bool = False) -> Vectors:
+        """Lines of equal height, each with its ``level_m`` and whether it is ``closed``; the terrain stays as it is."""
+        land = self.copy()
+        land.apply("survey.contours", interval_m=interval_m, base_m=base_m, smooth=smooth)
+        return land._vectors("contours")
+
+    def tin(self, *, max_error_m: float = 1.0, method: str = "greedy", progress: bool = False) -> Tin:
+        """The land as few triangles, no sample further than ``max_error_m`` above or below them.
+
+        ``method`` is ``greedy`` (few triangles) or ``hierarchy`` (right triangles: more of them, sooner).
+        """
+        if method not in ("greedy", "hierarchy"):
+            raise _orogen.OrogenError(f"tin: method: found {method!r}, allowed are 'greedy' and 'hierarchy'")
+        with reporter(progress) as tell:
+            return Tin(*self._inner.tin(float(max_error_m), method == "hierarchy", tell))
+
+    def viewshed(
+        self,
+        at_m: tuple[float, float],
+        *,
+        observer_m: float = 2.0,
+        target_m: float = 0.0,
+        curvature: float = 6 / 7,
+        range_m: float = math.inf,
+        exact: bool = False,
+        progress: bool = False,
+    ) -> npt.NDArray[np.uint8]:
+        """What is seen from a place: 1 seen, 0 hidden, 255 a hole.
+
+        ``curvature`` is 0 for a flat Earth, 1 without air, 6/7 with the usual refraction. ``exact`` follows the sight line
+        to every sample, which takes longer.
+        """
+        with reporter(progress) as tell:
+            return self._inner.viewshed(at_m, (observer_m, target_m), curvature, range_m, exact, tell)
 
     def copy(self) -> Terrain:
         """A copy that shares the layers until one of the two is changed."""

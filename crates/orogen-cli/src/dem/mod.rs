@@ -1,0 +1,126 @@
+//! `orogen dem`: the surveyor's tools on any elevation model, one tool in each file.
+
+mod aspect;
+mod contours;
+mod curvature;
+mod cutfill;
+mod hillshade;
+mod intervisibility;
+mod job;
+mod parse;
+mod profile;
+mod ruggedness;
+mod sample;
+mod slope;
+mod tin;
+mod viewshed;
+
+use anyhow::Result;
+use clap::{Args as ClapArgs, Subcommand};
+use std::path::PathBuf;
+
+/// `orogen dem`
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Places are given in the coordinates of the file itself (metres, feet, or degrees as LONGITUDE,LATITUDE); distances and
+heights are metres. Results lie where their source does. Holes stay holes and poison nothing.
+
+Examples:
+  orogen dem hillshade alps.tif shade.tif
+  orogen dem slope alps.tif               alps-slope.tif here
+  orogen dem TOOL --help                  what a tool takes, with examples")]
+pub struct Dem {
+    /// What to measure.
+    #[command(subcommand)]
+    pub tool: Tool,
+}
+
+/// The tools.
+#[derive(Debug, Subcommand)]
+pub enum Tool {
+    /// The light of a far sun on the ground, as on printed maps.
+    Hillshade(hillshade::Args),
+    /// How steep the ground is, in degrees.
+    Slope(slope::Args),
+    /// Which way the ground faces, in degrees clockwise from north.
+    Aspect(aspect::Args),
+    /// Where the ground bulges and where it is hollow, in 1/m.
+    Curvature(curvature::Args),
+    /// How much the ground differs from the ground beside it, in metres.
+    Ruggedness(ruggedness::Args),
+    /// Lines of equal height.
+    Contours(contours::Args),
+    /// Heights at places, stepped or bilinear.
+    Sample(sample::Args),
+    /// Heights along a line, as a table or a plot.
+    Profile(profile::Args),
+    /// Volumes above and below a level or another model.
+    Cutfill(cutfill::Args),
+    /// What can be seen from a place.
+    Viewshed(viewshed::Args),
+    /// Which of many places see one another.
+    Intervisibility(intervisibility::Args),
+    /// The ground as few triangles, to a largest error.
+    Tin(tin::Args),
+}
+
+/// What every tool takes.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Common {
+    /// The elevation model: tif, tiff, asc, png, r16, r32 or raw.
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Distance between samples in metres, for files that do not say.
+    #[arg(long, value_name = "M", value_parser = parse::number(1e-6, 1e9), allow_hyphen_values = true)]
+    pub spacing: Option<f64>,
+    /// Threads to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Print what came of it as JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but errors.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+impl Tool {
+    fn common(&self) -> &Common {
+        match self {
+            Self::Hillshade(args) => &args.common,
+            Self::Slope(args) => &args.common,
+            Self::Aspect(args) => &args.common,
+            Self::Curvature(args) => &args.common,
+            Self::Ruggedness(args) => &args.common,
+            Self::Contours(args) => &args.common,
+            Self::Tin(args) => &args.common,
+            Self::Intervisibility(args) => &args.common,
+            Self::Viewshed(args) => &args.common,
+            Self::Cutfill(args) => &args.common,
+            Self::Profile(args) => &args.common,
+            Self::Sample(args) => &args.common,
+        }
+    }
+
+    fn run(&self) -> Result<()> {
+        match self {
+            Self::Hillshade(args) => hillshade::run(args),
+            Self::Slope(args) => slope::run(args),
+            Self::Aspect(args) => aspect::run(args),
+            Self::Curvature(args) => curvature::run(args),
+            Self::Ruggedness(args) => ruggedness::run(args),
+            Self::Contours(args) => contours::run(args),
+            Self::Tin(args) => tin::run(args),
+            Self::Intervisibility(args) => intervisibility::run(args),
+            Self::Viewshed(args) => viewshed::run(args),
+            Self::Cutfill(args) => cutfill::run(args),
+            Self::Profile(args) => profile::run(args),
+            Self::Sample(args) => sample::run(args),
+        }
+    }
+}
+
+pub fn run(args: &Dem) -> Result<()> {
+    let threads = args.tool.common().threads.map(usize::from);
+    orogen::with_threads(threads, || args.tool.run())?
+}

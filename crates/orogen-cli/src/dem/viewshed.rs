@@ -1,0 +1,104 @@
+//! `orogen dem viewshed`
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use orogen::BuildError;
+use orogen::io::About;
+use orogen::io::geotiff;
+use orogen::ops::survey::viewshed::{self, HOLE, SEEN, Sight};
+use serde_json::json;
+
+use super::Common;
+use super::job::{Job, Model};
+use super::parse::{self, Spot};
+
+/// Who looks, at what, through which air.
+#[derive(Debug, clap::Args)]
+pub struct SightArgs {
+    /// Height of the eye above its ground, in metres.
+    #[arg(long, value_name = "M", default_value = "2", value_parser = parse::number(0.0, 1e5), allow_hyphen_values = true)]
+    pub observer_height: f64,
+    /// Height of what is looked for above its ground, in metres.
+    #[arg(long, value_name = "M", default_value = "0", value_parser = parse::number(0.0, 1e5), allow_hyphen_values = true)]
+    pub target_height: f64,
+    /// How strongly air bends sight lines: 0 not at all, 0.143 as usual, 1 as strongly as the Earth is round.
+    #[arg(long, value_name = "K", default_value = "0.142857", value_parser = parse::number(0.0, 1.0), allow_hyphen_values = true)]
+    pub refraction: f64,
+    /// Take the Earth for flat.
+    #[arg(long)]
+    pub flat: bool,
+    /// How far one sees, in metres [default: to the end of the model]
+    #[arg(long, value_name = "M", value_parser = parse::number(0.0, 1e9), allow_hyphen_values = true)]
+    pub range: Option<f64>,
+}
+
+impl SightArgs {
+    pub fn sight(&self) -> Sight {
+        Sight {
+            observer_m: self.observer_height,
+            target_m: self.target_height,
+            curvature: if self.flat { 0.0 } else { 1.0 - self.refraction },
+            range_m: self.range.unwrap_or(f64::INFINITY),
+        }
+    }
+}
+
+/// `orogen dem viewshed`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Written are bytes: 1 seen, 0 hidden, 255 a hole. The eye stands at the sample nearest to --from.
+
+Examples:
+  orogen dem viewshed alps.tif seen.tif --from 8.57,46.63
+  orogen dem viewshed alps.tif seen.tif --from 8.57,46.63 --observer-height 30 --target-height 1.7 --range 20000
+  orogen dem viewshed alps.tif seen.tif --from 8.57,46.63 --exact")]
+pub struct Args {
+    #[command(flatten)]
+    pub common: Common,
+    /// The GeoTIFF to write [default: IN-viewshed.tif here]
+    #[arg(value_name = "OUT")]
+    pub out: Option<PathBuf>,
+    /// Where the eye stands, in the file's own coordinates.
+    #[arg(long, value_name = "X,Y", value_parser = parse::spot, allow_hyphen_values = true)]
+    pub from: Spot,
+    #[command(flatten)]
+    pub sight: SightArgs,
+    /// Follow the sight line to every sample: exact, and slow on large models.
+    #[arg(long)]
+    pub exact: bool,
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    let job = Job::new("viewshed", &args.common)?;
+    job.ending(args.out.as_deref(), &["tif", "tiff"])?;
+    let model = job.read()?;
+    let eye = nearest(&model, args.from)?;
+    let (spacing_m, sight) = (model.place.spacing_m(), args.sight.sight());
+    let seen = job.work(|ctx| {
+        let look = if args.exact { viewshed::exact } else { viewshed::viewshed };
+        look(&model.height, spacing_m, eye, &sight, ctx)
+    })?;
+    let count = |wanted: u8| seen.as_slice().iter().filter(|&&value| value == wanted).count();
+    let (visible, ground) = (count(SEEN), seen.as_slice().len() - count(HOLE));
+    let area_km2 = visible as f64 * spacing_m[0] * spacing_m[1] / 1e6;
+    let about = About { layer: "viewshed", unit: "", seed: "" };
+    let file = geotiff::encode_u8_at(&seen, &model.place, Some(HOLE), &about);
+    let facts = vec![("seen", json!(visible)), ("samples", json!(ground)), ("seen_km2", json!(area_km2))];
+    let said = format!("{visible} of {ground} samples are seen, {area_km2:.3} km2");
+    job.write(args.out.as_deref(), "tif", &file, facts, &said)
+}
+
+/// The sample nearest to a place.
+fn nearest(model: &Model, spot: Spot) -> Result<[usize; 2], BuildError> {
+    let [col, row] = model.place.cell_of(spot).map(f64::round);
+    let (cols, rows) = (model.height.cols(), model.height.rows());
+    if (0.0..cols as f64).contains(&col) && (0.0..rows as f64).contains(&row) {
+        return Ok([col as usize, row as usize]);
+    }
+    let (a, b) = (model.place.at([0.0, (rows - 1) as f64]), model.place.at([(cols - 1) as f64, 0.0]));
+    Err(BuildError::Call(format!(
+        "--from {},{} lies outside the model, which reaches from {},{} to {},{}",
+        spot[0], spot[1], a[0], a[1], b[0], b[1]
+    )))
+}

@@ -1,0 +1,204 @@
+//! `orogen dem`: every tool runs on any model, results lie where their source does, bad calls get a sentence.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Bench, Run};
+use orogen::core::Raster;
+use orogen::io::geotiff::Place;
+use orogen::io::{About, Limits, elevation, geotiff};
+
+const RASTER_TOOLS: [&str; 5] = ["hillshade", "slope", "aspect", "curvature", "ruggedness"];
+
+/// Ground that rises to the east by 1 and falls to the south by 2, metre by metre, on cells of 10 m.
+fn plane(cols: usize, rows: usize) -> Raster<f32> {
+    Raster::from_fn(cols, rows, |c, r| 10.0 * c as f32 - 20.0 * r as f32)
+}
+
+fn tif(raster: &Raster<f32>) -> Vec<u8> {
+    let about = About { layer: "height", unit: "m", seed: "" };
+    geotiff::encode_f32_at(raster, &Place::local([500.0, 4000.0], [10.0, 10.0]), &about)
+}
+
+fn bench_with(raster: &Raster<f32>) -> Bench {
+    let bench = Bench::new();
+    bench.write("in.tif", tif(raster));
+    bench
+}
+
+fn read(bench: &Bench, name: &str) -> (Raster<f32>, Place) {
+    let (model, place) = elevation::read_placed(&bench.path(name), &Limits::default()).unwrap();
+    (model.height, place.unwrap())
+}
+
+fn numbers(run: &Run) -> serde_json::Value {
+    serde_json::from_str(&run.succeeds().stdout).unwrap()
+}
+
+#[test]
+fn results_lie_where_their_source_does() {
+    let bench = bench_with(&plane(7, 5));
+    let place = read(&bench, "in.tif").1;
+    for tool in RASTER_TOOLS {
+        bench.run(&["dem", tool, "in.tif"]).succeeds();
+        let (raster, found) = read(&bench, &format!("in-{tool}.tif"));
+        assert_eq!((raster.cols(), raster.rows()), (7, 5), "{tool}");
+        assert_eq!(found, place, "{tool}");
+    }
+}
+
+#[test]
+fn a_plane_is_measured_as_one() {
+    let bench = bench_with(&plane(6, 4));
+    let found = numbers(&bench.run(&["dem", "slope", "in.tif", "s.tif", "--percent", "--json"]));
+    assert!((found["min"].as_f64().unwrap() - 500f64.sqrt() * 10.0).abs() < 1e-2, "{found}");
+    let found = numbers(&bench.run(&["dem", "aspect", "in.tif", "a.tif", "--json"]));
+    assert!((found["max"].as_f64().unwrap() - 206.565).abs() < 1e-2, "{found}");
+    let found = numbers(&bench.run(&["dem", "ruggedness", "in.tif", "r.tif", "--kind", "tpi", "--json"]));
+    assert!(found["max"].as_f64().unwrap().abs() < 1e-4, "{found}");
+}
+
+#[test]
+fn the_smallest_models_level_ground_and_nothing_but_holes() {
+    for raster in [
+        Raster::filled(1, 1, 5.0),
+        Raster::filled(2, 2, 5.0),
+        Raster::filled(9, 1, 5.0),
+        Raster::filled(1, 9, 5.0),
+        Raster::filled(9, 9, 5.0),
+        Raster::filled(9, 9, f32::NAN),
+    ] {
+        let bench = bench_with(&raster);
+        for tool in RASTER_TOOLS {
+            bench.run(&["dem", tool, "in.tif", "out.tif"]).succeeds();
+            assert_eq!(read(&bench, "out.tif").0.cols(), raster.cols());
+        }
+    }
+}
+
+#[test]
+fn the_same_bytes_on_any_number_of_threads() {
+    let bench = bench_with(&orogen_core::testkit::hills(200, 300.0));
+    for tool in RASTER_TOOLS {
+        let bytes = ["1", "3"].map(|threads| {
+            bench.run(&["dem", tool, "in.tif", "out.tif", "--threads", threads]).succeeds();
+            std::fs::read(bench.path("out.tif")).unwrap()
+        });
+        assert_eq!(bytes[0], bytes[1], "{tool}");
+    }
+}
+
+#[test]
+fn bad_calls_name_the_file_and_what_is_allowed() {
+    let bench = bench_with(&plane(4, 4));
+    bench.write("text.tif", "no picture");
+    bench.write("bare.asc", "");
+    bench.run(&["dem", "slope", "nowhere.tif"]).fails(2, &["nowhere.tif", "no such file"]);
+    bench.run(&["dem", "slope", "text.tif"]).fails(2, &["text.tif", "no valid GeoTIFF"]);
+    bench.run(&["dem", "slope", "bare.asc"]).fails(2, &["bare.asc", "empty"]);
+    bench.run(&["dem", "slope", "in.tif", "out.jpg"]).fails(2, &["out.jpg", "tif"]);
+    bench.run(&["dem", "slope", "in.tif", "nowhere/"]).fails(2, &["nowhere"]);
+    bench.run(&["dem", "hillshade", "in.tif", "--altitude", "91"]).fails(2, &["--altitude", "0 to 90"]);
+    bench.run(&["dem", "hillshade", "in.tif", "--azimuth", "nan"]).fails(2, &["--azimuth", "0 to 360"]);
+    bench.run(&["dem", "shade", "in.tif"]).fails(2, &["shade"]);
+    assert_eq!(bench.files(), ["bare.asc", "in.tif", "text.tif"]);
+}
+
+#[test]
+fn contours_as_geojson_and_as_a_map() {
+    let bench = bench_with(&orogen_core::testkit::hills(60, 100.0));
+    let found =
+        numbers(&bench.run(&["dem", "contours", "in.tif", "c.geojson", "--interval", "20", "--json"]));
+    let text: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(bench.path("c.geojson")).unwrap()).unwrap();
+    let features = text["features"].as_array().unwrap();
+    assert_eq!(features.len() as u64, found["lines"].as_u64().unwrap());
+    for feature in features {
+        let line = feature["geometry"]["coordinates"].as_array().unwrap();
+        assert_eq!(feature["properties"]["closed"], line.first() == line.last());
+        for place in line {
+            // The model lies at 500, 4000 and has cells of 10 m.
+            let [x, y] = [0, 1].map(|i: usize| place[i].as_f64().unwrap());
+            assert!((500.0..=1090.0).contains(&x) && (3410.0..=4000.0).contains(&y), "{place}");
+            assert_eq!(place[2].as_f64(), feature["properties"]["level_m"].as_f64());
+        }
+    }
+    bench.run(&["dem", "contours", "in.tif", "c.svg", "--smooth"]).succeeds();
+    let svg = std::fs::read_to_string(bench.path("c.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("<path d=\"M") && svg.ends_with("</svg>\n"));
+    bench.run(&["dem", "contours", "in.tif", "--interval", "1e-3"]).fails(1, &["in.tif", "larger interval"]);
+    bench.run(&["dem", "contours", "in.tif", "--interval", "0"]).fails(2, &["--interval"]);
+}
+
+#[test]
+fn heights_at_places_and_along_lines() {
+    let bench = bench_with(&plane(7, 5));
+    let run = bench.run(&["dem", "sample", "in.tif", "--at", "525,3985", "--at", "1,1", "-q"]);
+    assert_eq!(run.succeeds().stdout, "x,y,height_m\n525,3985,-5\n1,1,\n");
+    let stepped = ["dem", "sample", "in.tif", "--at", "523,3987", "--between", "stepped", "-q"];
+    assert_eq!(bench.run(&stepped).succeeds().stdout, "x,y,height_m\n523,3987,0\n");
+    bench.write("huts.csv", "x,y,name\n510,4000,a\n520;3990\n");
+    let run = bench.run(&["dem", "sample", "in.tif", "h.csv", "--points", "huts.csv"]);
+    run.succeeds();
+    assert_eq!(
+        std::fs::read_to_string(bench.path("h.csv")).unwrap(),
+        "x,y,height_m\n510,4000,10\n520,3990,0\n"
+    );
+    bench.write("bad.csv", "x,y\n1,2\nhere,there\n");
+    bench.run(&["dem", "sample", "in.tif", "--points", "bad.csv"]).fails(2, &["bad.csv", "line 3"]);
+    bench.run(&["dem", "sample", "in.tif"]).fails(2, &["--at"]);
+
+    let line = ["dem", "profile", "in.tif", "--at", "500,4000", "--at", "560,4000", "--step", "25", "-q"];
+    let table = "distance_m,x,y,height_m\n0.000,500,4000,0\n25.000,525,4000,25\n50.000,550,4000,50\n60.000,560,4000,60\n";
+    assert_eq!(bench.run(&line).succeeds().stdout, table);
+    let geojson = r#"{"type":"LineString","coordinates":[[500,4000],[560,3960]]}"#;
+    bench.write("road.geojson", geojson);
+    bench.run(&["dem", "profile", "in.tif", "p.svg", "--line", "road.geojson"]).succeeds();
+    assert!(std::fs::read_to_string(bench.path("p.svg")).unwrap().contains("distance in m"));
+    bench.run(&["dem", "profile", "in.tif", "--at", "500,4000"]).fails(2, &["two places"]);
+}
+
+#[test]
+fn volumes_against_a_level_and_another_model() {
+    let bench = bench_with(&plane(7, 5));
+    // A plane 60 by 40 m whose middle lies at -10 m.
+    let found = numbers(&bench.run(&["dem", "cutfill", "in.tif", "--level", "-110", "--json"]));
+    assert!((found["cut_m3"].as_f64().unwrap() - 60.0 * 40.0 * 100.0).abs() < 1e-6, "{found}");
+    assert_eq!(found["fill_m3"].as_f64(), Some(0.0));
+    let found = numbers(&bench.run(&["dem", "cutfill", "in.tif", "d.tif", "--against", "in.tif", "--json"]));
+    assert_eq!(found["net_m3"].as_f64(), Some(0.0));
+    assert_eq!(read(&bench, "d.tif").0.range(), Some((0.0, 0.0)));
+    bench.write("other.tif", tif(&plane(6, 5)));
+    bench
+        .run(&["dem", "cutfill", "in.tif", "--against", "other.tif"])
+        .fails(2, &["other.tif", "7 x 5", "6 x 5"]);
+    bench.run(&["dem", "cutfill", "in.tif"]).fails(2, &["--level"]);
+}
+
+#[test]
+fn what_is_seen() {
+    let bench = bench_with(&orogen_core::testkit::hills(60, 100.0));
+    let seen = numbers(&bench.run(&["dem", "viewshed", "in.tif", "v.tif", "--from", "800,3700", "--json"]));
+    let raster = read(&bench, "v.tif").0;
+    let count = raster.as_slice().iter().filter(|v| **v == 1.0).count() as u64;
+    assert_eq!(seen["seen"].as_u64(), Some(count));
+    assert!((10..3600).contains(&count));
+    bench.run(&["dem", "viewshed", "in.tif", "e.tif", "--from", "800,3700", "--exact", "--flat"]).succeeds();
+    bench.run(&["dem", "viewshed", "in.tif", "--from", "0,0"]).fails(2, &["0,0", "500", "1090"]);
+    let run = bench.run(&["dem", "intervisibility", "in.tif", "--at", "500,4000", "--at", "510,4000", "-q"]);
+    assert_eq!(run.succeeds().stdout, "from,\"500,4000\",\"510,4000\"\n\"500,4000\",1,1\n\"510,4000\",1,1\n");
+    bench.run(&["dem", "intervisibility", "in.tif", "--at", "500,4000"]).fails(2, &["2 to"]);
+}
+
+#[test]
+fn land_as_triangles() {
+    let bench = bench_with(&orogen_core::testkit::hills(60, 100.0));
+    let few = numbers(&bench.run(&["dem", "tin", "in.tif", "t.glb", "--max-error", "2", "--json"]));
+    let more = ["dem", "tin", "in.tif", "t.obj", "--max-error", "2", "--method", "hierarchy", "--json"];
+    let more = numbers(&bench.run(&more));
+    assert!(few["triangles"].as_u64().unwrap() < more["triangles"].as_u64().unwrap());
+    assert!(std::fs::read(bench.path("t.glb")).unwrap().starts_with(b"glTF"));
+    bench.run(&["dem", "tin", "in.tif", "--max-error", "0"]).fails(2, &["--max-error"]);
+    let bench = bench_with(&Raster::filled(1, 1, 0.0));
+    bench.run(&["dem", "tin", "in.tif"]).fails(1, &["in.tif", "1 x 1"]);
+}

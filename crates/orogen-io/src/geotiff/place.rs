@@ -1,0 +1,95 @@
+//! Where the samples of a raster lie in the coordinates of their own file, so that results lie where their source did.
+
+use super::container::Field;
+use super::georef::PIXEL_IS_POINT;
+use super::{key, tag};
+use crate::about::LOCAL_CRS;
+
+/// Position, spacing and coordinate system of a raster, in the unit of its own file (metres, feet or degrees).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    pub(super) first: [f64; 2],
+    pub(super) cell: [f64; 2],
+    pub(super) unit_m: [f64; 2],
+    pub(super) keys: Vec<[u16; 4]>,
+    pub(super) doubles: Vec<f64>,
+    pub(super) text: String,
+}
+
+impl Place {
+    /// A raster in metres of a world of its own, whose north-west sample lies at `first_m`.
+    #[must_use]
+    pub fn local(first_m: [f64; 2], spacing_m: [f64; 2]) -> Self {
+        let text = format!("{LOCAL_CRS}|");
+        // A coordinate system without a model type, with a name and metres, is a local one to GDAL. Samples are points.
+        let keys = vec![
+            [key::RASTER_TYPE, 0, 1, PIXEL_IS_POINT],
+            [key::CITATION, tag::GEO_TEXT, text.len() as u16, 0],
+            [key::LINEAR_UNIT, 0, 1, 9001],
+        ];
+        Self { first: first_m, cell: spacing_m, unit_m: [1.0, 1.0], keys, doubles: Vec::new(), text }
+    }
+
+    /// Distance between samples in metres, (x, y).
+    #[must_use]
+    pub fn spacing_m(&self) -> [f64; 2] {
+        [self.cell[0] * self.unit_m[0], self.cell[1] * self.unit_m[1]]
+    }
+
+    /// Metres in one unit of the file, (x, y).
+    #[must_use]
+    pub fn unit_m(&self) -> [f64; 2] {
+        self.unit_m
+    }
+
+    /// The place of a sample, or between samples, in the coordinates of the file.
+    #[must_use]
+    pub fn at(&self, [col, row]: [f64; 2]) -> [f64; 2] {
+        [self.first[0] + col * self.cell[0], self.first[1] - row * self.cell[1]]
+    }
+
+    /// Column and row, as fractions, of a place in the coordinates of the file.
+    #[must_use]
+    pub fn cell_of(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        [(x - self.first[0]) / self.cell[0], (self.first[1] - y) / self.cell[1]]
+    }
+
+    /// Whether the coordinates are degrees of longitude and latitude.
+    #[must_use]
+    pub fn is_geographic(&self) -> bool {
+        self.short(key::MODEL_TYPE) == Some(super::georef::GEOGRAPHIC)
+    }
+
+    /// Number of the coordinate system in the register of EPSG, where the file names one.
+    #[must_use]
+    pub fn epsg(&self) -> Option<u16> {
+        let key = if self.is_geographic() { key::GEOGRAPHIC_SYSTEM } else { key::PROJECTED_SYSTEM };
+        // 32767 stands for a system that the file describes itself.
+        self.short(key).filter(|code| (1024..32767).contains(code))
+    }
+
+    fn short(&self, key: u16) -> Option<u16> {
+        self.keys.iter().find(|entry| entry[0] == key && entry[1] == 0).map(|entry| entry[3])
+    }
+
+    /// The fields of a TIFF that say all this, in the order of their tags.
+    pub(super) fn fields(&self) -> Vec<(u16, Field)> {
+        let point = self.short(key::RASTER_TYPE) == Some(PIXEL_IS_POINT);
+        // A pixel that is an area is placed by its corner.
+        let [x, y] = if point { self.first } else { self.at([-0.5, -0.5]) };
+        let mut words = vec![1, 1, 0, self.keys.len() as u16];
+        words.extend(self.keys.iter().flatten());
+        let mut fields = vec![
+            (tag::PIXEL_SCALE, Field::Doubles(vec![self.cell[0], self.cell[1], 0.0])),
+            (tag::TIEPOINT, Field::Doubles(vec![0.0, 0.0, 0.0, x, y, 0.0])),
+            (tag::GEO_KEYS, Field::Shorts(words)),
+        ];
+        if !self.doubles.is_empty() {
+            fields.push((tag::GEO_DOUBLES, Field::Doubles(self.doubles.clone())));
+        }
+        if !self.text.is_empty() {
+            fields.push((tag::GEO_TEXT, Field::Text(self.text.clone())));
+        }
+        fields
+    }
+}

@@ -1,0 +1,135 @@
+//! From pieces of contours in bands to whole contours.
+
+use rayon::prelude::*;
+
+use super::band::{Band, Chain, End};
+use super::{Levels, Lines};
+
+const NONE: u32 = u32::MAX;
+
+/// A chain of a band.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    chain: &'a Chain,
+    points: &'a [[f64; 2]],
+}
+
+/// A whole contour as a row of pieces.
+struct Whole {
+    level: i32,
+    closed: bool,
+    pieces: std::ops::Range<usize>,
+    vertices: usize,
+}
+
+/// Joins the chains of all bands; `finer` is the number of their rows and columns for each of the samples.
+pub(super) fn join(bands: &[Band], levels: &Levels, finer: usize) -> Lines {
+    let pieces: Vec<Piece<'_>> = bands.iter().flat_map(pieces).collect();
+    let next = links(bands, &pieces);
+    let mut has_last = vec![false; pieces.len()];
+    next.iter().filter(|&&n| n != NONE).for_each(|&n| has_last[n as usize] = true);
+
+    let (mut order, mut wholes) = (Vec::with_capacity(pieces.len()), Vec::new());
+    let mut done = vec![false; pieces.len()];
+    let mut follow = |start: usize, done: &mut Vec<bool>| {
+        let (from, mut at, mut vertices) = (order.len(), start, 1);
+        loop {
+            done[at] = true;
+            order.push(at);
+            // The first point of a piece is the last of the one before it.
+            vertices += pieces[at].points.len() - 1;
+            match next[at] {
+                NONE => break,
+                n if done[n as usize] => break,
+                n => at = n as usize,
+            }
+        }
+        let closed = pieces[start].chain.start == End::Ring || next[at] == start as u32;
+        if vertices >= if closed { 4 } else { 2 } {
+            wholes.push(Whole {
+                level: pieces[start].chain.level,
+                closed,
+                pieces: from..order.len(),
+                vertices,
+            });
+        }
+    };
+    (0..pieces.len()).filter(|&i| !has_last[i]).for_each(|i| follow(i, &mut done));
+    for i in 0..pieces.len() {
+        if !done[i] {
+            follow(i, &mut done);
+        }
+    }
+    // By level; the sort is stable, so what was found first stays first.
+    wholes.sort_by_key(|whole| whole.level);
+
+    let mut end = 0;
+    let ends: Vec<usize> = wholes
+        .iter()
+        .map(|whole| {
+            end += whole.vertices;
+            end
+        })
+        .collect();
+    let mut vertices = vec![[0.0; 2]; end];
+    let mut rest = &mut vertices[..];
+    let mut parts = Vec::with_capacity(wholes.len());
+    for whole in &wholes {
+        let (part, others) = rest.split_at_mut(whole.vertices);
+        rest = others;
+        parts.push((whole, part));
+    }
+    let scale = 1.0 / finer as f64;
+    parts.into_par_iter().with_min_len(64).for_each(|(whole, part)| {
+        let points = order[whole.pieces.clone()]
+            .iter()
+            .enumerate()
+            .flat_map(|(i, &piece)| &pieces[piece].points[usize::from(i > 0)..]);
+        for (out, [col, row]) in part.iter_mut().zip(points) {
+            *out = [col * scale, row * scale];
+        }
+    });
+    Lines {
+        levels_m: wholes.iter().map(|whole| levels.height_m(whole.level)).collect(),
+        closed: wholes.iter().map(|whole| whole.closed).collect(),
+        ends,
+        vertices,
+    }
+}
+
+fn pieces(band: &Band) -> impl Iterator<Item = Piece<'_>> {
+    let mut start = 0;
+    band.chains.iter().map(move |chain| {
+        let points = &band.points[start..chain.points_end];
+        start = chain.points_end;
+        Piece { chain, points }
+    })
+}
+
+/// The piece that goes on where each one ends.
+fn links(bands: &[Band], pieces: &[Piece<'_>]) -> Vec<u32> {
+    // For each band, which piece starts at each crossing of its first and of its last row.
+    let mut starts: Vec<[Vec<u32>; 2]> =
+        bands.iter().map(|band| band.rims.map(|rim| vec![NONE; rim])).collect();
+    let mut id = 0;
+    for (band, starts) in bands.iter().zip(&mut starts) {
+        for chain in &band.chains {
+            match chain.start {
+                End::North(rank) => starts[0][rank as usize] = id,
+                End::South(rank) => starts[1][rank as usize] = id,
+                End::Free | End::Ring => {}
+            }
+            id += 1;
+        }
+    }
+    let mut next = Vec::with_capacity(pieces.len());
+    for (index, band) in bands.iter().enumerate() {
+        next.extend(band.chains.iter().map(|chain| match chain.end {
+            // Both bands count the crossings of their common row alike.
+            End::North(rank) if index > 0 => starts[index - 1][1][rank as usize],
+            End::South(rank) if index + 1 < bands.len() => starts[index + 1][0][rank as usize],
+            _ => NONE,
+        }));
+    }
+    next
+}
