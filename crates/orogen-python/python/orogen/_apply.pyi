@@ -84,6 +84,50 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["erode.stream_power"],
+        *,
+        duration_yr: float = ...,
+        uplift_mm_per_yr: float | str = ...,
+        incision_mm_per_yr: float | str = ...,
+        area_exponent: float = ...,
+        slope_exponent: float = ...,
+        hollow_m2: float = ...,
+        talus_deg: float = ...,
+        creep_m2_per_yr: float = ...,
+        variety: float = ...,
+        variety_wavelength_m: float = ...,
+        sea: bool = ...,
+        outlets: Literal["edge"] | Literal["lowest"] = ...,
+        base_m: float = ...,
+        beyond_m: float = ...,
+        steps: int = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Lets land rise while rivers cut it down, over millions of years: branching valleys, sharp divides, slopes that fit each other."""
+    @overload
+    def apply(
+        self,
+        op: Literal["erode.thermal"],
+        *,
+        talus_deg: float = ...,
+        rock_deg: float = ...,
+        hardness: float | str = ...,
+        loose_m: float | str = ...,
+        reach_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Breaks rock that is too steep and lets loose ground slide until it lies at its talus angle: crags above, scree below."""
+    @overload
+    def apply(
+        self,
         op: Literal["mask.aspect"],
         *,
         toward_deg: float = ...,
@@ -285,13 +329,15 @@ class Applies:
         op: Literal["shape.features"],
         *,
         features: Sequence[Mapping[str, Any]] = ...,
+        luck: str = ...,
+        keep_water: bool = ...,
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
         threads: int | None = ...,
         progress: bool = ...,
     ) -> None:
-        """Puts features on the land: mountain, hill, river, dune field, lake, plateau, ridge, canyon, crater and volcano."""
+        """Puts features on the land: mountain, massif, hill, river, dune field, lake, plateau, ridge, canyon, crater and volcano."""
     @overload
     def apply(
         self,
@@ -392,6 +438,42 @@ class Applies:
         progress: bool = ...,
     ) -> None:
         """Sends every value of a layer through a curve given as points."""
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.sketch"],
+        *,
+        shapes: Sequence[Mapping[str, Any]] = ...,
+        pictures: Sequence[Mapping[str, Any]] = ...,
+        path: str = ...,
+        placement: Literal["fit"] | Literal["middle"] | Literal["own"] = ...,
+        fidelity: float = ...,
+        mountain_size_m: float = ...,
+        mountain_height_m: float = ...,
+        hill_size_m: float = ...,
+        hill_height_m: float = ...,
+        river_width_m: float = ...,
+        valley_deg: float = ...,
+        lake_depth_m: float = ...,
+        crossing: Literal["auto"] | Literal["gorge"] | Literal["pass"] | Literal["spring"] = ...,
+        fill_mountain_pct: float = ...,
+        fill_hill_pct: float = ...,
+        fill_lake_pct: float = ...,
+        fill_forest_pct: float = ...,
+        fill_rivers: int = ...,
+        rules: Sequence[Mapping[str, Any]] = ...,
+        keep: Sequence[Mapping[str, Any]] = ...,
+        remove: Sequence[str] = ...,
+        hold: bool = ...,
+        cell_m: float = ...,
+        forest_to: str = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Makes land from a drawing: painted mountains, hills, rivers, lakes, plains and forests become named features."""
     @overload
     def apply(
         self,
@@ -796,6 +878,33 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["source.ridges"],
+        *,
+        ridges: int = ...,
+        peak_m: float = ...,
+        ridge_m: float = ...,
+        width_m: float = ...,
+        wander: float = ...,
+        bend_m: float = ...,
+        rivers: int = ...,
+        friction_s: float = ...,
+        depth_m: float = ...,
+        valley_m: float = ...,
+        roughness: float = ...,
+        smoothness: float = ...,
+        level_m: float = ...,
+        river_width_m: float = ...,
+        cell_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Draws mountain ridges and the rivers between them with particles, then fills in the land: structure first."""
+    @overload
+    def apply(
+        self,
         op: Literal["source.squig"],
         *,
         inlet: Literal["east"] | Literal["north"] | Literal["south"] | Literal["west"] = ...,
@@ -844,6 +953,21 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["survey.contours"],
+        *,
+        interval_m: float = ...,
+        base_m: float = ...,
+        smooth: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Draws lines of equal height and keeps them as the vectors `contours`, each with its level and whether it is closed."""
+    @overload
+    def apply(
+        self,
         op: Literal["survey.hillshade"],
         *,
         azimuth_deg: float = ...,
@@ -871,6 +995,34 @@ class Applies:
         progress: bool = ...,
     ) -> None:
         """Measures how steep the ground is, in degrees from level, and keeps it as the layer `slope`."""
+    @overload
+    def apply(
+        self,
+        op: Literal["water.fill"],
+        *,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Raises the land in every depression to the level at which water would spill, so that no pit is left."""
+    @overload
+    def apply(
+        self,
+        op: Literal["water.flow"],
+        *,
+        method: Literal["d8"] | Literal["dinf"] | Literal["mfd"] = ...,
+        concentration: float = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Measures how much land drains through each sample, in square metres, and keeps it as the layer `flow`."""
     @overload
     def apply(
         self,
