@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gc
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -74,23 +75,10 @@ def triangles(samples: str) -> float:
     return float(len(land(int(samples)).tin(max_error_m=1.0).triangles))
 
 
-def status(field: str) -> int:
-    """A line of the kernel's account of this process, in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024
-    raise ValueError(f"this kernel tells no {field}")
-
-
-def memory(op: str, samples: str, *settings: str) -> float:
-    """The most bytes held at once while a source runs, beyond those held before; settings are `name=number`."""
-    params = {name: float(number) for name, number in (setting.split("=") for setting in settings)}
-    timed(65, op, "1", **params)
-    gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")
-    before = status("VmRSS")
-    timed(int(samples), op, "2", **params)
-    return float(status("VmHWM") - before)
+def memory(*task: str) -> float:
+    """The most bytes held at once while a source runs, in a process of its own."""
+    script = Path(__file__).with_name("memory.py")
+    return float(subprocess.run([sys.executable, script, *task], capture_output=True, check=True, text=True).stdout)
 
 
 serve(

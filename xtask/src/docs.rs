@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use orogen::core::{LayerData, LayerName, Operator, layer};
+use orogen::core::{LayerData, LayerName, Operator, layer, math};
 use orogen::io::oblique::{self, View};
 use orogen::io::png8::looks_the_same;
 use orogen::io::{png8, preview, relief};
@@ -304,6 +304,11 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
         // A map from above shows no overhang.
         Some(name) if *name == layer::DISPLACE_X.name() => oblique::render(&built.terrain, &View::default())?,
         Some(name) if !writes.contains(&layer::HEIGHT.name()) => match built.terrain.layers().get(name) {
+            // From springs to rivers areas grow a million times.
+            Some(LayerData::F32(raster)) if *name == layer::FLOW.name() => {
+                let powers = raster.map(|m2| math::log10(f64::from(m2.max(1.0))) as f32);
+                preview::render(&powers, preview::Palette::of(name), None)
+            }
             Some(LayerData::F32(raster)) => preview::render(raster, preview::Palette::of(name), None),
             Some(LayerData::U8(raster)) => preview::render_biomes(raster),
             None => bail!("it makes no layer {name:?}"),

@@ -182,6 +182,7 @@ const FIGURES: &[Figure] = &[
         Some(2.0),
     ),
     figure("memory of faults, rasters", "memory source.faults 4096", Theirs::Raster(4096), 0.0, Some(2.0)),
+    figure("memory of ridges, rasters", "memory source.ridges 2049", Theirs::Raster(2049), 0.0, Some(2.0)),
     figure("memory of squig, rasters", "memory source.squig 2049", Theirs::Raster(2049), 0.0, Some(2.0)),
     // Some 16,000 points.
     figure(

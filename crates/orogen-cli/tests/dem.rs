@@ -8,7 +8,7 @@ use orogen::core::Raster;
 use orogen::io::geotiff::Place;
 use orogen::io::{About, Limits, elevation, geotiff};
 
-const RASTER_TOOLS: [&str; 5] = ["hillshade", "slope", "aspect", "curvature", "ruggedness"];
+const RASTER_TOOLS: [&str; 7] = ["hillshade", "slope", "aspect", "curvature", "ruggedness", "fill", "flow"];
 
 /// Ground that rises to the east by 1 and falls to the south by 2, metre by metre, on cells of 10 m.
 fn plane(cols: usize, rows: usize) -> Raster<f32> {
@@ -201,4 +201,37 @@ fn land_as_triangles() {
     bench.run(&["dem", "tin", "in.tif", "--max-error", "0"]).fails(2, &["--max-error"]);
     let bench = bench_with(&Raster::filled(1, 1, 0.0));
     bench.run(&["dem", "tin", "in.tif"]).fails(1, &["in.tif", "1 x 1"]);
+}
+
+/// A bowl of 3 m in ground at 10 m, with a notch at 7 m to the west.
+fn bowl() -> Raster<f32> {
+    Raster::from_fn(9, 7, |c, r| match (c, r) {
+        (2..=6, 2..=4) => 3.0,
+        (0..=1, 3) => 7.0,
+        _ => 10.0,
+    })
+}
+
+#[test]
+fn a_bowl_fills_to_its_notch_and_drains_through_it() {
+    let bench = bench_with(&bowl());
+    bench.run(&["dem", "fill", "in.tif", "filled.tif"]).succeeds();
+    let (filled, _) = read(&bench, "filled.tif");
+    assert_eq!(&filled.row(3)[..8], &[7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 10.0]);
+    for method in ["d8", "dinf", "mfd"] {
+        bench.run(&["dem", "flow", "in.tif", "flow.tif", "--method", method]).succeeds();
+        let (flow, _) = read(&bench, "flow.tif");
+        // At least the bowl and its notch, of 100 m² each.
+        assert!(flow.row(3)[0] >= 1700.0, "{method}: {}", flow.row(3)[0]);
+    }
+}
+
+#[test]
+fn stats_are_printed_as_a_table_and_as_json() {
+    let bench = bench_with(&bowl());
+    let text = bench.run(&["dem", "stats", "in.tif"]).succeeds().stdout.clone();
+    assert!(text.contains("land_samples,63\n"), "{text}");
+    assert!(text.contains("\ndrainage.depression_share,0.2381\n"), "{text}");
+    let found = numbers(&bench.run(&["dem", "stats", "in.tif", "--sea", "5", "--json"]));
+    assert_eq!(found["stats"]["land_samples"], 48);
 }

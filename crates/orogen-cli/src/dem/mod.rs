@@ -4,6 +4,8 @@ mod aspect;
 mod contours;
 mod curvature;
 mod cutfill;
+mod fill;
+mod flow;
 mod hillshade;
 mod intervisibility;
 mod job;
@@ -12,6 +14,7 @@ mod profile;
 mod ruggedness;
 mod sample;
 mod slope;
+mod stats;
 mod tin;
 mod viewshed;
 
@@ -62,6 +65,12 @@ pub enum Tool {
     Intervisibility(intervisibility::Args),
     /// The ground as few triangles, to a largest error.
     Tin(tin::Args),
+    /// The ground without depressions.
+    Fill(fill::Args),
+    /// The area that drains through each place, in square metres.
+    Flow(flow::Args),
+    /// The numbers that tell real land from noise.
+    Stats(stats::Args),
 }
 
 /// What every tool takes.
@@ -94,6 +103,9 @@ impl Tool {
             Self::Ruggedness(args) => &args.common,
             Self::Contours(args) => &args.common,
             Self::Tin(args) => &args.common,
+            Self::Fill(args) => &args.common,
+            Self::Flow(args) => &args.common,
+            Self::Stats(args) => &args.common,
             Self::Intervisibility(args) => &args.common,
             Self::Viewshed(args) => &args.common,
             Self::Cutfill(args) => &args.common,
@@ -111,6 +123,9 @@ impl Tool {
             Self::Ruggedness(args) => ruggedness::run(args),
             Self::Contours(args) => contours::run(args),
             Self::Tin(args) => tin::run(args),
+            Self::Fill(args) => fill::run(args),
+            Self::Flow(args) => flow::run(args),
+            Self::Stats(args) => stats::run(args),
             Self::Intervisibility(args) => intervisibility::run(args),
             Self::Viewshed(args) => viewshed::run(args),
             Self::Cutfill(args) => cutfill::run(args),

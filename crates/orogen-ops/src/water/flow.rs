@@ -71,13 +71,14 @@ impl Op for Flow {
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let flow = flow(terrain.get(layer::HEIGHT)?, terrain.frame().spacing_m(), self, ctx)?;
+        let spacing_m = terrain.frame().spacing_m();
+        let flow = flow(terrain.get(layer::HEIGHT)?, spacing_m, self, sea_level(self.sea), ctx)?;
         terrain.set(layer::FLOW, flow);
         Ok(terrain)
     }
 }
 
-/// The algorithm alone.
+/// The algorithm alone, with the sea at any level.
 ///
 /// # Errors
 /// When cancelled, or when the map has too many samples.
@@ -85,9 +86,10 @@ pub fn flow(
     height: &Raster<f32>,
     spacing_m: [f64; 2],
     params: &Flow,
+    sea_m: f32,
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, OpError> {
-    let found = drainage(height, spacing_m, sea_level(params.sea), ctx)?;
+    let found = drainage(height, spacing_m, sea_m, ctx)?;
     let cell_m2 = spacing_m[0] * spacing_m[1];
     let sharing = match params.method {
         Method::D8 => return Ok(area::cells(&found.ways).map(|cells| (f64::from(cells) * cell_m2) as f32)),

@@ -60,13 +60,12 @@ pub fn measure(
     let mut strahler = vec![0u8; cells];
     // Of the channels that come in: the highest order, and how many have it.
     let mut incoming = vec![(0u8, 0u8, 0u8); cells];
-    let mut hack = Vec::new();
     let mut stream_lengths: Vec<[f64; 2]> = Vec::new();
     let mut channel_m = 0.0;
     for &cell in &order {
         let cell = cell as usize;
         let is_channel = area[cell] >= CHANNEL;
-        let (best, same, channels) = incoming[cell];
+        let (best, same, _) = incoming[cell];
         if is_channel {
             strahler[cell] = if best == 0 { 1 } else { best + u8::from(same > 1) };
             channel_m += length(cell);
@@ -77,10 +76,6 @@ pub fn measure(
             stream_lengths[at - 1][0] += length(cell);
             if strahler[cell] != best {
                 stream_lengths[at - 1][1] += 1.0;
-            }
-            if channels > 1 {
-                let km2 = f64::from(area[cell]) * spacing_m[0] * spacing_m[1];
-                hack.push([math::ln(km2), math::ln(f64::from(longest[cell]).max(1e-9))]);
             }
         }
         if let Some(next) = ways.next(cell) {
@@ -96,6 +91,15 @@ pub fn measure(
             }
         }
     }
+    // Hack's law over all basins that end at a confluence.
+    let meets = |cell: usize| ways.next(cell).is_some_and(|next| incoming[next].2 > 1);
+    let hack: Vec<[f64; 2]> = (0..cells)
+        .filter(|&cell| area[cell] >= CHANNEL && longest[cell] > 0.0 && meets(cell))
+        .map(|cell| {
+            let m2 = f64::from(area[cell]) * spacing_m[0] * spacing_m[1];
+            [math::ln(m2), math::ln(f64::from(longest[cell]))]
+        })
+        .collect();
     let orders: Vec<u64> = stream_lengths.iter().map(|s| s[1] as u64).collect();
     let falls = orders.windows(2).filter(|w| w[1] > 0).map(|w| w[0] as f64 / w[1] as f64);
     let grows = stream_lengths
@@ -161,7 +165,7 @@ fn concavity(
             if bins.len() <= bin {
                 bins.resize(bin + 1, [0.0; 2]);
             }
-            bins[bin][0] += math::ln(drop / far);
+            bins[bin][0] += drop / far;
             bins[bin][1] += 1.0;
         }
     }
@@ -171,7 +175,7 @@ fn concavity(
         .filter(|(_, bin)| bin[1] >= 10.0)
         .map(|(i, bin)| {
             let cells = math::exp((i as f64 + 0.5) / 5.0 * math::ln(10.0));
-            [math::ln(cells * cell_m2), bin[0] / bin[1]]
+            [math::ln(cells * cell_m2), math::ln(bin[0] / bin[1])]
         })
         .collect();
     line(&points).map(|l| -l[0])
