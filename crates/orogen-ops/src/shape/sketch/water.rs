@@ -415,7 +415,9 @@ impl<'a> Land<'a> {
                     cells.push(at);
                 }
                 cells.reverse();
-                return Some((cells.iter().map(|cell| lattice.place(*cell)).collect(), mouth));
+                let mut way: Vec<[f64; 2]> = cells.iter().map(|cell| lattice.place(*cell)).collect();
+                wander(&mut way, lattice.cell, seed);
+                return Some((way, mouth));
             }
             for (next, far) in lattice.around(cell) {
                 let h = f64::from(heights[next]);
@@ -630,5 +632,19 @@ impl<'a> Land<'a> {
             river.roughness = 0.7;
             river.into()
         })
+    }
+}
+
+/// Bends a way of lattice steps as a river wanders: steps along eight directions would show. Its ends stay.
+fn wander(way: &mut [[f64; 2]], cell_m: f64, seed: Seed) {
+    const TAPER: f64 = 12.0;
+    let last = way.len().saturating_sub(1);
+    for (i, p) in way.iter_mut().enumerate() {
+        let ends = (i.min(last - i) as f64 / TAPER).min(1.0);
+        let at = *p;
+        for (axis, name) in ["east", "north"].into_iter().enumerate() {
+            let wide = fractal(seed.child(name), at, 40.0 * cell_m);
+            p[axis] += ends * 20.0 * cell_m * wide;
+        }
     }
 }
