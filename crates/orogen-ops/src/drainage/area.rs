@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use orogen_core::Raster;
 use rayon::prelude::*;
 
-use super::ways::{Ways, step};
+use super::ways::Ways;
 
-/// Cells that drain through each cell, itself included. The ways must not go round in circles.
+/// Cells that drain through each cell, itself included, given the ways and their [`Ways::donors`]. The ways must not go
+/// round in circles.
 ///
 /// Threads walk down from the springs and stop where other donors are still missing; whoever comes last goes on. Whole
 /// numbers add up to the same in any order. Moves about 20 bytes a cell.
 #[must_use]
-pub fn cells(ways: &Ways) -> Raster<u32> {
+pub fn cells(ways: &Ways, donors: &Raster<u8>) -> Raster<u32> {
     let (cols, rows) = (ways.0.cols(), ways.0.rows());
-    let donors = ways.donors();
     let missing: Vec<AtomicU8> = donors
         .as_slice()
         .par_iter()
@@ -23,7 +23,7 @@ pub fn cells(ways: &Ways) -> Raster<u32> {
         .collect();
     let sums: Vec<AtomicU32> =
         (0..cols * rows).into_par_iter().with_min_len(1 << 14).map(|_| AtomicU32::new(1)).collect();
-    walk(ways, &donors, &missing, |from, to| {
+    walk(ways, donors, &missing, |from, to| {
         sums[to].fetch_add(sums[from].load(Ordering::Relaxed), Ordering::Relaxed);
     });
     let sums = sums.into_par_iter().with_min_len(1 << 14).map(AtomicU32::into_inner).collect();
@@ -54,47 +54,6 @@ fn walk(ways: &Ways, donors: &Raster<u8>, missing: &[AtomicU8], hand_on: impl Fn
     });
 }
 
-/// The sum of weights of all cells that drain through each cell, itself included, in the order of the ways, so that
-/// rounding does not depend on threads.
-#[must_use]
-pub fn sums(ways: &Ways, weights: &Raster<f32>) -> Raster<f32> {
-    let (cols, rows) = (ways.0.cols(), ways.0.rows());
-    let donors = ways.donors();
-    let missing: Vec<AtomicU8> = donors
-        .as_slice()
-        .par_iter()
-        .with_min_len(1 << 14)
-        .map(|bits| AtomicU8::new(bits.count_ones() as u8))
-        .collect();
-    let sums: Vec<AtomicU32> =
-        weights.as_slice().par_iter().with_min_len(1 << 14).map(|w| AtomicU32::new(w.to_bits())).collect();
-    let at = |cell: usize| f32::from_bits(sums[cell].load(Ordering::Relaxed));
-    walk(ways, &donors, &missing, |from, _| {
-        let bits = donors.as_slice()[from];
-        let mut sum = f64::from(at(from));
-        for way in (0..8).filter(|way| bits >> way & 1 == 1) {
-            sum += f64::from(at(step(from, way, cols)));
-        }
-        sums[from].store((sum as f32).to_bits(), Ordering::Relaxed);
-    });
-    // Outlets hand nothing on: theirs is still to be added up.
-    let mut out = Raster::from_fn(cols, rows, |col, row| at(row * cols + col));
-    out.par_rows(|row, values| {
-        for (col, value) in values.iter_mut().enumerate() {
-            let cell = row * cols + col;
-            if ways.next(cell).is_none() {
-                let bits = donors.as_slice()[cell];
-                let mut sum = f64::from(at(cell));
-                for way in (0..8).filter(|way| bits >> way & 1 == 1) {
-                    sum += f64::from(at(step(cell, way, cols)));
-                }
-                *value = sum as f32;
-            }
-        }
-    });
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,10 +74,8 @@ mod tests {
                 slow[at] += 1;
             }
         }
-        let fast = cells(&ways);
+        let fast = cells(&ways, &ways.donors());
         let wrong = (0..cols * rows).find(|&cell| fast.as_slice()[cell] != slow[cell]);
         assert_eq!(wrong.map(|cell| (cell, fast.as_slice()[cell], slow[cell])), None);
-        let ones = sums(&ways, &Raster::filled(cols, rows, 1.0));
-        assert!(ones.as_slice().iter().zip(&slow).all(|(a, &b)| *a == b as f32));
     }
 }

@@ -507,7 +507,7 @@ mod tests {
         let found =
             crate::drainage::drainage(&height, [10.0, 10.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();
         assert!(found.basins.count() > 500);
-        let area = area::cells(&found.ways);
+        let area = area::cells(&found.ways, &found.ways.donors());
         let out: u64 = (0..130 * 171)
             .filter(|&cell| found.ways.next(cell).is_none())
             .map(|cell| u64::from(area.as_slice()[cell]))
@@ -547,6 +547,6 @@ mod tests {
         let basins =
             Basins::find(&height, &ways, f32::NEG_INFINITY, Edge::Only(outlet), &Ctx::silent()).unwrap();
         basins.drain(&mut ways);
-        assert_eq!(area::cells(&ways).as_slice()[outlet as usize], 90 * 70);
+        assert_eq!(area::cells(&ways, &ways.donors()).as_slice()[outlet as usize], 90 * 70);
     }
 }

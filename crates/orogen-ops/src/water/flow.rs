@@ -92,7 +92,10 @@ pub fn flow(
     let found = drainage(height, spacing_m, sea_m, ctx)?;
     let cell_m2 = spacing_m[0] * spacing_m[1];
     let sharing = match params.method {
-        Method::D8 => return Ok(area::cells(&found.ways).map(|cells| (f64::from(cells) * cell_m2) as f32)),
+        Method::D8 => {
+            return Ok(area::cells(&found.ways, &found.ways.donors())
+                .map(|cells| (f64::from(cells) * cell_m2) as f32));
+        }
         Method::Dinf => Sharing::Facet,
         Method::Mfd => Sharing::Slopes(params.concentration),
     };

@@ -335,8 +335,8 @@ impl<'a> Level<'a> {
         let basins = Basins::find(height, &ways, self.sea_m, self.edge, &ctx.unwatched())?;
         basins.drain(&mut ways);
         drop(basins);
-        let area = area::cells(&ways);
         let donors = ways.donors();
+        let area = area::cells(&ways, &donors);
         let cut = Cut {
             ways: &ways,
             donors: &donors,

@@ -120,21 +120,24 @@ fn sweep(
     });
     let height = height.as_mut_slice();
     for sign in [1isize, -1] {
-        for i in 0..cols * rows {
-            let cell = if sign == 1 { i } else { cols * rows - 1 - i };
-            let (col, row) = (cell % cols, cell / cols);
-            let mut here = height[cell as usize];
-            if fixed(cell as usize, here) {
-                continue;
-            }
-            for (k, &(dc, dr)) in BACK.iter().enumerate() {
-                let (c, r) = (col + sign * dc as isize, row + sign * dr as isize);
-                if c >= 0 && r >= 0 && c < cols && r < rows {
-                    // A hole fails every comparison.
-                    here = pick(here, height[(r * cols + c) as usize] + rises[k]);
+        for r in 0..rows {
+            let row = if sign == 1 { r } else { rows - 1 - r };
+            for c in 0..cols {
+                let col = if sign == 1 { c } else { cols - 1 - c };
+                let cell = (row * cols + col) as usize;
+                let mut here = height[cell];
+                if fixed(cell, here) {
+                    continue;
                 }
+                for (k, &(dc, dr)) in BACK.iter().enumerate() {
+                    let (c, r) = (col + sign * dc as isize, row + sign * dr as isize);
+                    if c >= 0 && r >= 0 && c < cols && r < rows {
+                        // A hole fails every comparison.
+                        here = pick(here, height[(r * cols + c) as usize] + rises[k]);
+                    }
+                }
+                height[cell] = here;
             }
-            height[cell as usize] = here;
         }
     }
 }

@@ -35,7 +35,7 @@ fn in_balance_slopes_follow_the_area_drained() {
         let op = StreamPower { area_exponent: m, slope_exponent: n, duration_yr: 8e7, steps: 800, ..bare() };
         let height = run(&op, frame, plain(&frame), Vec::new());
         let drained = drainage(&height, [100.0, 100.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();
-        let area = area::cells(&drained.ways);
+        let area = area::cells(&drained.ways, &drained.ways.donors());
         let mut off = Vec::new();
         for cell in 0..101 * 101 {
             let Some(next) = drained.ways.next(cell) else { continue };

@@ -41,7 +41,7 @@ pub fn measure(
 ) -> Result<Drainage, OpError> {
     let (cols, rows) = (height.cols(), height.rows());
     let found = drainage::drainage(height, spacing_m, sea_m, ctx)?;
-    let area = area::cells(&found.ways);
+    let area = area::cells(&found.ways, &found.ways.donors());
     let (area, ways) = (area.as_slice(), &found.ways);
     let cells = cols * rows;
     let mut filled = height.clone();
