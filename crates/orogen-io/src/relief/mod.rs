@@ -44,6 +44,8 @@ pub struct ReliefStyle {
     pub biomes: bool,
     /// Draws the rivers.
     pub rivers: bool,
+    /// Draws lines of equal height, where `survey.contours` has made some.
+    pub contours: bool,
     /// Width of a paper-coloured border, in pixels.
     #[schemars(range(min = 0, max = 4096))]
     pub border_px: usize,
@@ -58,6 +60,7 @@ impl Default for ReliefStyle {
             exaggeration: None,
             biomes: true,
             rivers: true,
+            contours: true,
             border_px: 0,
         }
     }
@@ -76,6 +79,8 @@ const RIVER_WATER: [u8; 3] = [64, 124, 172];
 const SHORE: [u8; 3] = [62, 96, 118];
 const WATER_LINE: [u8; 3] = [222, 238, 238];
 const PAPER: [u8; 3] = [238, 232, 218];
+/// Lines of equal height, as on printed maps.
+const CONTOUR_INK: [u8; 3] = [92, 58, 30];
 
 /// Colour of the light of the sky and of the sun: shadows are cool, sunlit slopes warm.
 const SKY: Light = [0.86, 0.97, 1.16];
@@ -101,11 +106,13 @@ pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError
     let offshore = Offshore::new(&kinds);
     let ground = Ground::new(terrain, height, &kinds, style);
     let sea = Sea::new(height);
-    let rivers = style.rivers.then(|| terrain.vector("rivers")).flatten();
-    let rivers = rivers.and_then(|rivers| rivers::coverage(rivers, frame));
+    let lines = |drawn: bool, name: &str| {
+        drawn.then(|| terrain.vector(name)).flatten().and_then(|lines| rivers::coverage(lines, frame))
+    };
+    let (rivers, contours) = (lines(style.rivers, "rivers"), lines(style.contours, "contours"));
     let suns = Suns::new(style.sun_from_deg, style.sun_height_deg);
     let display = Display::new();
-    let [river, shore, lake, paper] = [RIVER_WATER, SHORE, LAKE_WATER, PAPER].map(light_of);
+    let [river, shore, lake, paper, ink] = [RIVER_WATER, SHORE, LAKE_WATER, PAPER, CONTOUR_INK].map(light_of);
     let cell_m = frame.spacing_m().map(|s| s as f32);
 
     let mut picture = Raster::filled(cols, rows, [0u8; 3]);
@@ -152,6 +159,9 @@ pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError
                 let base =
                     ground.color(h.max(0.0), steep, tint.as_ref().map(|t| [t[0][col], t[1][col], t[2][col]]));
                 let mut land = shone(base, lit, open);
+                if let Some(contours) = &contours {
+                    land = mix(land, ink, 0.8 * contours.row(row)[col]);
+                }
                 if let Some(rivers) = &rivers {
                     let cover = rivers.row(row)[col];
                     if cover > 0.0 {
