@@ -2,7 +2,7 @@
 
 mod cut;
 mod nodes;
-mod slopes;
+pub(super) mod slopes;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +22,7 @@ use crate::water::sea_level;
 /// each other.
 ///
 /// ```text
-/// ∂h/∂t = U − k (A / 1 km²)^m S^n + D ∇²h,        S ≤ tan(talus_deg)
+/// ∂h/∂t = U − k (A / 1 km²)^m S^n + D ∇²h,        S ≤ tan(talus)
 /// ```
 ///
 /// `U` is the uplift, `A` the area drained (never less than `hollow_m2`: slopes above the heads of streams are as steep as
@@ -69,13 +69,13 @@ pub struct StreamPower {
     /// Area at which streams begin; slopes above are as steep as their heads.
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "m2", "x-slider" = [1e3, 1e6]))]
     pub hollow_m2: f64,
-    /// Steepest slope that stands.
+    /// Steepest slope that stands in rock of middling hardness; with `variety`, soft rock stands less steep and hard rock steeper.
     #[schemars(range(min = 1.0, max = 89.0), extend("x-unit" = "deg", "x-slider" = [20.0, 60.0]))]
     pub talus_deg: f64,
     /// How fast ground creeps down slopes and rounds them.
     #[schemars(range(min = 0.0, max = 1e3), extend("x-unit" = "m2/yr", "x-slider" = [0.0, 0.1]))]
     pub creep_m2_per_yr: f64,
-    /// How much rock differs from place to place, 0 not at all; 1 by a factor of about three either way.
+    /// How much rock differs from place to place, 0 not at all; 1 by a factor of about three either way in `incision_mm_per_yr`.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub variety: f64,
     /// Size of the largest patches of like rock.
@@ -131,7 +131,7 @@ impl Default for StreamPower {
 
 impl Op for StreamPower {
     const ID: &'static str = "erode.stream_power";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
@@ -150,12 +150,16 @@ impl Op for StreamPower {
         let height = terrain.get(layer::HEIGHT)?;
         check_size(height)?;
         let (uplift, incision) = (self.uplift_mm_per_yr.on(&terrain)?, self.incision_mm_per_yr.on(&terrain)?);
+        let softness = self.softness(&frame, ctx.seed());
         let land = Land {
             height,
             uplift: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
                 nothing_in_holes(uplift.at(c, r)) * 1e-3
             }),
-            incision: self.rock(&frame, ctx.seed(), &|c, r| incision.at(c, r)),
+            incision: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
+                nothing_in_holes(incision.at(c, r)).max(0.0) * 1e-3 * softness.row(r)[c]
+            }),
+            grade: self.grade(&softness),
             held: hold::held(&terrain),
         };
         let height = self.grow(&land, &frame, ctx)?;
@@ -171,6 +175,8 @@ struct Land<'a> {
     /// Metres a year.
     uplift: Raster<f32>,
     incision: Raster<f32>,
+    /// Steepest slope that stands, rise over distance.
+    grade: Raster<f32>,
     held: Vec<Held>,
 }
 
@@ -197,24 +203,24 @@ impl StreamPower {
         ctx.report("worn", (risen - gained) * dx * dy, "m3");
     }
 
-    /// Incision in metres a year, varied from place to place.
-    fn rock(
-        &self,
-        frame: &Frame,
-        seed: Seed,
-        incision: &(dyn Fn(usize, usize) -> f32 + Sync),
-    ) -> Raster<f32> {
+    /// How soft the rock is from place to place, 1 in the middle.
+    fn softness(&self, frame: &Frame, seed: Seed) -> Raster<f32> {
         let noise = Octaves::new(seed.child("rock"), self.variety_wavelength_m, 6, 0.6);
         let by = self.variety / f64::from(noise.rms());
-        let mut rock = Raster::filled(frame.cols(), frame.rows(), 0.0);
-        rock.par_rows(|row, out| {
-            noise.row(frame, row, 0..frame.cols(), &mut Room::default(), out);
-            for (col, value) in out.iter_mut().enumerate() {
-                let factor = if by > 0.0 { math::exp(by * 0.5 * f64::from(*value)) } else { 1.0 };
-                *value = nothing_in_holes(incision(col, row)).max(0.0) * 1e-3 * factor as f32;
-            }
-        });
+        let mut rock = Raster::filled(frame.cols(), frame.rows(), 1.0);
+        if by > 0.0 {
+            rock.par_rows(|row, out| {
+                noise.row(frame, row, 0..frame.cols(), &mut Room::default(), out);
+                out.iter_mut().for_each(|value| *value = math::exp(by * 0.5 * f64::from(*value)) as f32);
+            });
+        }
         rock
+    }
+
+    /// How steep rock stands: the softer, the less.
+    fn grade(&self, softness: &Raster<f32>) -> Raster<f32> {
+        let middle = math::tan(self.talus_deg.to_radians());
+        softness.map(|soft| (middle * math::pow(f64::from(soft), -0.6)) as f32)
     }
 
     /// Runs through all lattices, coarse to fine.
@@ -288,6 +294,7 @@ struct Level<'a> {
     spans: crate::drainage::ways::Spans,
     uplift: Raster<f32>,
     incision: Raster<f32>,
+    grade: Raster<f32>,
     pins: Option<Raster<f32>>,
     sea_m: f32,
     edge: Edge,
@@ -307,6 +314,7 @@ impl<'a> Level<'a> {
             spans: nodes.spans(),
             uplift: nodes.sample(&land.uplift),
             incision: nodes.sample(&land.incision),
+            grade: nodes.sample(&land.grade),
             pins: pins(&land.held, frame, nodes),
             sea_m: sea_level(params.sea),
             edge: outlet.map_or(Edge::Open, |place| Edge::Only(nodes.nearest(place) as u32)),
@@ -355,8 +363,8 @@ impl<'a> Level<'a> {
             beyond_m: params.beyond_m,
         };
         cut.run(height);
-        let grade = math::tan(params.talus_deg.to_radians());
-        slopes::give_way(height, [dx, dy], grade, self.sea_m, self.pins.as_ref());
+        let prop = math::tan(params.talus_deg.to_radians());
+        slopes::give_way(height, [dx, dy], &self.grade, prop, self.sea_m, self.pins.as_ref());
         Ok(())
     }
 }

@@ -67,22 +67,23 @@ fn stage(
 /// Steps of a chessboard king and knight, half of them: those to rows above, and to the west.
 const BACK: [(i32, i32); 8] = [(-1, 0), (-1, -1), (0, -1), (1, -1), (-2, -1), (-1, -2), (1, -2), (2, -1)];
 
-/// Takes away what stands steeper than `grade` (rise over distance) above anything near, and props up what lies
-/// steeper below ground that is pinned.
+/// Takes away what stands steeper than its own `grade` (rise over distance) above anything near, and props up what lies
+/// steeper than `prop` below ground that is pinned.
 ///
-/// Afterwards `h(p) ≤ h(q) + grade |p − q|` for the sixteen directions of king and knight, so the steepest slope is the
+/// Afterwards `h(p) ≤ h(q) + grade(p) |p − q|` for the sixteen directions of king and knight, so the steepest slope is the
 /// same in all directions within 3 %. Two sweeps over the raster, as for a distance map.
 pub fn give_way(
     height: &mut Raster<f32>,
     spacing_m: [f64; 2],
-    grade: f64,
+    grade: &Raster<f32>,
+    prop: f64,
     sea_m: f32,
     pins: Option<&Raster<f32>>,
 ) {
     sweep(
         height,
         spacing_m,
-        grade,
+        |cell| grade.as_slice()[cell],
         |here, there| if here > there { there } else { here },
         |cell, here| here <= sea_m || pins.is_some_and(|pins| !pins.as_slice()[cell].is_nan()),
     );
@@ -92,7 +93,7 @@ pub fn give_way(
         sweep(
             &mut cones,
             spacing_m,
-            -grade,
+            |_| -prop as f32,
             |here, there| if here < there { there } else { here },
             |_, _| false,
         );
@@ -109,14 +110,14 @@ pub fn give_way(
 fn sweep(
     height: &mut Raster<f32>,
     [dx, dy]: [f64; 2],
-    grade: f64,
+    grade: impl Fn(usize) -> f32,
     pick: impl Fn(f32, f32) -> f32,
     fixed: impl Fn(usize, f32) -> bool,
 ) {
     let (cols, rows) = (height.cols() as isize, height.rows() as isize);
-    let rises = BACK.map(|(dc, dr)| {
+    let distances = BACK.map(|(dc, dr)| {
         let (x, y) = (f64::from(dc) * dx, f64::from(dr) * dy);
-        (grade * (x * x + y * y).sqrt()) as f32
+        (x * x + y * y).sqrt() as f32
     });
     let height = height.as_mut_slice();
     for sign in [1isize, -1] {
@@ -129,11 +130,12 @@ fn sweep(
                 if fixed(cell, here) {
                     continue;
                 }
+                let grade = grade(cell);
                 for (k, &(dc, dr)) in BACK.iter().enumerate() {
                     let (c, r) = (col + sign * dc as isize, row + sign * dr as isize);
                     if c >= 0 && r >= 0 && c < cols && r < rows {
                         // A hole fails every comparison.
-                        here = pick(here, height[(r * cols + c) as usize] + rises[k]);
+                        here = pick(here, height[(r * cols + c) as usize] + grade * distances[k]);
                     }
                 }
                 height[cell] = here;
@@ -172,7 +174,7 @@ mod tests {
                 height.as_mut_slice()[row * n + col] = 500.0;
             }
         }
-        give_way(&mut height, [10.0, 10.0], 0.8, f32::NEG_INFINITY, None);
+        give_way(&mut height, [10.0, 10.0], &Raster::filled(n, n, 0.8), 0.8, f32::NEG_INFINITY, None);
         assert_close!(height.row(50)[40], 8.0, abs = 1e-3);
         for row in 1..n - 1 {
             for col in 1..n - 1 {
@@ -190,7 +192,8 @@ mod tests {
         pins.as_mut_slice()[30 * 61 + 30] = 100.0;
         let mut height = Raster::filled(61, 61, 0.0);
         height.as_mut_slice()[30 * 61 + 30] = 100.0;
-        give_way(&mut height, [10.0, 10.0], 0.5, f32::NEG_INFINITY, Some(&pins));
+        let grade = Raster::filled(61, 61, 0.5);
+        give_way(&mut height, [10.0, 10.0], &grade, 0.5, f32::NEG_INFINITY, Some(&pins));
         assert_eq!(height.row(30)[30], 100.0);
         assert_close!(height.row(30)[35], 75.0, abs = 1e-3);
         assert_eq!(height.row(30)[55], 0.0);

@@ -1,0 +1,452 @@
+//! Alluvium: flat valley floors, and fans where side streams come out.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use orogen_core::param::Fault;
+use orogen_core::{Ctx, D8, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::stream_power::slopes;
+use crate::drainage::ways::step;
+use crate::drainage::{NOWHERE, area, drainage};
+use crate::hold::{self, Held};
+use crate::water::sea_level;
+
+/// Fills valleys with what rivers carry: flat floors along the rivers, fans where side streams come out on them.
+///
+/// ```text
+/// slope a stream needs to carry its load    s(A) = tan(fan_deg) (A / 1 km²)^−½
+/// fill under a stream                       d(A) = depth_m ((A / 10 km²)^0.4 − (stream_m2 / 10 km²)^0.4)
+/// bed                                       b ≥ downstream bed + s(A) · length,  b ≤ height + d(A)
+/// ```
+///
+/// `A` is the area drained. From the mouths upwards a bed rises to the height it is to be filled to, never less steeply
+/// than its stream needs and never more than half as steeply again, so that the fill ends where the valley is steep. From
+/// the bed the floor rises gently, by `cross_deg`, until it meets the valley's sides; streams that come down onto the
+/// floor of a greater one spread a cone as steep as their bed. The layer `sediment` tells how deep the fill is.
+///
+/// **Guarantees** (1) no ground is lowered, and ground above the fill keeps its bits; (2) nothing that was laid is steeper
+/// than 1.5 tan(fan_deg); (3) land that drains to no stream stays; (4) sea, holes and held ground stay; (5) threads
+/// change no bit.
+///
+/// **Limits** The valley's shape decides how wide a floor is. The volume is reported, but what it was worn from is not
+/// taken away anywhere: run it after erosion, whose rivers carried far more. Shallow hollows are left on wide floors. Streams
+/// belong to a resolution, so previews differ at the heads of the fill. About 45 bytes a sample.
+///
+/// **After** the graded river of Mackin, GSA Bulletin 59 (1948); the way of laying floors and fans into a raster is ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Alluvium {
+    /// How deep the fill is under a river that drains 10 km²; greater rivers have more.
+    #[schemars(range(min = 0.0, max = 1e4), extend("x-unit" = "m", "x-slider" = [0.0, 200.0]))]
+    pub depth_m: f64,
+    /// Area from which a stream lays down ground.
+    #[schemars(range(min = 1.0, max = 1e12), extend("x-unit" = "m2", "x-slider" = [1e4, 1e7]))]
+    pub stream_m2: f64,
+    /// Slope of what a stream that drains 1 km² lays down; greater rivers lie flatter.
+    #[schemars(range(min = 0.01, max = 40.0), extend("x-unit" = "deg", "x-slider" = [0.5, 15.0]))]
+    pub fan_deg: f64,
+    /// Slope of a valley floor towards its river.
+    #[schemars(range(min = 0.0, max = 40.0), extend("x-unit" = "deg", "x-slider" = [0.0, 5.0]))]
+    pub cross_deg: f64,
+    /// Distance over which floors and fans run together.
+    #[schemars(range(min = 0.0, max = 1e4), extend("x-unit" = "m", "x-slider" = [0.0, 300.0]))]
+    pub smooth_m: f64,
+    /// Whether land at or below sea level (0 m) is sea, where rivers end.
+    pub sea: bool,
+}
+
+impl Default for Alluvium {
+    fn default() -> Self {
+        Self { depth_m: 60.0, stream_m2: 4e5, fan_deg: 3.0, cross_deg: 0.4, smooth_m: 60.0, sea: true }
+    }
+}
+
+impl Op for Alluvium {
+    const ID: &'static str = "erode.alluvium";
+    const VERSION: u32 = 1;
+    const PREVIEW_RMSE: f64 = 0.05;
+
+    fn layers(&self) -> Layers {
+        Layers::none().updating([layer::HEIGHT.name()]).writing([layer::SEDIMENT.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::World
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        if self.cross_deg > self.fan_deg {
+            return vec![Fault::of(
+                "cross_deg",
+                format!("found {}, allowed is fan_deg ({}) or less", self.cross_deg, self.fan_deg),
+            )];
+        }
+        Vec::new()
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let frame = *terrain.frame();
+        let [dx, dy] = frame.spacing_m();
+        let before = terrain.get(layer::HEIGHT)?;
+        let kept = kept(&hold::held(&terrain), &frame);
+        let after = lay(before, [dx, dy], &kept, self, ctx)?;
+        let mut depth = Raster::filled(frame.cols(), frame.rows(), 0.0);
+        depth.par_rows(|row, out| {
+            for ((out, after), before) in out.iter_mut().zip(after.row(row)).zip(before.row(row)) {
+                *out = after - before;
+            }
+        });
+        let laid = depth.map(|d| if d.is_nan() { 0.0 } else { d }).sum_f64() * dx * dy;
+        ctx.report("laid", laid, "m3");
+        terrain.set(layer::HEIGHT, after);
+        terrain.set(layer::SEDIMENT, depth);
+        Ok(terrain)
+    }
+}
+
+/// Which samples lie by a line that keeps its height.
+fn kept(held: &[Held], frame: &Frame) -> Vec<bool> {
+    let (cols, rows) = (frame.cols(), frame.rows());
+    let mut kept = vec![false; if held.is_empty() { 0 } else { cols * rows }];
+    let [dx, dy] = frame.spacing_m();
+    for mark in held {
+        let reach = [dx, dy].map(|d| (mark.radius_m / d).min(1e6) + 1.0);
+        let lone = mark.points.len() == 1;
+        for (a, b) in mark.points.iter().zip(mark.points.iter().skip(usize::from(!lone))) {
+            let [p, q] = [a, b].map(|p| [(p[0] - frame.x_m(0)) / dx, (frame.y_m(0) - p[1]) / dy]);
+            let paces = (q[0] - p[0]).abs().max((q[1] - p[1]).abs()).clamp(1.0, 1e6).ceil();
+            for pace in 0..=paces as usize {
+                let t = pace as f64 / paces;
+                let at = [p[0] + t * (q[0] - p[0]), p[1] + t * (q[1] - p[1])];
+                let span = |at: f64, reach: f64, count: usize| {
+                    let last = (count - 1) as f64;
+                    (at - reach).ceil().clamp(0.0, last) as usize
+                        ..=(at + reach).floor().clamp(0.0, last) as usize
+                };
+                for row in span(at[1], reach[1], rows) {
+                    for col in span(at[0], reach[0], cols) {
+                        kept[row * cols + col] = true;
+                    }
+                }
+            }
+        }
+    }
+    kept
+}
+
+/// No stream's bed lies under a sample.
+const NONE: u32 = u32::MAX;
+
+/// The surface while it is laid.
+struct Floor<'a> {
+    height: &'a Raster<f32>,
+    spacing_m: [f64; 2],
+    /// The surface: land where nothing is laid yet.
+    level: Raster<f32>,
+    /// The sample of a stream's bed from which each sample was covered; its own where it is a bed.
+    source: Raster<u32>,
+}
+
+impl Floor<'_> {
+    fn distance_m(&self, a: usize, b: usize) -> f64 {
+        let cols = self.height.cols();
+        let [dx, dy] = self.spacing_m;
+        let x = ((a % cols) as f64 - (b % cols) as f64) * dx;
+        let y = ((a / cols) as f64 - (b / cols) as f64) * dy;
+        (x * x + y * y).sqrt()
+    }
+
+    /// Height over a sample of the plane that rises from a bed.
+    fn plane(&self, cell: usize, bed: usize, cross: f64) -> f64 {
+        f64::from(self.level.as_slice()[bed]) + cross * self.distance_m(cell, bed)
+    }
+
+    fn around(&self, cell: usize) -> impl Iterator<Item = usize> + use<> {
+        let (cols, rows) = (self.height.cols(), self.height.rows());
+        let (col, row) = ((cell % cols) as i64, (cell / cols) as i64);
+        D8.into_iter().filter_map(move |(dc, dr)| {
+            let (c, r) = (col + i64::from(dc), row + i64::from(dr));
+            (c >= 0 && r >= 0 && c < cols as i64 && r < rows as i64).then(|| r as usize * cols + c as usize)
+        })
+    }
+}
+
+/// The algorithm alone: the land with its valleys filled. `kept` tells for each sample whether it must stay, or is empty.
+///
+/// # Errors
+/// When cancelled, or when the map has too many samples.
+fn lay(
+    height: &Raster<f32>,
+    spacing_m: [f64; 2],
+    kept: &[bool],
+    params: &Alluvium,
+    ctx: &Ctx<'_>,
+) -> Result<Raster<f32>, OpError> {
+    let sea_m = sea_level(params.sea);
+    let found = drainage(height, spacing_m, sea_m, &ctx.unwatched())?;
+    ctx.tick(1, 5)?;
+    let donors = found.ways.donors();
+    let area = area::cells(&found.ways, &donors);
+    ctx.tick(2, 5)?;
+    let cell_km2 = spacing_m[0] * spacing_m[1] * 1e-6;
+    let km2 = |cell: usize| f64::from(area.as_slice()[cell]) * cell_km2;
+    let least_km2 = params.stream_m2 * 1e-6;
+    let fan = math::tan(params.fan_deg.to_radians());
+    let slope = |cell: usize| fan / km2(cell).max(cell_km2).sqrt().max(1e-9);
+    let onset = math::pow(least_km2 / 10.0, 0.4);
+    let depth = |cell: usize| params.depth_m * (math::pow(km2(cell) / 10.0, 0.4) - onset).max(0.0);
+    let fixed = |cell: usize| {
+        let h = height.as_slice()[cell];
+        h.is_nan() || h <= sea_m || kept.get(cell).copied().unwrap_or(false)
+    };
+    let cols = height.cols();
+    let upstream = |cell: usize| {
+        let donors = &donors;
+        (0..8u8)
+            .filter(move |way| donors.as_slice()[cell] >> way & 1 == 1)
+            .map(move |way| step(cell, way, cols))
+    };
+    let mut floor =
+        Floor { height, spacing_m, level: height.clone(), source: Raster::filled(cols, height.rows(), NONE) };
+
+    // Beds, from the mouths upwards; in `beds` every stream comes before those that flow into it.
+    let mut beds = Vec::new();
+    for mouth in 0..area.as_slice().len() {
+        if found.ways.0.as_slice()[mouth] == NOWHERE && km2(mouth) >= least_km2 {
+            // A river that leaves the map is as full of ground beyond it.
+            if !fixed(mouth) {
+                floor.level.as_mut_slice()[mouth] += depth(mouth) as f32;
+            }
+            floor.source.as_mut_slice()[mouth] = mouth as u32;
+            beds.push(mouth);
+        }
+    }
+    let mut next = 0;
+    while let Some(&at) = beds.get(next) {
+        next += 1;
+        let below = f64::from(floor.level.as_slice()[at]);
+        for bed in upstream(at).filter(|&bed| km2(bed) >= least_km2) {
+            if !fixed(bed) {
+                let here = f64::from(height.as_slice()[bed]);
+                let rise = slope(bed) * floor.distance_m(bed, at);
+                let level = (here + depth(bed)).clamp(below + rise, below + 1.5 * rise).max(here);
+                floor.level.as_mut_slice()[bed] = level as f32;
+            }
+            floor.source.as_mut_slice()[bed] = bed as u32;
+            beds.push(bed);
+        }
+    }
+    ctx.tick(3, 5)?;
+
+    // Land that lies below the plane of the bed that it drains to, and nothing else, may be covered.
+    let cross = math::tan(params.cross_deg.to_radians());
+    let mut low = vec![false; area.as_slice().len()];
+    let mut ahead: Vec<(usize, usize)> = beds.iter().map(|&bed| (bed, bed)).collect();
+    while let Some((at, bed)) = ahead.pop() {
+        for cell in upstream(at).filter(|&cell| floor.source.as_slice()[cell] == NONE) {
+            low[cell] = !fixed(cell) && floor.plane(cell, bed, cross) > f64::from(height.as_slice()[cell]);
+            ahead.push((cell, bed));
+        }
+    }
+
+    // Floors: planes from the nearest bed.
+    let mut ahead: BinaryHeap<Reverse<(u64, usize, usize)>> =
+        beds.iter().map(|&bed| Reverse((0, bed, bed))).collect();
+    while let Some(Reverse((_, at, bed))) = ahead.pop() {
+        if at != bed {
+            if floor.source.as_slice()[at] != NONE {
+                continue;
+            }
+            floor.source.as_mut_slice()[at] = bed as u32;
+            let plane = floor.plane(at, bed, cross) as f32;
+            floor.level.as_mut_slice()[at] = plane.max(height.as_slice()[at]);
+        }
+        for cell in floor.around(at) {
+            if low[cell] && floor.source.as_slice()[cell] == NONE {
+                // Distances are positive, so that their bits are in order.
+                ahead.push(Reverse((floor.distance_m(cell, bed).to_bits(), cell, bed)));
+            }
+        }
+    }
+    ctx.tick(4, 5)?;
+
+    // Fans: cones below the beds, on what is already covered.
+    let mut ahead: VecDeque<usize> = beds.into();
+    let mut apex = floor.source.clone();
+    while let Some(at) = ahead.pop_front() {
+        let source = apex.as_slice()[at] as usize;
+        let (top, slope) = (f64::from(floor.level.as_slice()[source]), slope(source));
+        for cell in floor.around(at) {
+            let covered = floor.source.as_slice()[cell];
+            if covered == NONE || covered as usize == cell || fixed(cell) {
+                continue;
+            }
+            let cone = (top - slope * floor.distance_m(cell, source)) as f32;
+            if cone > floor.level.as_slice()[cell] + 0.01 {
+                floor.level.as_mut_slice()[cell] = cone;
+                apex.as_mut_slice()[cell] = source as u32;
+                ahead.push_back(cell);
+            }
+        }
+    }
+
+    // What beds of different height laid side by side runs together; the land beyond takes no part.
+    let mut soft = floor.level.clone();
+    soft.par_rows(|row, out| {
+        for (level, &source) in out.iter_mut().zip(floor.source.row(row)) {
+            if source == NONE {
+                *level = f32::NAN;
+            }
+        }
+    });
+    slopes::creep(&mut soft, spacing_m, params.smooth_m * params.smooth_m / 2.0, f32::NEG_INFINITY);
+    let mut level = floor.level;
+    level.par_rows(|row, out| {
+        for ((level, &soft), &before) in out.iter_mut().zip(soft.row(row)).zip(height.row(row)) {
+            // A hole is no greater.
+            if soft > before {
+                *level = soft;
+            } else if !soft.is_nan() {
+                *level = before;
+            }
+        }
+    });
+
+    // Nothing that was laid stands steeper than a fan, above other fill or above land that was left open.
+    let steepest = Raster::filled(cols, height.rows(), (1.5 * fan) as f32);
+    slopes::give_way(&mut level, spacing_m, &steepest, 0.0, sea_m, None);
+    level.par_rows(|row, out| {
+        for (col, (level, &before)) in out.iter_mut().zip(height.row(row)).enumerate() {
+            if !(*level > before) || fixed(row * cols + col) {
+                *level = before;
+            }
+        }
+    });
+    Ok(level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial;
+    use orogen_core::Seed;
+    use orogen_core::testkit::assert_close;
+
+    /// A valley that falls to the south between slopes of one in two, with a steep side valley from the east.
+    fn valley(frame: &Frame) -> Raster<f32> {
+        Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
+            let (x, y) = (frame.x_m(col) - 2000.0, frame.y_m(row));
+            let trunk = 0.5 * x.abs();
+            let side = 0.5 * (y - 2500.0).abs() + 0.3 * x;
+            let rough = 0.01 * Seed(5).unit2(col as i64, row as i64);
+            (100.0 + 0.01 * y + if x > 0.0 { trunk.min(side) } else { trunk } + rough) as f32
+        })
+    }
+
+    fn run(op: &Alluvium, frame: Frame, height: Raster<f32>, held: Vec<Held>) -> Raster<f32> {
+        let mut terrain = Terrain::new(frame);
+        terrain.set(layer::HEIGHT, height);
+        hold::hold(&mut terrain, held);
+        op.apply(terrain, &Ctx::silent()).unwrap().get(layer::HEIGHT).unwrap().clone()
+    }
+
+    #[test]
+    fn a_sharp_valley_gets_a_flat_floor_and_a_fan() {
+        let frame = Frame::new([0.0, 0.0], [4000.0, 5000.0], [201, 251]).unwrap();
+        let before = valley(&frame);
+        let op = Alluvium { sea: false, stream_m2: 2e5, ..Alluvium::default() };
+        let after = run(&op, frame, before.clone(), Vec::new());
+        // Across the valley, far from the fan: as wide as the fill is deep, and as level as asked.
+        let (row, bed) = (200, after.row(200)[100]);
+        let depth = bed - before.row(row)[100];
+        assert!(depth > 10.0, "filled by {depth} m");
+        let wide = (0..201).filter(|&col| after.row(row)[col] > before.row(row)[col]).count() as f32 * 20.0;
+        assert_close!(wide, 4.0 * depth, rel = 0.2);
+        let off = f64::from(after.row(row)[100 + (depth / 20.0) as usize] - bed);
+        assert!(off >= 0.0 && off < 2.0 * depth as f64 * math::tan(0.4f64.to_radians()) + 0.5, "{off}");
+        // The fan stands above the floor at the mouth of the side valley, and is lower away from it.
+        let mouth = 125;
+        let on_fan = |row: usize| after.row(row)[103] - after.row(row)[97];
+        assert!(on_fan(mouth) > on_fan(mouth + 10) + 1.0, "{} {}", on_fan(mouth), on_fan(mouth + 10));
+    }
+
+    #[test]
+    fn nothing_sinks_and_nothing_laid_is_steep() {
+        let frame = Frame::square(8000.0, 161).unwrap();
+        let before = trial::rough(161, 161);
+        for op in [
+            Alluvium::default(),
+            Alluvium { sea: false, depth_m: 300.0, fan_deg: 2.0, ..Alluvium::default() },
+        ] {
+            let after = run(&op, frame, before.clone(), Vec::new());
+            let found = drainage(&before, [50.0, 50.0], sea_level(op.sea), &Ctx::silent()).unwrap();
+            let area = area::cells(&found.ways, &found.ways.donors());
+            let steepest = (1.5 * math::tan(op.fan_deg.to_radians())) as f32;
+            let mut raised = 0;
+            for cell in 0..161 * 161 {
+                let (b, a) = (before.as_slice()[cell], after.as_slice()[cell]);
+                assert!(a >= b);
+                if a == b {
+                    continue;
+                }
+                raised += 1;
+                let mut at = cell;
+                while let Some(next) = found.ways.next(at) {
+                    at = next;
+                }
+                assert!(f64::from(area.as_slice()[at]) * 2500.0 >= op.stream_m2, "drains to no stream");
+                for near in after.neighbors8(orogen_core::Cell { col: cell % 161, row: cell / 161 }) {
+                    let there = after.row(near.cell.row)[near.cell.col];
+                    let length = 50.0
+                        * if near.cell.col == cell % 161 || near.cell.row == cell / 161 {
+                            1.0
+                        } else {
+                            2f32.sqrt()
+                        };
+                    assert!(a <= there + steepest * length + 1e-3);
+                }
+            }
+            assert!(raised > 1000, "{raised}");
+        }
+    }
+
+    #[test]
+    fn sea_holes_and_held_ground_stay() {
+        let frame = Frame::new([0.0, 0.0], [4000.0, 5000.0], [201, 251]).unwrap();
+        let mut before = valley(&frame);
+        before.as_mut_slice().iter_mut().for_each(|h| *h -= 120.0);
+        for row in 60..70 {
+            before.as_mut_slice()[row * 201 + 95] = f32::NAN;
+        }
+        let z = f64::from(before.row(150)[100]);
+        let mark = Held {
+            kind: "river".into(),
+            points: vec![[2000.0, 2000.0, z], [2000.0, 1900.0, z]],
+            radius_m: 10.0,
+        };
+        let op = Alluvium { stream_m2: 2e5, ..Alluvium::default() };
+        let after = run(&op, frame, before.clone(), vec![mark]);
+        for (b, a) in before.as_slice().iter().zip(after.as_slice()) {
+            assert!(a.to_bits() == b.to_bits() || *b > 0.0);
+        }
+        for row in 150..=155 {
+            assert_eq!(after.row(row)[100], before.row(row)[100]);
+        }
+        assert!((0..201 * 251).any(|cell| after.as_slice()[cell] > before.as_slice()[cell]));
+    }
+
+    #[test]
+    fn odd_land_is_no_trouble() {
+        for (cols, rows) in [(1, 1), (2, 2), (40, 1), (1, 40), (20, 20)] {
+            let frame = Frame::new([0.0, 0.0], [1000.0, 1000.0], [cols, rows]).unwrap();
+            for height in [5.0, -5.0, f32::NAN] {
+                let after = run(&Alluvium::default(), frame, Raster::filled(cols, rows, height), Vec::new());
+                let same = |h: &f32| h.to_bits() == height.to_bits() || *h >= height;
+                assert!(after.as_slice().iter().all(same), "{cols} x {rows} at {height}");
+            }
+        }
+    }
+}
