@@ -14,6 +14,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Multiply>(),
         Operator::of::<erode::StreamPower>(),
         Operator::of::<erode::Thermal>(),
+        Operator::of::<erode::Wind>(),
         Operator::of::<mask::Aspect>(),
         Operator::of::<mask::Brush>(),
         Operator::of::<mask::Curvature>(),

@@ -2,6 +2,8 @@
 
 pub mod stream_power;
 pub mod thermal;
+pub mod wind;
 
 pub use stream_power::StreamPower;
 pub use thermal::Thermal;
+pub use wind::Wind;
