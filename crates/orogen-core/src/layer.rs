@@ -92,6 +92,8 @@ pub const HEIGHT: Layer<f32> = Layer::new("height");
 pub const WATER: Layer<f32> = Layer::new("water");
 /// The loose part of the height, in metres.
 pub const SEDIMENT: Layer<f32> = Layer::new("sediment");
+/// Depth of sand that wind or waves have laid, in metres; part of the height.
+pub const SAND: Layer<f32> = Layer::new("sand");
 /// Yearly mean temperature, in degrees Celsius.
 pub const TEMPERATURE: Layer<f32> = Layer::new("temperature");
 /// Moisture, from 0 (dry) to 1 (wet).
@@ -131,6 +133,7 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "height", unit: "m", derived_from: &[], about: "elevation above sea level" },
     Info { name: "water", unit: "m", derived_from: &[], about: "depth of water" },
     Info { name: "sediment", unit: "m", derived_from: &[], about: "loose part of the height" },
+    Info { name: "sand", unit: "m", derived_from: &[], about: "depth of sand, part of the height" },
     Info { name: "temperature", unit: "degC", derived_from: &[], about: "yearly mean temperature" },
     Info { name: "moisture", unit: "", derived_from: &[], about: "moisture, 0 dry to 1 wet" },
     Info { name: "flow", unit: "m2", derived_from: &["height"], about: "drained area" },

@@ -1,9 +1,13 @@
 //! Operators that wear land down and lay it elsewhere.
 
 pub mod alluvium;
+pub mod coast;
 pub mod stream_power;
 pub mod thermal;
+pub mod wind;
 
 pub use alluvium::Alluvium;
+pub use coast::Coast;
 pub use stream_power::StreamPower;
 pub use thermal::Thermal;
+pub use wind::Wind;

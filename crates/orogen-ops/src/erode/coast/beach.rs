@@ -1,0 +1,153 @@
+//! Beaches: sand of the cliffs, where the waves are weak.
+
+use orogen_core::{Raster, math};
+use rayon::prelude::*;
+
+use super::front::Front;
+use super::waves::FULL;
+use super::{CALM, Coast, UNIT};
+
+/// The farthest that a beach grows out to sea, in metres.
+const WIDEST_M: f32 = 120.0;
+/// Depth below which a beach falls off steeply, and how steeply.
+const TOE_M: f32 = 1.0;
+const TOE_GRADE: f32 = 0.4;
+/// How far behind the shore sand lies, in metres.
+const BEHIND_M: [f32; 2] = [15.0, 45.0];
+/// Exposure from which waves begin to take sand away, and from which they leave none: by itself, and as a share of that
+/// of the shores around.
+const QUIET: [f32; 2] = [0.1, 0.3];
+const QUIETER: [f32; 2] = [0.6, 0.95];
+/// Shore around a place over which exposure counts, and the water before it that does, in metres.
+const AROUND_M: f64 = 60.0;
+const SURF_M: f32 = 40.0;
+/// Mean depth of cut around at which half of the sand comes that there could be, in metres.
+const HALF_CUT_M: f64 = 0.05;
+
+/// A place that may get sand.
+struct Place {
+    cell: usize,
+    /// How much of the widest beach it may have, 0 to 1.
+    may: f32,
+    inland_m: f32,
+    ground_m: f32,
+}
+
+/// Depths of sand, in whole units, that take `beach_share` of what was cut, or less where there is no room.
+pub(super) fn lay(
+    ground: &Raster<f32>,
+    cut: &Raster<i32>,
+    front: &Front,
+    spacing_m: [f64; 2],
+    params: &Coast,
+    total: i64,
+) -> Raster<i32> {
+    let (cols, rows) = (ground.cols(), ground.rows());
+    let mut laid = Raster::filled(cols, rows, 0i32);
+    let wanted = (total as f64 * params.beach_share) as i64;
+    if wanted <= 0 {
+        return laid;
+    }
+    let places = places(ground, cut, front, spacing_m, params);
+    let slope = math::tan(params.beach_deg.to_radians()) as f32;
+    let berm = params.berm_m as f32;
+    let depth = |place: &Place, widest: f32| {
+        let out = place.inland_m.min(0.0) + place.may * widest;
+        let toe = out * slope + TOE_M;
+        let rise = if toe < 0.0 { toe / slope * TOE_GRADE - TOE_M } else { out * slope };
+        let top = berm * (1.0 - math::smoothstep(BEHIND_M[0], BEHIND_M[1], place.inland_m));
+        let surface = if rise < top { rise } else { top };
+        (f64::from((surface - place.ground_m).max(0.0)) * UNIT) as i32
+    };
+    let sum = |widest: f32| places.par_iter().map(|place| i64::from(depth(place, widest))).sum::<i64>();
+    let widest = if sum(WIDEST_M) <= wanted {
+        WIDEST_M
+    } else {
+        let (mut low, mut high) = (0.0f32, WIDEST_M);
+        for _ in 0..24 {
+            let mid = 0.5 * (low + high);
+            if sum(mid) <= wanted { low = mid } else { high = mid }
+        }
+        low
+    };
+    if sum(widest) > wanted {
+        return laid; // even the narrowest beach is more than there is sand for
+    }
+    for place in &places {
+        laid.as_mut_slice()[place.cell] = depth(place, widest);
+    }
+    laid
+}
+
+/// Places near the shore, quiet and not far from where rock was cut.
+fn places(
+    ground: &Raster<f32>,
+    cut: &Raster<i32>,
+    front: &Front,
+    spacing_m: [f64; 2],
+    params: &Coast,
+) -> Vec<Place> {
+    let (cols, rows) = (ground.cols(), ground.rows());
+    let reach = |metres: f64| spacing_m.map(|d| (0.5 * metres / d).round() as usize);
+    let ones = ground.map(|h| i64::from(!h.is_nan()));
+    let drift = reach(params.drift_m);
+    let supply = twice(cut.map(i64::from), drift);
+    let room = twice(ones, drift);
+    let surf = |c: usize, r: usize| i64::from((-SURF_M..=0.0).contains(&front.inland_m.row(r)[c]));
+    let wet = Raster::from_fn(cols, rows, surf);
+    let exposed = Raster::from_fn(cols, rows, |c, r| wet.row(r)[c] * i64::from(front.exposure.row(r)[c]));
+    let mean = |reach: [usize; 2]| {
+        let (sum, count) = (twice(exposed.clone(), reach), twice(wet.clone(), reach));
+        Raster::from_fn(cols, rows, |c, r| match count.row(r)[c] {
+            0 => f32::NAN,
+            count => (sum.row(r)[c] as f64 / count as f64) as f32 / FULL,
+        })
+    };
+    let (here, around) = (mean(reach(AROUND_M)), mean(drift));
+    let place = |cell: usize| {
+        let (inland_m, ground_m) = (front.inland_m.as_slice()[cell], ground.as_slice()[cell]);
+        let (supply, room) = (supply.as_slice()[cell], room.as_slice()[cell]);
+        let (exposure, around) = (here.as_slice()[cell], around.as_slice()[cell]);
+        if supply == 0
+            || exposure.is_nan()
+            || ground_m.is_nan()
+            || !(-2.0 * WIDEST_M..BEHIND_M[1]).contains(&inland_m)
+        {
+            return None;
+        }
+        let mean = supply as f64 / room.max(1) as f64 / UNIT;
+        // Where waves do not come, no sand comes either.
+        let comes = math::smoothstep(CALM, 2.0 * CALM, exposure);
+        let quiet = 1.0 - math::smoothstep(QUIET[0], QUIET[1], exposure);
+        let quieter = 1.0 - math::smoothstep(QUIETER[0], QUIETER[1], exposure / around.max(1e-6));
+        let may = (mean / (mean + HALF_CUT_M)) as f32 * comes * quiet.max(quieter);
+        (may > 0.02).then_some(Place { cell, may, inland_m, ground_m })
+    };
+    (0..cols * rows).into_par_iter().filter_map(place).collect()
+}
+
+/// The sum over a window, twice over, so that it is a bell: whole numbers, so that neither order nor axis matter.
+fn twice(values: Raster<i64>, [x, y]: [usize; 2]) -> Raster<i64> {
+    let once = |values: &Raster<i64>| {
+        let (cols, rows) = (values.cols(), values.rows());
+        let mut wide = Raster::filled(cols, rows, 0i64);
+        wide.par_rows(|row, out| window(values.row(row).iter().copied(), x, out));
+        let columns = Raster::from_fn(rows, cols, |col, row| wide.row(col)[row]);
+        let mut tall = Raster::filled(rows, cols, 0i64);
+        tall.par_rows(|row, out| window(columns.row(row).iter().copied(), y, out));
+        Raster::from_fn(cols, rows, |col, row| tall.row(col)[row])
+    };
+    once(&once(&values))
+}
+
+fn window(values: impl ExactSizeIterator<Item = i64>, radius: usize, out: &mut [i64]) {
+    let n = values.len();
+    let mut sums = Vec::with_capacity(n + 1);
+    sums.push(0i64);
+    for value in values {
+        sums.push(sums[sums.len() - 1] + value);
+    }
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = sums[(i + radius + 1).min(n)] - sums[i.saturating_sub(radius)];
+    }
+}

@@ -1,0 +1,235 @@
+//! The shore on its way inland.
+
+use orogen_core::{Cancelled, Ctx, Raster};
+
+use super::waves::{self, FULL};
+use super::{CALM, Coast};
+
+/// Where the shore is in the end.
+pub(super) struct Front {
+    /// Distance inland of the foot of the cliff, in metres; negative out at sea.
+    pub inland_m: Raster<f32>,
+    /// How far waves would have moved a shore that was here all the time, in metres.
+    pub worn_m: Raster<f32>,
+    /// Exposure in the end.
+    pub exposure: Raster<i32>,
+}
+
+/// Farther than any shore.
+const FAR: f32 = 1e30;
+/// How far the shore moves between two looks at the waves, in metres (or a cell, where that is more).
+const LOOK_M: f64 = 10.0;
+
+impl Front {
+    pub fn run(
+        height: &Raster<f32>,
+        softness: &Raster<f32>,
+        spacing_m: [f64; 2],
+        params: &Coast,
+        ctx: &Ctx<'_>,
+    ) -> Result<Self, Cancelled> {
+        let (cols, rows) = (height.cols(), height.rows());
+        let cell = spacing_m[0].min(spacing_m[1]);
+        let fastest = f64::from(softness.range().map_or(0.0, |(_, most)| most));
+        // Waves of all directions at a cape are a little stronger than those on a straight shore.
+        let farthest = 1.5 * fastest * params.duration_yr;
+        let size = cols as f64 * spacing_m[0] + rows as f64 * spacing_m[1];
+        let band = (farthest + 4.0 * cell).min(size);
+        let mut inland = distance(height, spacing_m, band);
+        let mut worn = Raster::filled(cols, rows, 0.0f32);
+        let looks = (farthest / LOOK_M.max(cell)).ceil().clamp(1.0, 100_000.0) as usize;
+        let dt = params.duration_yr / looks as f64;
+        let mut next = inland.clone();
+        let mut speed = worn.clone();
+        for look in 0..looks {
+            ctx.tick(90 * look / looks + 1, 100)?;
+            let sea = inland.map(|d| d <= 0.0);
+            let exposure = waves::exposure(&sea, spacing_m, params);
+            speed.par_rows(|row, out| {
+                for ((v, &e), &soft) in out.iter_mut().zip(exposure.row(row)).zip(softness.row(row)) {
+                    let strong = (e as f32 / FULL - CALM) / (1.0 - CALM);
+                    *v = if strong > 0.0 { strong * soft } else { 0.0 };
+                }
+            });
+            let most = f64::from(speed.range().map_or(0.0, |(_, most)| most));
+            let steps = (2.5 * most * dt / cell).ceil().max(1.0);
+            let dt = (dt / steps) as f32;
+            for step in 0..steps as usize {
+                if step > 0 {
+                    ctx.tick(90 * look / looks + 1, 100)?;
+                }
+                advance(&inland, &speed, spacing_m, dt, &mut next);
+                std::mem::swap(&mut inland, &mut next);
+            }
+            let all = dt * steps as f32;
+            worn.par_rows(|row, out| out.iter_mut().zip(speed.row(row)).for_each(|(w, v)| *w += v * all));
+        }
+        let sea = inland.map(|d| d <= 0.0);
+        let exposure = waves::exposure(&sea, spacing_m, params);
+        // Cliffs lean back, and sand lies before and behind the shore.
+        let inland_m = distance(&inland, spacing_m, (farthest + 400.0).min(size));
+        Ok(Self { inland_m, worn_m: worn, exposure })
+    }
+}
+
+/// Moves the zero of a field for a short time: `φ − v dt |∇φ|`, slopes taken from the side that the shore comes from.
+fn advance(field: &Raster<f32>, speed: &Raster<f32>, [dx, dy]: [f64; 2], dt: f32, next: &mut Raster<f32>) {
+    let (cols, rows) = (field.cols(), field.rows());
+    let (per_x, per_y) = ((1.0 / dx) as f32, (1.0 / dy) as f32);
+    next.par_rows(|row, out| {
+        let (here, speed) = (field.row(row), speed.row(row));
+        let (up, down) = (field.row(row.saturating_sub(1)), field.row((row + 1).min(rows - 1)));
+        for col in 0..cols {
+            let (d, v) = (here[col], speed[col]);
+            if v <= 0.0 || d >= FAR {
+                out[col] = d;
+                continue;
+            }
+            let rise = |a: f32, b: f32| {
+                let low = if a < b { a } else { b };
+                if low < d { d - low } else { 0.0 }
+            };
+            let x = rise(here[col.saturating_sub(1)], here[(col + 1).min(cols - 1)]) * per_x;
+            let y = rise(up[col], down[col]) * per_y;
+            let grade = (x * x + y * y).sqrt();
+            // Steeper than a distance can be only where it was cut off.
+            out[col] = d - v * dt * if grade < 1.5 { grade } else { 1.5 };
+        }
+    });
+}
+
+/// Distance to where a field passes zero, in metres, positive where the field is; up to `band_m`, and that beyond. Holes
+/// are farther than anything.
+fn distance(field: &Raster<f32>, [dx, dy]: [f64; 2], band_m: f64) -> Raster<f32> {
+    let (cols, rows) = (field.cols(), field.rows());
+    let (dx, dy) = (dx as f32, dy as f32);
+    let known = Raster::from_fn(cols, rows, |col, row| {
+        let here = field.row(row)[col];
+        if here.is_nan() || here >= FAR {
+            return FAR;
+        }
+        // The grade along an axis, across the shore where the shore is passed, and whether it is.
+        let grade = |before: f32, after: f32, step: f32| {
+            let passed = |there: f32| {
+                if there < FAR && (there > 0.0) != (here > 0.0) { (there - here).abs() } else { 0.0 }
+            };
+            let most = passed(before).max(passed(after));
+            if most > 0.0 {
+                (most / step, true)
+            } else if before < FAR && after < FAR {
+                (0.5 * (after - before).abs() / step, false)
+            } else {
+                (0.0, false)
+            }
+        };
+        let line = field.row(row);
+        let (x, west_east) = grade(line[col.saturating_sub(1)], line[(col + 1).min(cols - 1)], dx);
+        let up = field.row(row.saturating_sub(1))[col];
+        let down = field.row((row + 1).min(rows - 1))[col];
+        let (y, north_south) = grade(up, down, dy);
+        if west_east || north_south { here.abs() / (x * x + y * y).sqrt() } else { FAR }
+    });
+    let mut now = known.clone();
+    let mut next = known.clone();
+    let sweeps = (band_m / f64::from(dx.min(dy))).ceil() as usize + 2;
+    for _ in 0..sweeps {
+        next.par_rows(|row, out| {
+            let (here, fixed) = (now.row(row), known.row(row));
+            let (up, down) = (now.row(row.saturating_sub(1)), now.row((row + 1).min(rows - 1)));
+            for col in 0..cols {
+                if fixed[col] < FAR || field.row(row)[col].is_nan() {
+                    out[col] = fixed[col];
+                    continue;
+                }
+                let least = |a: f32, b: f32| if a < b { a } else { b };
+                let x = least(here[col.saturating_sub(1)], here[(col + 1).min(cols - 1)]);
+                let y = least(up[col], down[col]);
+                out[col] = least(here[col], from_sides(x, dx, y, dy));
+            }
+        });
+        let still = now == next;
+        std::mem::swap(&mut now, &mut next);
+        if still {
+            break;
+        }
+    }
+    let band = band_m as f32;
+    Raster::from_fn(cols, rows, |col, row| {
+        let (d, of) = (now.row(row)[col], field.row(row)[col]);
+        let d = if d < band { d } else { band };
+        if of.is_nan() || of >= FAR {
+            FAR
+        } else if of > 0.0 {
+            d
+        } else {
+            -d
+        }
+    })
+}
+
+/// The distance of a place whose nearer neighbours along x and y are so far: the plane through both.
+fn from_sides(x: f32, dx: f32, y: f32, dy: f32) -> f32 {
+    if x >= FAR && y >= FAR {
+        return FAR;
+    }
+    if x + dx <= y {
+        return x + dx;
+    }
+    if y + dy <= x {
+        return y + dy;
+    }
+    let low = if x < y { x } else { y };
+    let (x, y) = (x - low, y - low);
+    let (wx, wy) = (1.0 / (dx * dx), 1.0 / (dy * dy));
+    let (a, b, c) = (wx + wy, x * wx + y * wy, x * x * wx + y * y * wy - 1.0);
+    low + (b + (b * b - a * c).max(0.0).sqrt()) / a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orogen_core::math;
+
+    #[test]
+    fn distances_are_those_to_the_line() {
+        for angle in [0.0, 17.0, 45.0, 71.0] {
+            let (sin, cos) = (math::sin(f64::to_radians(angle)), math::cos(f64::to_radians(angle)));
+            // Not a distance itself: four times as steep.
+            let line = |c: usize, r: usize| (c as f64 * 3.0 - 60.0) * cos + (r as f64 * 4.0 - 90.0) * sin;
+            let field = Raster::from_fn(41, 46, |c, r| 4.0 * line(c, r) as f32);
+            let found = distance(&field, [3.0, 4.0], 500.0);
+            for row in 15..30 {
+                for col in 12..28 {
+                    let wanted = line(col, row) as f32;
+                    assert!(
+                        (found.row(row)[col] - wanted).abs() < 0.6,
+                        "{angle}: {} for {wanted}",
+                        found.row(row)[col]
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_round_island_shrinks_evenly() {
+        let n = 101;
+        let radius = |c: f64, r: f64| math::hypot(c - 50.0, r - 50.0) * 5.0;
+        let mut field = Raster::from_fn(n, n, |c, r| (150.0 - radius(c as f64, r as f64)) as f32);
+        let speed = Raster::filled(n, n, 1.0);
+        for _ in 0..30 {
+            let mut next = field.clone();
+            advance(&field, &speed, [5.0, 5.0], 2.0, &mut next);
+            field = next;
+        }
+        // 60 m off 150 m, in all directions alike.
+        for angle in [0.0, 20.0, 45.0, 70.0, 90.0] {
+            let (sin, cos) = (math::sin(f64::to_radians(angle)), math::cos(f64::to_radians(angle)));
+            let shore = (0..400)
+                .map(|i| f64::from(i) * 0.5)
+                .find(|d| field.bilinear(50.0 + d / 5.0 * cos, 50.0 + d / 5.0 * sin) <= 0.0);
+            let shore = shore.unwrap();
+            assert!((shore - 90.0).abs() < 4.0, "{shore} m at {angle}");
+        }
+    }
+}

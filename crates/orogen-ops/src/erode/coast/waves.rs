@@ -1,0 +1,115 @@
+//! How strongly waves come to every place: the open water before it, by directions.
+
+use orogen_core::{Raster, math};
+
+use super::Coast;
+
+/// Directions that waves come from: none along an axis or a diagonal, and every quarter turn maps them onto each other.
+const WAYS: usize = 16;
+/// Exposure 1, in whole numbers, so that the sum over directions does not depend on their order.
+pub(super) const FULL: f32 = 65_536.0;
+/// Waves run up the land and die within about this, in metres.
+const RUN_UP_M: f64 = 50.0;
+
+/// Waves of one direction on the grid: they go from row to row, a share of a column aside with every row.
+struct Way {
+    swapped: bool,
+    down: bool,
+    right: bool,
+    aside: f32,
+    step_m: f32,
+    weight: f32,
+}
+
+/// The directions with their weights.
+fn ways([dx, dy]: [f64; 2], params: &Coast) -> Vec<Way> {
+    let bearing = |way: usize| (way as f64 + 0.5) * 360.0 / WAYS as f64;
+    // In whole numbers, so that a turned wind has the turned weights to the bit.
+    let weight = |way: usize| {
+        let off = ((bearing(way) - params.wind_deg) * 1e6).round() / 1e6;
+        let with = math::cos(off.rem_euclid(360.0).to_radians());
+        let with = if with > 1e-9 { with } else { 0.0 };
+        let weight = 1.0 - params.steadiness + params.steadiness * with * with;
+        ((weight * 65_536.0).round() as i64, with > 0.0)
+    };
+    let facing: i64 = (0..WAYS).map(weight).filter(|(_, with)| *with).map(|(weight, _)| weight).sum();
+    let make = |way: usize| {
+        // The first quarter's sines and cosines serve all, so that all quarters have the same bits.
+        let (quarter, first) = (way / (WAYS / 4), bearing(way % (WAYS / 4)).to_radians());
+        let (sin, cos) = (math::sin(first), math::cos(first));
+        let (east, north) = [(sin, cos), (cos, -sin), (-sin, -cos), (-cos, sin)][quarter];
+        let mut cells = [east / dx, -north / dy];
+        let swapped = cells[0].abs() > cells[1].abs();
+        if swapped {
+            cells.reverse();
+        }
+        Way {
+            swapped,
+            down: cells[1] > 0.0,
+            right: cells[0] > 0.0,
+            aside: (cells[0] / cells[1]).abs() as f32,
+            step_m: (1.0 / cells[1].abs()) as f32,
+            weight: weight(way).0 as f32 / facing.max(1) as f32,
+        }
+    };
+    (0..WAYS).map(make).collect()
+}
+
+/// Exposure to waves everywhere, in shares of [`FULL`]; on land what runs up it.
+pub(super) fn exposure(sea: &Raster<bool>, spacing_m: [f64; 2], params: &Coast) -> Raster<i32> {
+    let ways = ways(spacing_m, params);
+    let turned = transposed(sea);
+    let (mut across, along) = rayon::join(
+        || all(sea, ways.iter().filter(|way| !way.swapped), params),
+        || all(&turned, ways.iter().filter(|way| way.swapped), params),
+    );
+    let along = transposed(&along);
+    across.par_rows(|row, out| out.iter_mut().zip(along.row(row)).for_each(|(a, b)| *a += b));
+    across
+}
+
+/// The sum over directions that go from row to row.
+fn all<'a>(sea: &Raster<bool>, ways: impl Iterator<Item = &'a Way>, params: &Coast) -> Raster<i32> {
+    let (cols, rows) = (sea.cols(), sea.rows());
+    let mut sum = Raster::filled(cols, rows, 0i32);
+    let full = params.fetch_m as f32;
+    let mut last = vec![0.0f32; cols];
+    let mut here = vec![0.0f32; cols];
+    for way in ways {
+        let decay = math::exp(-f64::from(way.step_m) / RUN_UP_M) as f32;
+        let share = way.weight * FULL / full;
+        for n in 0..rows {
+            let row = if way.down { n } else { rows - 1 - n };
+            let wet = sea.row(row);
+            if n == 0 {
+                // The sea goes on beyond the edge.
+                here.iter_mut().zip(wet).for_each(|(fetch, &wet)| *fetch = if wet { full } else { 0.0 });
+            } else {
+                let edge = if way.right { 0 } else { cols - 1 };
+                let (mid, side, at) = if way.right {
+                    (&last[1..], &last[..cols - 1], 1)
+                } else {
+                    (&last[..cols - 1], &last[1..], 0)
+                };
+                for (((fetch, &wet), &mid), &side) in here[at..].iter_mut().zip(&wet[at..]).zip(mid).zip(side)
+                {
+                    let from = (1.0 - way.aside) * mid + way.aside * side;
+                    let grown = from + way.step_m;
+                    let grown = if grown < full { grown } else { full };
+                    *fetch = if wet { grown } else { from * decay };
+                }
+                here[edge] = if wet[edge] { full } else { 0.0 };
+            }
+            let out = &mut sum.as_mut_slice()[row * cols..][..cols];
+            out.iter_mut().zip(&here).for_each(|(sum, fetch)| *sum += (share * fetch) as i32);
+            std::mem::swap(&mut last, &mut here);
+        }
+    }
+    sum
+}
+
+fn transposed<T: Copy + Default + Send + Sync>(raster: &Raster<T>) -> Raster<T> {
+    let (cols, rows) = (raster.cols(), raster.rows());
+    let from = raster.as_slice();
+    Raster::from_fn(rows, cols, |col, row| from[col * cols + row])
+}

@@ -1,0 +1,445 @@
+//! Wind: sand that is blown into dunes, which lean, shelter each other and wander.
+
+mod blow;
+mod lattice;
+mod slide;
+mod stress;
+#[cfg(test)]
+mod tests;
+
+use orogen_core::{Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::blow::{Blow, Gale};
+use self::lattice::Lattice;
+use self::slide::Slide;
+use self::stress::Stress;
+use crate::noise::Noise;
+
+/// Blows sand into dunes: the wind lifts it where it is fast, drops it in the lee, and what is too steep slides down a
+/// slip face. Dunes grow of a sheet of sand, meet, and wander with the wind over the rock.
+///
+/// ```text
+/// ∂d/∂t = −∂q/∂s + 0.3 flux ∇²h        ∂q/∂s = (Q − q) / saturation_m          s: metres along the wind
+/// Q = flux · √τ (τ − 0.3) / 0.7,   0 in the shadow of a crest
+/// τ = 1 + 3.4 |∇| h + 1.9 ∂ₛ h                                  the wind is fastest a little before a crest
+/// ```
+///
+/// `d` is the depth of sand, `q` what is blown along, `Q` what the wind can carry and `τ` its drag on the ground. Behind a
+/// crest the wind leaves the ground and comes back to it along a line that falls by `shadow_deg`; there all sand drops.
+/// Sand steeper than `repose_deg` slides. From a sheet, dunes first rise about 17 times `saturation_m` apart, then grow
+/// and merge. One steady wind makes dunes across it, little sand makes crescents (barchans), and two winds more than a
+/// right angle apart make long ridges between their directions.
+///
+/// Sand is the loose part of the height, given by `sand_m`; rock below stays, unless `abrasion_mm_per_yr` lets passing
+/// sand wear it. The layer `sand` holds the depth afterwards.
+///
+/// **Guarantees** (1) sand is conserved: exactly while it is blown, in whole units of 1/65536 m, and to rounding in
+/// the layers; with `edge = "open"` what leaves the map is reported; (2) where there is no sand nothing changes, to the bit;
+/// (3) a dune wanders with the wind, slower the higher it is, with its slip face at the angle of repose in its lee;
+/// (4) crests follow the wind and not the grid; (5) neither threads nor the number of samples decide where dunes are: the
+/// wind blows over a lattice of its own, `saturation_m` wide.
+///
+/// **Limits** Ground finer than the lattice rises from the sand but steers no wind. The lattice has at most four million
+/// nodes; dunes too small for it come out larger, with a warning. The time goes with the duration times `flux_m2_per_yr`
+/// and with the fourth power of 1/`saturation_m`. 40 bytes a node, 8 a sample. A hole takes no sand: it passes over.
+///
+/// **After** Sauermann, Kroy & Herrmann, Phys. Rev. E 64 (2001), for the flux; Jackson & Hunt, Q. J. R. Meteorol. Soc.
+/// 101 (1975), for the wind over hills; Werner, Geology 23 (1995), for slabs and shadows. We differ in that the wind over the
+/// hills is a sum over scales instead of a Fourier transform, so that land need not repeat, and sand moves in whole units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wind {
+    /// Direction that the wind blows to, clockwise from north.
+    #[schemars(range(min = 0.0, max = 360.0), extend("x-unit" = "deg"))]
+    pub wind_deg: f64,
+    /// How far every wind veers to either side by turns; more makes crests softer.
+    #[schemars(range(min = 0.0, max = 60.0), extend("x-unit" = "deg", "x-slider" = [0.0, 40.0]))]
+    pub spread_deg: f64,
+    /// Other winds that blow by turns with the first.
+    #[schemars(length(max = 8))]
+    pub others: Vec<OtherWind>,
+    /// Depth of sand at the start, which is part of the height: a number (a sheet, a little uneven), or a layer.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e4, "x-unit" = "m", "x-slider" = [0.0, 40.0]))]
+    pub sand_m: Coef,
+    /// How long the wind blows.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "yr", "x-slider" = [0.0, 2000.0]))]
+    pub duration_yr: f64,
+    /// Sand that the wind carries over level ground: bulk volume a year and metre of width.
+    #[schemars(range(min = 0.0, max = 1e4), extend("x-unit" = "m2/yr", "x-slider" = [5.0, 100.0]))]
+    pub flux_m2_per_yr: f64,
+    /// Distance over which the wind takes up its load: the size of dunes follows from it.
+    #[schemars(range(min = 0.1, max = 1e4), extend("x-unit" = "m", "x-slider" = [2.0, 40.0]))]
+    pub saturation_m: f64,
+    /// Steepest slope at which sand rests.
+    #[schemars(range(min = 5.0, max = 60.0), extend("x-unit" = "deg", "x-slider" = [28.0, 36.0]))]
+    pub repose_deg: f64,
+    /// How steeply the wind comes back to the ground behind a crest.
+    #[schemars(range(min = 1.0, max = 45.0), extend("x-unit" = "deg", "x-slider" = [8.0, 20.0]))]
+    pub shadow_deg: f64,
+    /// Rock that the sand of a full wind wears off where it lies bare; it becomes sand.
+    #[schemars(range(min = 0.0, max = 100.0), extend("x-unit" = "mm/yr", "x-slider" = [0.0, 5.0]))]
+    pub abrasion_mm_per_yr: f64,
+    /// What happens at the edge of the map.
+    pub edge: Edge,
+}
+
+/// One more wind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OtherWind {
+    /// Direction that it blows to, clockwise from north.
+    #[schemars(range(min = 0.0, max = 360.0), extend("x-unit" = "deg"))]
+    pub wind_deg: f64,
+    /// Time that it blows, as a share of the time of the first wind.
+    #[serde(default = "as_long")]
+    #[schemars(range(min = 0.0, max = 10.0), extend("x-slider" = [0.0, 1.0]))]
+    pub share: f64,
+}
+
+fn as_long() -> f64 {
+    1.0
+}
+
+/// What happens to sand at the edge of the map.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Edge {
+    /// The desert goes on: as much sand blows in as out, at the opposite side.
+    #[default]
+    Loop,
+    /// Sand blows out and none blows in.
+    Open,
+}
+
+impl Default for Wind {
+    fn default() -> Self {
+        Self {
+            wind_deg: 110.0,
+            spread_deg: 12.0,
+            others: Vec::new(),
+            sand_m: Coef::Const(8.0),
+            duration_yr: 120.0,
+            flux_m2_per_yr: 40.0,
+            saturation_m: 12.0,
+            repose_deg: 33.0,
+            shadow_deg: 14.0,
+            abrasion_mm_per_yr: 0.0,
+            edge: Edge::Loop,
+        }
+    }
+}
+
+impl Op for Wind {
+    const ID: &'static str = "erode.wind";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none()
+            .updating([layer::HEIGHT.name()])
+            .reading(self.sand_m.layer())
+            .writing([layer::SAND.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::World
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let before = terrain.get(layer::HEIGHT)?;
+        let field = self.sand_m.on(&terrain)?;
+        let sand = Raster::from_fn(before.cols(), before.rows(), |c, r| match field.at(c, r) {
+            depth if depth > 0.0 && !before.row(r)[c].is_nan() => depth,
+            _ => 0.0,
+        });
+        let Blown { height, sand, figures } = wind(before, sand, terrain.frame(), self, ctx)?;
+        let [dx, dy] = terrain.frame().spacing_m();
+        let mut moved = Raster::filled(height.cols(), height.rows(), 0.0f32);
+        moved.par_rows(|row, out| {
+            for ((out, a), b) in out.iter_mut().zip(height.row(row)).zip(before.row(row)) {
+                *out = if a.is_nan() { 0.0 } else { (a - b).abs() };
+            }
+        });
+        ctx.report("moved", moved.sum_f64() / 2.0 * dx * dy, "m3");
+        for (name, volume) in figures {
+            ctx.report(name, volume, "m3");
+        }
+        let holes = terrain.get(layer::HEIGHT)?;
+        let sand = Raster::from_fn(sand.cols(), sand.rows(), |c, r| {
+            if holes.row(r)[c].is_nan() { f32::NAN } else { sand.row(r)[c] }
+        });
+        terrain.set(layer::HEIGHT, height);
+        terrain.set(layer::SAND, sand);
+        Ok(terrain)
+    }
+}
+
+/// What the wind leaves.
+#[derive(Clone, Debug)]
+pub struct Blown {
+    /// Heights.
+    pub height: Raster<f32>,
+    /// Depth of sand; 0 in holes.
+    pub sand: Raster<f32>,
+    /// Volumes in cubic metres: sand before and after, what left the map, rock worn.
+    pub figures: [(&'static str, f64); 4],
+}
+
+/// A node without a height.
+const HOLE: i32 = i32::MIN;
+/// The largest change of a sand surface in one blow, as a share of the rise over a cell at the angle of repose.
+const MOST_CHANGE: f32 = 0.3;
+/// The longest blow, in units of `cell² / flux`: longer ones would raise waves that the wind levels.
+const LONGEST: f64 = 0.1;
+/// How far grains in the wind roll down slopes, as a share of the flux.
+const CREEP: f64 = 0.3;
+/// Sweeps of sliding at the end, at most.
+const LAST_SLIDES: usize = 400;
+
+/// The algorithm alone. `sand` is the depth at the start, part of the height and 0 in holes.
+///
+/// # Errors
+/// When cancelled.
+pub fn wind(
+    height: &Raster<f32>,
+    sand: Raster<f32>,
+    frame: &Frame,
+    params: &Wind,
+    ctx: &Ctx<'_>,
+) -> Result<Blown, Cancelled> {
+    let [dx, dy] = frame.spacing_m();
+    let volume = |raster: &Raster<f32>| raster.sum_f64() * dx * dy;
+    let before = volume(&sand);
+    let still = params.duration_yr <= 0.0 || params.flux_m2_per_yr <= 0.0;
+    if before <= 0.0 || still {
+        let figures = [("sand_before", before), ("sand_after", before), ("blown_out", 0.0), ("abraded", 0.0)];
+        return Ok(Blown { height: height.clone(), sand, figures });
+    }
+    let lattice = Lattice::over(height.cols(), height.rows(), [dx, dy], params.saturation_m);
+    if lattice.cell_m() > 1.5 * params.saturation_m {
+        ctx.warn(format!(
+            "saturation_m is {}, and so large a map can be blown over in steps of {:.1} m only: dunes come out larger",
+            params.saturation_m,
+            lattice.cell_m()
+        ));
+    }
+    let ground = lattice.sample(height);
+    let given = lattice.sample(&sand);
+    let mut depth = given.clone();
+    if matches!(params.sand_m, Coef::Const(_)) {
+        roughen(&mut depth, &lattice, frame, params, ctx);
+    }
+
+    let mut land = Land::new(&ground, &given, &depth, &lattice);
+    let rock = land.bed();
+    let total = land.total();
+    let out = land.blow(params, ctx)?;
+    let (after, worn) =
+        (land.total(), rock.iter().zip(land.bed()).map(|(a, b)| i64::from(a - b)).sum::<i64>());
+
+    // What the lattice did is done to the samples, and the sums of both are made to agree.
+    let per_unit = before / total.max(1) as f64;
+    let depth_after = land.depth();
+    let drop = land.drop_of(&rock);
+    let fine = lattice.lay(height, &ground, &depth_after);
+    let share = (per_unit * after as f64) / volume(&fine).max(f64::MIN_POSITIVE);
+    let fine_drop = lattice.spread(&drop, height);
+    let drop_share = per_unit * worn as f64 / volume(&fine_drop).max(f64::MIN_POSITIVE);
+    let mut height_after = height.clone();
+    let mut sand_after = fine;
+    sand_after.par_rows(|_, out| out.iter_mut().for_each(|d| *d = (f64::from(*d) * share) as f32));
+    height_after.par_rows(|row, out| {
+        let depths = sand.row(row).iter().zip(sand_after.row(row));
+        for ((h, (&was, &is)), &drop) in out.iter_mut().zip(depths).zip(fine_drop.row(row)) {
+            if was != is || drop > 0.0 {
+                let change = f64::from(is) - f64::from(was) - f64::from(drop) * drop_share;
+                *h = (f64::from(*h) + change) as f32;
+            }
+        }
+    });
+    let figures = [
+        ("sand_before", before),
+        ("sand_after", volume(&sand_after)),
+        ("blown_out", per_unit * out as f64),
+        ("abraded", per_unit * worn as f64),
+    ];
+    Ok(Blown { height: height_after, sand: sand_after, figures })
+}
+
+/// A sheet of sand is never quite even: dunes need something to begin with.
+fn roughen(depth: &mut Raster<f32>, lattice: &Lattice, frame: &Frame, params: &Wind, ctx: &Ctx<'_>) {
+    let waves = [1u64, 2].map(|n| Noise::new(orogen_core::Seed(ctx.seed().child("sheet").bits(n))));
+    let [dx, dy] = lattice.spacing_m;
+    let (west, north) = (frame.x_m(0), frame.y_m(0));
+    let per_m = 1.0 / (18.0 * params.saturation_m);
+    depth.par_rows(|row, out| {
+        let y = (north - row as f64 * dy) * per_m;
+        for (col, depth) in out.iter_mut().enumerate() {
+            let x = (west + col as f64 * dx) * per_m;
+            let n = waves[0].at(x, y) + 0.5 * waves[1].at(2.0 * x + 0.37, 2.0 * y + 0.71);
+            *depth *= (1.0 + 0.3 * n).max(0.0);
+        }
+    });
+}
+
+/// Sand on rock at the nodes of the lattice, in whole units; rows and columns may be swapped while a wind blows.
+struct Land {
+    height: Raster<i32>,
+    sand: Raster<i32>,
+    /// Units a metre.
+    unit: f64,
+    spacing_m: [f64; 2],
+    swapped: bool,
+    /// Rock worn but not yet taken away, in units.
+    wear: Option<Raster<f32>>,
+}
+
+impl Land {
+    /// Sand as deep as `depth` on the rock that lies below the `given` sand.
+    fn new(ground: &Raster<f32>, given: &Raster<f32>, depth: &Raster<f32>, lattice: &Lattice) -> Self {
+        let (low, high) = ground.range().unwrap_or((0.0, 0.0));
+        let deepest = depth.range().map_or(0.0, |(_, d)| d);
+        // Differences must fit as well, so heights keep below 2^30 of these units.
+        let largest = 2.0 * f64::from(low.abs().max(high.abs()).max(1.0)) + 2.0 * f64::from(deepest);
+        let unit = math::exp2((30.0 - math::log2(largest)).floor().clamp(-100.0, 16.0));
+        let whole = |v: f32| (f64::from(v) * unit).round() as i32;
+        let (cols, rows) = (ground.cols(), ground.rows());
+        let there = |of: &Raster<f32>, c: usize, r: usize| {
+            if ground.row(r)[c].is_nan() || of.row(r)[c].is_nan() { 0 } else { whole(of.row(r)[c]).max(0) }
+        };
+        let sand = Raster::from_fn(cols, rows, |c, r| there(depth, c, r));
+        let height = Raster::from_fn(cols, rows, |c, r| match ground.row(r)[c] {
+            h if h.is_nan() => HOLE,
+            h => whole(h) - there(given, c, r) + there(depth, c, r),
+        });
+        Self { height, sand, unit, spacing_m: lattice.spacing_m, swapped: false, wear: None }
+    }
+
+    fn total(&self) -> i64 {
+        self.sand.as_slice().iter().map(|&d| i64::from(d)).sum()
+    }
+
+    /// Heights of the rock, in the order of the lattice.
+    fn bed(&self) -> Vec<i32> {
+        debug_assert!(!self.swapped);
+        let beds = self.height.as_slice().iter().zip(self.sand.as_slice());
+        beds.map(|(&h, &d)| if h == HOLE { 0 } else { h - d }).collect()
+    }
+
+    fn depth(&self) -> Raster<f32> {
+        self.sand.map(|d| (f64::from(d) / self.unit) as f32)
+    }
+
+    /// How far the rock was worn down, in metres.
+    fn drop_of(&self, rock: &[i32]) -> Raster<f32> {
+        let bed = self.bed();
+        let cols = self.height.cols();
+        Raster::from_fn(cols, self.height.rows(), |c, r| {
+            (f64::from(rock[r * cols + c] - bed[r * cols + c]) / self.unit) as f32
+        })
+    }
+
+    /// Lets all winds blow by turns; tells how much sand left the map, in units.
+    fn blow(&mut self, params: &Wind, ctx: &Ctx<'_>) -> Result<i64, Cancelled> {
+        let gales: Vec<Gale> =
+            turns(params).map(|(deg, share)| Gale::new(deg, share, self.spacing_m)).collect();
+        let tan_repose = math::tan(params.repose_deg.to_radians());
+        let cell = self.spacing_m[0].min(self.spacing_m[1]);
+        let most = (f64::from(MOST_CHANGE) * cell * tan_repose * self.unit) as f32;
+        let longest = LONGEST * cell * cell / params.flux_m2_per_yr;
+        let shares: f64 = gales.iter().map(|gale| gale.share).sum();
+        let mut dt = longest;
+        let mut slide = Slide::new();
+        let mut stress = Stress::new(self.height.cols(), self.height.rows());
+        let mut blows: Vec<Blow> = gales.iter().map(|_| Blow::default()).collect();
+        if params.abrasion_mm_per_yr > 0.0 {
+            self.wear = Some(Raster::filled(self.height.cols(), self.height.rows(), 0.0));
+        }
+        let mut left = params.duration_yr;
+        let mut out = 0;
+        while left > 0.0 {
+            // The wind that blows longest blows for `dt`.
+            let widest = gales.iter().map(|gale| gale.share).fold(0.0, f64::max);
+            let round = (dt * shares / widest).min(left);
+            left = if round < left { left - round } else { 0.0 };
+            let mut fastest = 0.0f32;
+            for (gale, blow) in gales.iter().zip(&mut blows) {
+                let done = 1.0 - left / params.duration_yr;
+                ctx.tick((done * 1e6) as usize, 1_000_001)?;
+                let dt = round * gale.share / shares;
+                if dt <= 0.0 {
+                    continue;
+                }
+                self.turn(gale.swapped);
+                stress.turn(gale.swapped);
+                let change = blow.step(self, gale, dt, &mut stress, params);
+                out += blow.take_out();
+                fastest = fastest.max(change / dt as f32);
+                slide.sweep(self, tan_repose, CREEP * params.flux_m2_per_yr * dt);
+                slide.sweep(self, tan_repose, 0.0);
+            }
+            self.wear_down();
+            // As long as the ground lets it; never many times longer than the last.
+            dt = f64::from(most / fastest.max(f32::MIN_POSITIVE))
+                .min(2.0 * dt)
+                .min(longest)
+                .max(1e-3 * longest);
+        }
+        for (gale, blow) in gales.iter().zip(&mut blows) {
+            self.turn(gale.swapped);
+            blow.set_down(self, gale);
+        }
+        self.turn(false);
+        for n in 0..LAST_SLIDES {
+            if n % 16 == 0 {
+                ctx.tick(1_000_000, 1_000_001)?;
+            }
+            if !slide.sweep(self, tan_repose, 0.0) {
+                break;
+            }
+        }
+        Ok(out)
+    }
+
+    /// Puts rows and columns as a wind needs them.
+    fn turn(&mut self, swapped: bool) {
+        if self.swapped != swapped {
+            self.height = transposed(&self.height);
+            self.sand = transposed(&self.sand);
+            self.wear = self.wear.as_ref().map(transposed);
+            self.spacing_m.reverse();
+            self.swapped = swapped;
+        }
+    }
+
+    /// Turns worn rock into sand, by whole units.
+    fn wear_down(&mut self) {
+        let Some(wear) = &mut self.wear else { return };
+        let worn = wear.as_mut_slice().iter_mut().zip(self.sand.as_mut_slice());
+        for (wear, sand) in worn {
+            let whole = *wear as i32;
+            *wear -= whole as f32;
+            *sand += whole;
+        }
+    }
+}
+
+/// The winds that blow in turn, by bearing and share of the time: each veers to both sides of its direction.
+fn turns(params: &Wind) -> impl Iterator<Item = (f64, f64)> {
+    let main = std::iter::once((params.wind_deg, 1.0));
+    let all = main.chain(params.others.iter().map(|other| (other.wind_deg, other.share)));
+    let spread = params.spread_deg;
+    all.flat_map(move |(deg, share)| {
+        let veers = if spread > 0.0 { vec![0.0, spread, 0.0, -spread] } else { vec![0.0] };
+        let part = share / veers.len() as f64;
+        veers.into_iter().map(move |veer| (deg + veer, part))
+    })
+}
+
+/// Rows as columns.
+fn transposed<T: Copy + Default + Send + Sync>(raster: &Raster<T>) -> Raster<T> {
+    let (cols, rows) = (raster.cols(), raster.rows());
+    let from = raster.as_slice();
+    Raster::from_fn(rows, cols, |col, row| from[col * cols + row])
+}

@@ -1,0 +1,219 @@
+//! Slip faces: sand steeper than it can rest slides down.
+
+use fearless_simd::{Level, dispatch};
+use orogen_core::Raster;
+use rayon::prelude::*;
+
+use super::{HOLE, Land};
+
+/// Room for a sweep.
+pub(super) struct Slide {
+    /// How much of the slope at each node is too steep.
+    slides: Raster<f32>,
+    /// The share of its drops that each node has sand for.
+    there: Raster<f32>,
+    /// What each node gains.
+    gain: Raster<i32>,
+    /// Rows where something is too steep.
+    steep: Vec<bool>,
+}
+
+impl Slide {
+    pub fn new() -> Self {
+        Self {
+            slides: Raster::filled(1, 1, 0.0),
+            there: Raster::filled(1, 1, 0.0),
+            gain: Raster::filled(1, 1, 0),
+            steep: Vec::new(),
+        }
+    }
+
+    /// One sweep: between every two neighbours sand slides by what is too steep. What one loses the other gains, and none
+    /// gives more than it has. Tells whether anything moved.
+    /// With `creep_m2`, ground also evens out as by so much of diffusion times time.
+    pub fn sweep(&mut self, land: &mut Land, tan_repose: f64, creep_m2: f64) -> bool {
+        let (cols, rows) = (land.height.cols(), land.height.rows());
+        if (self.gain.cols(), self.gain.rows()) != (cols, rows) {
+            self.slides = Raster::filled(cols, rows, 0.0);
+            self.there = self.slides.clone();
+            self.gain = Raster::filled(cols, rows, 0);
+            self.steep = vec![false; rows];
+        }
+        let [dx, dy] = land.spacing_m;
+        let (wx, wy) = (1.0 / (dx * dx), 1.0 / (dy * dy));
+        // Half of what makes no new crest, so that odd and even nodes do not part.
+        let all = 4.0 * (wx + wy);
+        let law = Law {
+            weight: [(wx / all) as f32, (wy / all) as f32],
+            grade: [(1.0 / (dx * land.unit)) as f32, (1.0 / (dy * land.unit)) as f32],
+            repose: tan_repose as f32,
+            creep: (creep_m2 * all).min(1.0) as f32,
+        };
+        let level = Level::new();
+        let Self { slides, there, gain, steep } = self;
+        let rows_of =
+            slides.as_mut_slice().par_chunks_mut(cols).zip(there.as_mut_slice().par_chunks_mut(cols));
+        rows_of.zip(steep.par_iter_mut()).enumerate().with_min_len(16).for_each(
+            |(row, ((slides, there), steep))| {
+                let lines = [row.saturating_sub(1), row, (row + 1).min(rows - 1)].map(|r| land.height.row(r));
+                let sand = land.sand.row(row);
+                *steep = dispatch!(level, _simd => law.parts(lines, sand, slides, there));
+            },
+        );
+        if !steep.contains(&true) {
+            return false;
+        }
+        let near = |row: usize| steep[row.saturating_sub(1)..(row + 2).min(rows)].contains(&true);
+        gain.as_mut_slice()
+            .par_chunks_mut(cols)
+            .enumerate()
+            .with_min_len(16)
+            .filter(|(row, _)| near(*row))
+            .for_each(|(row, gain)| {
+                gain.fill(0);
+                let mut flux = vec![0; cols];
+                let at = |r: usize| Line {
+                    height: land.height.row(r),
+                    slides: slides.row(r),
+                    there: there.row(r),
+                };
+                let here = at(row);
+                dispatch!(level, _simd => law.along(&here, gain, &mut flux));
+                if row > 0 {
+                    let other = at(row - 1);
+                    dispatch!(level, _simd => law.across(&here, &other, gain));
+                }
+                if row + 1 < rows {
+                    let other = at(row + 1);
+                    dispatch!(level, _simd => law.across(&here, &other, gain));
+                }
+            });
+        let mut moved = 0;
+        for row in (0..rows).filter(|&row| near(row)) {
+            let at = row * cols..(row + 1) * cols;
+            let heights = land.height.as_mut_slice()[at.clone()].iter_mut();
+            let depths = land.sand.as_mut_slice()[at].iter_mut();
+            for ((h, d), &gain) in heights.zip(depths).zip(gain.row(row)) {
+                *h = h.wrapping_add(gain);
+                *d += gain;
+                moved |= gain;
+            }
+        }
+        moved != 0
+    }
+}
+
+/// One row of nodes.
+struct Line<'a> {
+    height: &'a [i32],
+    slides: &'a [f32],
+    there: &'a [f32],
+}
+
+struct Law {
+    /// Shares of a drop that a sweep moves along columns and rows at most.
+    weight: [f32; 2],
+    /// Grade per unit of drop.
+    grade: [f32; 2],
+    repose: f32,
+    /// Share of what could move that creeps, steep or not.
+    creep: f32,
+}
+
+/// How far it is down from a node to another; 0 to and from a hole.
+#[inline(always)]
+fn fall(here: i32, there: i32) -> i32 {
+    if here == HOLE || there == HOLE { 0 } else { here.wrapping_sub(there) }
+}
+
+#[inline(always)]
+fn lower(drop: f32) -> f32 {
+    if drop > 0.0 { drop } else { 0.0 }
+}
+
+impl Law {
+    #[inline(always)]
+    fn parts(
+        &self,
+        [up, here, down]: [&[i32]; 3],
+        sand: &[i32],
+        slides: &mut [f32],
+        there: &mut [f32],
+    ) -> bool {
+        let n = slides.len();
+        let (up, here, down, sand) = (&up[..n], &here[..n], &down[..n], &sand[..n]);
+        let there = &mut there[..n];
+        let mut any = 0.0f32;
+        if n > 2 {
+            let m = n - 2;
+            let (west, mid, east) = (&here[..m], &here[1..=m], &here[2..]);
+            let (up, down, sand) = (&up[1..=m], &down[1..=m], &sand[1..=m]);
+            let (slides, there) = (&mut slides[1..=m], &mut there[1..=m]);
+            for i in 0..m {
+                let (steep, has) = self.part(mid[i], [west[i], east[i], up[i], down[i]], sand[i]);
+                slides[i] = steep;
+                there[i] = has;
+                any = if steep > any { steep } else { any };
+            }
+        }
+        for i in [0, n - 1] {
+            let (w, e) = (i.max(1) - 1, (i + 1).min(n - 1));
+            (slides[i], there[i]) = self.part(here[i], [here[w], here[e], up[i], down[i]], sand[i]);
+            any = if slides[i] > any { slides[i] } else { any };
+        }
+        any > 0.0
+    }
+
+    #[inline(always)]
+    fn part(&self, here: i32, [west, east, north, south]: [i32; 4], sand: i32) -> (f32, f32) {
+        let (west, east) = (fall(here, west) as f32, fall(here, east) as f32);
+        let (north, south) = (fall(here, north) as f32, fall(here, south) as f32);
+        // The mean square of both sides, which sees a ridge of one node as well as a plane.
+        let x = 0.5 * (west * west + east * east) * (self.grade[0] * self.grade[0]);
+        let y = 0.5 * (north * north + south * south) * (self.grade[1] * self.grade[1]);
+        let steep = (x + y).sqrt();
+        let all =
+            self.weight[0] * (lower(west) + lower(east)) + self.weight[1] * (lower(north) + lower(south));
+        let slides = if steep > self.repose { 1.0 - self.repose / steep } else { 0.0 };
+        let slides = if slides > self.creep { slides } else { self.creep };
+        // A hair less than all, so that rounding takes no more than there is.
+        (slides, if all > 0.0 { 0.9999 * sand as f32 / all } else { 0.0 })
+    }
+
+    /// What slides down a drop. Both sides of a pair work out the same number.
+    #[inline(always)]
+    fn flux(&self, drop: i32, [own, their]: [f32; 2], [has, they_have]: [f32; 2], weight: f32) -> i32 {
+        let there = if drop > 0 { has } else { they_have };
+        let mean = 0.5 * (own + their);
+        let share = if mean < there { mean } else { there };
+        (share * (weight * drop as f32)) as i32
+    }
+
+    #[inline(always)]
+    fn along(&self, line: &Line<'_>, gain: &mut [i32], flux: &mut [i32]) {
+        let n = gain.len();
+        let (height, slides, there) = (&line.height[..n], &line.slides[..n], &line.there[..n]);
+        let weight = self.weight[0];
+        let m = n - 1;
+        let (a, b) = (&height[..m], &height[1..]);
+        let (slide_a, slide_b) = (&slides[..m], &slides[1..]);
+        let (has_a, has_b) = (&there[..m], &there[1..]);
+        let flux = &mut flux[..m];
+        for i in 0..m {
+            flux[i] = self.flux(fall(a[i], b[i]), [slide_a[i], slide_b[i]], [has_a[i], has_b[i]], weight);
+        }
+        gain[1..].iter_mut().zip(&*flux).for_each(|(gain, flux)| *gain += flux);
+        gain.iter_mut().zip(&*flux).for_each(|(gain, flux)| *gain -= flux);
+    }
+
+    #[inline(always)]
+    fn across(&self, here: &Line<'_>, other: &Line<'_>, gain: &mut [i32]) {
+        let n = gain.len();
+        let (height, slides, there) = (&here.height[..n], &here.slides[..n], &here.there[..n]);
+        let (heights, slide, them) = (&other.height[..n], &other.slides[..n], &other.there[..n]);
+        for i in 0..n {
+            let drop = fall(height[i], heights[i]);
+            gain[i] -= self.flux(drop, [slides[i], slide[i]], [there[i], them[i]], self.weight[1]);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+use orogen_core::testkit::assert_close;
+use orogen_core::{Ctx, Frame, LayerName, Op, Raster, Seed, Terrain, layer, math};
+
+use super::*;
+
+const CELL_M: f64 = 10.0;
+
+/// The usual wind over a lattice of ten metres, that of the samples.
+fn tens() -> Wind {
+    Wind { saturation_m: CELL_M, ..Wind::default() }
+}
+
+/// A wind that blows to the east, steady, over given sand.
+fn steady() -> Wind {
+    Wind { wind_deg: 90.0, spread_deg: 0.0, sand_m: Coef::Layer(LayerName::fixed("sand")), ..tens() }
+}
+
+fn frame(cols: usize, rows: usize) -> Frame {
+    Frame::new([0.0, 0.0], [(cols - 1) as f64 * CELL_M, (rows - 1) as f64 * CELL_M], [cols, rows]).unwrap()
+}
+
+fn run(height: &Raster<f32>, sand: &Raster<f32>, params: &Wind) -> Blown {
+    let frame = frame(height.cols(), height.rows());
+    wind(height, sand.clone(), &frame, params, &Ctx::new(Seed(5))).unwrap()
+}
+
+/// A heap of sand in the west of flat rock.
+fn heap(high: f64) -> Raster<f32> {
+    // Five times as wide as high.
+    Raster::from_fn(161, 81, |c, r| {
+        let (x, y) = ((c as f64 - 45.0) * CELL_M, (r as f64 - 40.0) * CELL_M);
+        (high * math::exp(-(x * x + y * y) / (40.0 * high * high))) as f32
+    })
+    .map(|d| if d < 0.05 { 0.0 } else { d })
+}
+
+/// Mean column, in metres, of the sand.
+fn centre(sand: &Raster<f32>) -> f64 {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for row in 0..sand.rows() {
+        for (col, &d) in sand.row(row).iter().enumerate() {
+            sum += f64::from(d) * col as f64 * CELL_M;
+            weights += f64::from(d);
+        }
+    }
+    sum / weights
+}
+
+#[test]
+fn sand_is_conserved() {
+    let height = Raster::from_fn(97, 75, |c, r| {
+        (40.0 * math::sin(c as f64 * 0.12) * math::cos(r as f64 * 0.17) + 3.0 * math::sin((c * r) as f64))
+            as f32
+    });
+    let sand = Raster::from_fn(97, 75, |c, r| 4.0 + 3.0 * math::sin((c + 2 * r) as f64 * 0.3) as f32);
+    for (edge, wind_deg) in [(Edge::Loop, 90.0), (Edge::Loop, 203.0), (Edge::Open, 340.0)] {
+        let params = Wind { wind_deg, edge, duration_yr: 30.0, spread_deg: 10.0, ..steady() };
+        let blown = run(&height, &sand, &params);
+        let figure = |name: &str| blown.figures.iter().find(|f| f.0 == name).unwrap().1;
+        let cell = CELL_M * CELL_M;
+        assert_close!(figure("sand_before"), sand.sum_f64() * cell, rel = 1e-12);
+        assert_close!(figure("sand_after"), blown.sand.sum_f64() * cell, rel = 1e-12);
+        assert_close!(figure("sand_after") + figure("blown_out"), figure("sand_before"), rel = 1e-6);
+        assert_eq!(figure("blown_out") > 0.0, edge == Edge::Open);
+        // Land gains where sand gains.
+        let gain = (blown.height.sum_f64() - height.sum_f64()) * cell;
+        assert!((gain + figure("blown_out")).abs() < 1e-6 * figure("sand_before"), "{gain}");
+        assert!(blown.sand.range().unwrap().0 >= 0.0);
+    }
+}
+
+#[test]
+fn worn_rock_becomes_sand() {
+    let height = heap(12.0);
+    let params = Wind { abrasion_mm_per_yr: 5.0, duration_yr: 20.0, ..steady() };
+    let blown = run(&height, &height, &params);
+    let [(_, before), (_, after), (_, out), (_, worn)] = blown.figures;
+    assert!(worn > 0.0);
+    assert_eq!(out, 0.0);
+    assert_close!(after, before + worn, rel = 1e-6);
+    let gain = (blown.height.sum_f64() - height.sum_f64()) * CELL_M * CELL_M;
+    assert!(gain.abs() < 1e-6 * before, "{gain}");
+    // Rock is worn, and nowhere raised.
+    let low = Raster::from_fn(161, 81, |c, r| blown.height.row(r)[c] - blown.sand.row(r)[c]);
+    let (least, most) = low.range().unwrap();
+    assert!(least < -1e-4 && most < 1e-4, "{least} to {most}");
+}
+
+#[test]
+fn no_sand_no_change() {
+    let height = Raster::from_fn(65, 65, |c, r| ((c * 7 + r * 13) % 29) as f32);
+    let none = Raster::filled(65, 65, 0.0);
+    assert_eq!(run(&height, &none, &steady()).height, height);
+    // Nor where sand never comes: north of a heap that an east wind blows along.
+    let sand = heap(10.0);
+    let ground = Raster::from_fn(161, 81, |c, r| sand.row(r)[c] + ((c * 7 + r * 13) % 5) as f32 * 0.1);
+    let blown = run(&ground, &sand, &Wind { duration_yr: 20.0, ..steady() });
+    for row in 0..10 {
+        assert_eq!(blown.height.row(row), ground.row(row));
+    }
+}
+
+#[test]
+fn a_dune_wanders_downwind_and_a_high_one_slower() {
+    let rate = |high: f64| {
+        let start = heap(high);
+        let early = run(&start, &start, &Wind { duration_yr: 10.0, ..steady() });
+        let late = run(&early.height, &early.sand, &Wind { duration_yr: 10.0, ..steady() });
+        let mean = f64::from(late.sand.range().unwrap().1);
+        ((centre(&late.sand) - centre(&early.sand)) / 10.0, mean)
+    };
+    let ((small, low), (large, high)) = (rate(9.0), rate(20.0));
+    assert!(low < high, "{low} and {high} m high");
+    assert!(small > 1.0 && large > 0.3, "{small} and {large} m a year");
+    assert!(small > 1.4 * large, "{small} m a year for the small, {large} for the large");
+}
+
+#[test]
+fn the_lee_is_a_slip_face_at_the_angle_of_repose() {
+    let start = heap(20.0);
+    let blown = run(&start, &start, &Wind { duration_yr: 100.0, ..steady() });
+    let row = blown.height.row(40);
+    let crest = (0..161).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
+    // Over two cells, as everywhere where angles are held.
+    let grade = |c: usize| f64::from(row[c] - row[c + 2]) / (2.0 * CELL_M);
+    let steepest = (crest..159).map(grade).fold(0.0, f64::max);
+    let windward = (crest - 12..crest).map(|c| -grade(c)).fold(0.0, f64::max);
+    let repose = math::tan(33f64.to_radians());
+    assert!((0.9 * repose..1.1 * repose).contains(&steepest), "lee at {steepest}, repose is {repose}");
+    assert!(windward < 0.6 * repose, "windward at {windward}");
+}
+
+/// Direction across the crests, in degrees from north, and how clearly there is one (0 to 1): by the structure tensor.
+fn across(height: &Raster<f32>) -> (f64, f64) {
+    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
+    for row in 10..height.rows() - 10 {
+        for col in 10..height.cols() - 10 {
+            let x = f64::from(height.row(row)[col + 1] - height.row(row)[col - 1]);
+            let y = f64::from(height.row(row - 1)[col] - height.row(row + 1)[col]);
+            xx += x * x;
+            yy += y * y;
+            xy += x * y;
+        }
+    }
+    let angle = 0.5 * math::atan2(2.0 * xy, yy - xx).to_degrees();
+    (angle, math::hypot(yy - xx, 2.0 * xy) / (xx + yy))
+}
+
+#[test]
+fn dunes_of_an_oblique_wind_lie_across_the_wind() {
+    let n = 151;
+    let flat = Raster::filled(n, n, 50.0f32);
+    for wind_deg in [30.0, 63.0, 112.0] {
+        let params = Wind { wind_deg, sand_m: Coef::Const(8.0), duration_yr: 100.0, ..tens() };
+        let blown = run(&flat, &Raster::filled(n, n, 8.0), &params);
+        let relief = blown.height.range().unwrap();
+        assert!(relief.1 - relief.0 > 5.0, "{relief:?}");
+        let (angle, clear) = across(&blown.height);
+        let off = (angle - wind_deg + 270.0).rem_euclid(180.0) - 90.0;
+        assert!(
+            off.abs() < 9.0 && clear > 0.3,
+            "wind to {wind_deg}: across the crests is {angle}, clear {clear}"
+        );
+    }
+}
+
+#[test]
+fn a_finer_map_has_the_same_dunes() {
+    let params = Wind { duration_yr: 60.0, sand_m: Coef::Const(6.0), ..tens() };
+    let run = |samples: usize| {
+        let frame = Frame::square(1500.0, samples).unwrap();
+        let height = Raster::from_fn(samples, samples, |c, r| {
+            (30.0 * math::sin(frame.x_m(c) / 150.0) * math::cos(frame.y_m(r) / 190.0)) as f32
+        });
+        wind(&height, Raster::filled(samples, samples, 6.0), &frame, &params, &Ctx::new(Seed(3)))
+            .unwrap()
+            .sand
+    };
+    let (coarse, fine) = (run(129), run(257));
+    let (low, high) = fine.range().unwrap();
+    let squares: f64 = (0..129 * 129)
+        .map(|i| f64::from(coarse.row(i / 129)[i % 129] - fine.row(2 * (i / 129))[2 * (i % 129)]))
+        .map(|d| d * d)
+        .sum();
+    let rmse = (squares / (129.0 * 129.0)).sqrt() / f64::from(high - low);
+    assert!(rmse < 0.02, "{rmse} of {}", high - low);
+}
+
+#[test]
+fn odd_land_does_no_harm() {
+    for (cols, rows) in [(1, 1), (2, 2), (9, 1), (1, 9), (2, 30)] {
+        let window = Frame::square(640.0, 65).unwrap().window(3, 3, cols, rows);
+        for value in [7.0, f32::NAN] {
+            let mut terrain = Terrain::new(window);
+            terrain.set(layer::HEIGHT, Raster::filled(cols, rows, value));
+            let params = Wind { duration_yr: 5.0, ..tens() };
+            let after = params.apply(terrain, &Ctx::silent()).unwrap();
+            let height = after.get(layer::HEIGHT).unwrap();
+            assert!(height.as_slice().iter().all(|h| h.is_nan() == value.is_nan()), "{cols} × {rows}");
+            assert!(value.is_nan() || (height.sum_f64() / (cols * rows) as f64 - 7.0).abs() < 1e-3);
+        }
+    }
+    let mut land = heap(15.0);
+    let sand = land.clone();
+    land.as_mut_slice()[161 * 40 + 50] = f32::NAN;
+    let blown = run(&land, &sand, &Wind { duration_yr: 20.0, ..steady() });
+    assert_eq!(blown.height.as_slice().iter().filter(|h| h.is_nan()).count(), 1);
+}
