@@ -12,6 +12,7 @@ mod stems;
 #[cfg(test)]
 mod tests;
 
+use orogen_core::param::{Fault, Segment};
 use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +56,8 @@ const PARTS: f64 = 1024.0;
 ///
 /// **Limits** Water leaves at the edge, at holes and into the sea, so what comes in from beyond is missing. Where two ways down are
 /// equally good the first clockwise from north is taken, of equally low passes the first in the raster; else a turned map gives the
-/// turned result. Rivers belong to a resolution: a preview has their larger bends, but beds a sample wide do not match
+/// turned result. Between its vertices a line may cut the corner of a sample that a neighbouring river has, where brooks crowd
+/// together, or of the shore where it ends on another river's lake. Rivers belong to a resolution: a preview has their larger bends, but beds a sample wide do not match
 /// sample by sample.
 ///
 /// **After** O'Callaghan & Mark 1984 for the network, Strahler 1957 for the order, Leopold & Maddock, USGS Prof. Paper 252
@@ -156,7 +158,6 @@ impl Rivers {
 impl Op for Rivers {
     const ID: &'static str = "water.rivers";
     const VERSION: u32 = 1;
-    const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -168,6 +169,15 @@ impl Op for Rivers {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        if self.spring_m3_per_s > 0.0 || self.spring_m2 > 0.0 {
+            return Vec::new();
+        }
+        let message =
+            "found 0 as well as 0 for spring_m2, allowed is one of them: else every sample were a river";
+        vec![Fault { path: vec![Segment::Key(String::from("spring_m3_per_s"))], message: message.to_owned() }]
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

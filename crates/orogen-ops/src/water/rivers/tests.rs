@@ -237,6 +237,13 @@ fn rain_of_a_layer_counts_where_it_falls() {
     assert!(starts.filter(|p| p[0] > 120.0 * 20.0).count() * 4 < rivers.len());
 }
 
+#[test]
+fn a_river_at_every_sample_is_refused() {
+    let all = Rivers { spring_m3_per_s: 0.0, spring_m2: 0.0, ..Rivers::default() };
+    assert_eq!(all.faults().len(), 1);
+    assert!(Rivers::default().faults().is_empty() && many().faults().is_empty());
+}
+
 /// The map turned by a right angle, clockwise.
 fn turned<T: Copy + Default + Send + Sync>(raster: &Raster<T>) -> Raster<T> {
     Raster::from_fn(raster.rows(), raster.cols(), |col, row| raster.row(raster.rows() - 1 - col)[row])
