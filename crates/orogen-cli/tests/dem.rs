@@ -235,3 +235,37 @@ fn stats_are_printed_as_a_table_and_as_json() {
     let found = numbers(&bench.run(&["dem", "stats", "in.tif", "--sea", "5", "--json"]));
     assert_eq!(found["stats"]["land_samples"], 48);
 }
+
+#[test]
+fn rivers_are_lines_that_fall_with_their_numbers() {
+    // A valley to the south.
+    let valley = Raster::from_fn(121, 160, |c, r| {
+        let off = c as f32 - 60.0;
+        400.0 - 1.5 * r as f32 + 0.03 * off * off
+    });
+    let bench = bench_with(&valley);
+    let call = ["dem", "rivers", "in.tif", "r.geojson", "--spring", "0.002", "--json"];
+    let found = numbers(&bench.run(&call));
+    assert!(found["reaches"].as_u64().unwrap() >= 1, "{found}");
+    let text = std::fs::read_to_string(bench.path("r.geojson")).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let features = file["features"].as_array().unwrap();
+    assert_eq!(features.len() as u64, found["reaches"].as_u64().unwrap());
+    for feature in features {
+        let line = feature["geometry"]["coordinates"].as_array().unwrap();
+        let z: Vec<f64> = line.iter().map(|p| p[2].as_f64().unwrap()).collect();
+        assert!(z.windows(2).all(|pair| pair[1] <= pair[0]), "{z:?}");
+        let properties = &feature["properties"];
+        for name in ["id", "into", "river", "order", "discharge_m3s", "width_m", "depth_m"] {
+            assert!(properties[name].is_number(), "{name}: {properties}");
+        }
+        assert_eq!(properties["width_m_of_vertices"].as_array().unwrap().len(), line.len());
+    }
+    bench.run(&["dem", "rivers", "in.tif", "cut.tif"]).succeeds();
+    assert_eq!(read(&bench, "cut.tif").0.cols(), 121);
+    bench.run(&["dem", "rivers", "in.tif", "--runoff", "2"]).fails(2, &["--runoff", "0 to 1"]);
+    bench.run(&["dem", "rivers", "in.tif", "r.shp"]).fails(2, &["r.shp", "geojson"]);
+    for raster in [Raster::filled(1, 1, 5.0), Raster::filled(9, 9, f32::NAN), Raster::filled(9, 1, 5.0)] {
+        bench_with(&raster).run(&["dem", "rivers", "in.tif"]).succeeds();
+    }
+}

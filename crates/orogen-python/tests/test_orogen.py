@@ -106,6 +106,18 @@ def test_rivers_and_polygons() -> None:
     assert len(t.lakes) >= 0 and len(t.plants) == 0
 
 
+def test_the_river_network_of_a_terrain() -> None:
+    t = island(257)
+    before = t["height"].copy()
+    reaches = t.river_network(rain_mm_per_yr=1500.0)
+    assert len(reaches) > 10
+    for reach in reaches:
+        assert np.all(np.diff(reach.points[:, 2]) <= 0.0), "no river rises downstream"
+        into = reach.attributes["into"]
+        assert into == -1 or reaches[into].attributes["order"] >= reach.attributes["order"]
+    assert np.array_equal(t["height"], before)
+
+
 def test_saved_files_open_in_gdal(tmp_path: Path) -> None:
     t = island(129)
     written = t.save(tmp_path / "out", kinds=["geotiff", "png16", "r32", "ascii", "geojson", "relief"])

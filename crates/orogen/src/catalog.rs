@@ -62,5 +62,6 @@ pub fn catalog() -> Catalog {
         Operator::of::<survey::Slope>(),
         Operator::of::<water::Fill>(),
         Operator::of::<water::Flow>(),
+        Operator::of::<water::Rivers>(),
     ])
 }

@@ -11,6 +11,7 @@ mod intervisibility;
 mod job;
 mod parse;
 mod profile;
+mod rivers;
 mod ruggedness;
 mod sample;
 mod slope;
@@ -69,6 +70,8 @@ pub enum Tool {
     Fill(fill::Args),
     /// The area that drains through each place, in square metres.
     Flow(flow::Args),
+    /// Rivers as lines, with order, discharge, width and depth.
+    Rivers(rivers::Args),
     /// The numbers that tell real land from noise.
     Stats(stats::Args),
 }
@@ -105,6 +108,7 @@ impl Tool {
             Self::Tin(args) => &args.common,
             Self::Fill(args) => &args.common,
             Self::Flow(args) => &args.common,
+            Self::Rivers(args) => &args.common,
             Self::Stats(args) => &args.common,
             Self::Intervisibility(args) => &args.common,
             Self::Viewshed(args) => &args.common,
@@ -125,6 +129,7 @@ impl Tool {
             Self::Tin(args) => tin::run(args),
             Self::Fill(args) => fill::run(args),
             Self::Flow(args) => flow::run(args),
+            Self::Rivers(args) => rivers::run(args),
             Self::Stats(args) => stats::run(args),
             Self::Intervisibility(args) => intervisibility::run(args),
             Self::Viewshed(args) => viewshed::run(args),

@@ -1,6 +1,6 @@
 //! How much drains through each cell.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use orogen_core::Raster;
 use rayon::prelude::*;
@@ -29,6 +29,30 @@ pub fn cells(ways: &Ways, donors: &Raster<u8>) -> Raster<u32> {
     let sums = sums.into_par_iter().with_min_len(1 << 14).map(AtomicU32::into_inner).collect();
     // As long as the ways are, by construction.
     Raster::from_vec(cols, rows, sums).unwrap_or_else(|| Raster::filled(cols, rows, 1))
+}
+
+/// As [`cells`], each cell counting as much as `own` says. Whole numbers, so that sums are the same in any order and what
+/// comes in at a junction is what goes out.
+#[must_use]
+pub fn sums(ways: &Ways, donors: &Raster<u8>, own: impl Fn(usize) -> u64 + Sync) -> Raster<u64> {
+    let (cols, rows) = (ways.0.cols(), ways.0.rows());
+    let missing: Vec<AtomicU8> = donors
+        .as_slice()
+        .par_iter()
+        .with_min_len(1 << 14)
+        .map(|bits| AtomicU8::new(bits.count_ones() as u8))
+        .collect();
+    let sums: Vec<AtomicU64> = (0..cols * rows)
+        .into_par_iter()
+        .with_min_len(1 << 14)
+        .map(|cell| AtomicU64::new(own(cell)))
+        .collect();
+    walk(ways, donors, &missing, |from, to| {
+        sums[to].fetch_add(sums[from].load(Ordering::Relaxed), Ordering::Relaxed);
+    });
+    let sums = sums.into_par_iter().with_min_len(1 << 14).map(AtomicU64::into_inner).collect();
+    // As long as the ways are, by construction.
+    Raster::from_vec(cols, rows, sums).unwrap_or_else(|| Raster::filled(cols, rows, 0))
 }
 
 /// Calls `hand_on(cell, next)` for every cell that drains to another, after all that drain to the cell were handed on.
@@ -77,5 +101,7 @@ mod tests {
         let fast = cells(&ways, &ways.donors());
         let wrong = (0..cols * rows).find(|&cell| fast.as_slice()[cell] != slow[cell]);
         assert_eq!(wrong.map(|cell| (cell, fast.as_slice()[cell], slow[cell])), None);
+        let thrice = sums(&ways, &ways.donors(), |_| 3);
+        assert!(thrice.as_slice().iter().zip(&slow).all(|(sum, cells)| *sum == 3 * u64::from(*cells)));
     }
 }

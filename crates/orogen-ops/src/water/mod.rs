@@ -2,9 +2,11 @@
 
 pub mod fill;
 pub mod flow;
+pub mod rivers;
 
 pub use fill::Fill;
 pub use flow::Flow;
+pub use rivers::Rivers;
 
 /// The level at which water is gone: that of the sea, or none.
 #[must_use]

@@ -143,6 +143,30 @@ class Terrain(Applies):
         land.apply("survey.contours", interval_m=interval_m, base_m=base_m, smooth=smooth)
         return land._vectors("contours")
 
+    def river_network(
+        self,
+        *,
+        rain_mm_per_yr: float | str = 1000.0,
+        runoff: float = 0.5,
+        spring_m3_per_s: float = 0.005,
+        spring_m2: float = 0.0,
+        sea: bool = True,
+    ) -> Vectors:
+        """Rivers that this land would have, each reach with ``order``, ``discharge_m3s``, ``width_m`` and ``into``.
+
+        The terrain stays as it is; ``apply("water.rivers")`` cuts them in, and ``rivers`` has those that steps made.
+        """
+        land = self.copy()
+        land.apply(
+            "water.rivers",
+            rain_mm_per_yr=rain_mm_per_yr,
+            runoff=runoff,
+            spring_m3_per_s=spring_m3_per_s,
+            spring_m2=spring_m2,
+            sea=sea,
+        )
+        return land._vectors("rivers")
+
     def tin(self, *, max_error_m: float = 1.0, method: str = "greedy", progress: bool = False) -> Tin:
         """The land as few triangles, no sample further than ``max_error_m`` above or below them.
 

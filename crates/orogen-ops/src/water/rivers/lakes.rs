@@ -1,0 +1,130 @@
+//! Depressions that stay: lakes.
+
+use orogen_core::{D8, Raster};
+
+use super::Land;
+use crate::drainage::Basins;
+
+/// No lake.
+pub(super) const DRY: u32 = u32::MAX;
+
+/// The lakes of a map.
+pub(super) struct Lakes {
+    /// The lake of each cell, or [`DRY`]; empty where there is no lake at all.
+    of: Vec<u32>,
+    /// Height of the water of each lake.
+    pub levels: Vec<f32>,
+    /// The cells of each lake.
+    pub cells: Vec<Vec<u32>>,
+    /// Whether a river runs through it.
+    pub on_river: Vec<bool>,
+}
+
+impl Lakes {
+    /// Depressions that are deep and large enough. Neighbouring cells under water always have one level.
+    pub fn find(land: &Land<'_>, basins: &Basins, least_depth_m: f64, least_cells: f64) -> Self {
+        let height = land.height;
+        let (cols, rows) = (height.cols(), height.rows());
+        let mut lakes = Self { of: Vec::new(), levels: Vec::new(), cells: Vec::new(), on_river: Vec::new() };
+        if basins.count() == 0 {
+            return lakes;
+        }
+        let heights = height.as_slice();
+        let wet = |cell: usize| heights[cell] < basins.level(cell);
+        const SEEN: u32 = u32::MAX - 1;
+        let mut of = vec![DRY; cols * rows];
+        let mut stack = Vec::new();
+        for start in 0..of.len() {
+            if of[start] != DRY || !wet(start) {
+                continue;
+            }
+            let level = basins.level(start);
+            let (mut found, mut deepest) = (Vec::new(), 0f32);
+            of[start] = SEEN;
+            stack.push(start);
+            while let Some(cell) = stack.pop() {
+                found.push(cell as u32);
+                deepest = deepest.max(level - heights[cell]);
+                for next in around(cell, cols, rows) {
+                    if of[next] == DRY && wet(next) {
+                        of[next] = SEEN;
+                        stack.push(next);
+                    }
+                }
+            }
+            if f64::from(deepest) >= least_depth_m && found.len() as f64 >= least_cells {
+                found.iter().for_each(|&cell| of[cell as usize] = lakes.levels.len() as u32);
+                lakes.levels.push(level);
+                lakes.cells.push(found);
+            }
+        }
+        of.iter_mut().filter(|lake| **lake == SEEN).for_each(|lake| *lake = DRY);
+        if !lakes.levels.is_empty() {
+            lakes.of = of;
+        }
+        lakes.on_river = vec![false; lakes.levels.len()];
+        lakes
+    }
+
+    /// The lake of a cell, or [`DRY`].
+    #[inline]
+    pub fn of(&self, cell: usize) -> u32 {
+        self.of.get(cell).copied().unwrap_or(DRY)
+    }
+
+    /// Height of the water at a cell, if it lies in a lake.
+    #[inline]
+    pub fn level(&self, cell: usize) -> Option<f32> {
+        self.levels.get(self.of(cell) as usize).copied()
+    }
+
+    /// Makes a cell part of a lake.
+    pub fn take(&mut self, cell: usize, lake: u32) {
+        match self.of(cell) {
+            DRY => {
+                self.of[cell] = lake;
+                self.cells[lake as usize].push(cell as u32);
+            }
+            other if other != lake => self.merge(other, lake),
+            _ => {}
+        }
+    }
+
+    /// Makes one lake of two, at the higher of their levels.
+    fn merge(&mut self, from: u32, into: u32) {
+        let cells = std::mem::take(&mut self.cells[from as usize]);
+        cells.iter().for_each(|&cell| self.of[cell as usize] = into);
+        self.cells[into as usize].extend(cells);
+        let level = self.levels[from as usize].max(self.levels[into as usize]);
+        self.levels[into as usize] = level;
+        self.on_river[into as usize] |= self.on_river[from as usize];
+    }
+
+    /// Keeps the land along shores from being cut below the water.
+    pub fn guard(&self, before: &Raster<f32>, height: &mut Raster<f32>, is_river: impl Fn(usize) -> bool) {
+        let (cols, rows) = (before.cols(), before.rows());
+        for (lake, cells) in self.cells.iter().enumerate() {
+            let level = self.levels[lake];
+            for &cell in cells {
+                for next in around(cell as usize, cols, rows) {
+                    if self.of(next) == DRY && !is_river(next) {
+                        let least = before.as_slice()[next].min(level);
+                        let height = &mut height.as_mut_slice()[next];
+                        // A hole stays: the comparison is false.
+                        *height = if *height < least { least } else { *height };
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The neighbours of a cell that lie on the map.
+pub(super) fn around(cell: usize, cols: usize, rows: usize) -> impl Iterator<Item = usize> {
+    let (col, row) = (cell % cols, cell / cols);
+    D8.into_iter().filter_map(move |(dc, dr)| {
+        let col = col.checked_add_signed(dc as isize).filter(|col| *col < cols)?;
+        let row = row.checked_add_signed(dr as isize).filter(|row| *row < rows)?;
+        Some(row * cols + col)
+    })
+}
