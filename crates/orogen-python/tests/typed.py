@@ -20,5 +20,6 @@ river_count: int = len(terrain.rivers)
 line_count: int = len(terrain.contours(interval_m=20.0))
 triangle_count: int = terrain.tin(max_error_m=2.0).triangles.shape[0]
 seen: int = int((terrain.viewshed((500.0, 500.0)) == 1).sum())
+upstream: int = int((terrain.watershed((500.0, 500.0)) == 1).sum())
 written: list[Path] = terrain.save("out", kinds=["geotiff"])
 catalogue = orogen.operators()

@@ -1,6 +1,7 @@
 //! `orogen dem`: the surveyor's tools on any elevation model, one tool in each file.
 
 mod aspect;
+mod basins;
 mod contours;
 mod curvature;
 mod cutfill;
@@ -17,6 +18,7 @@ mod slope;
 mod stats;
 mod tin;
 mod viewshed;
+mod watershed;
 
 use anyhow::Result;
 use clap::{Args as ClapArgs, Subcommand};
@@ -69,6 +71,10 @@ pub enum Tool {
     Fill(fill::Args),
     /// The area that drains through each place, in square metres.
     Flow(flow::Args),
+    /// The land that drains to each outlet, numbered or as outlines.
+    Basins(basins::Args),
+    /// The land that drains through a place, as a mask and an outline.
+    Watershed(watershed::Args),
     /// The numbers that tell real land from noise.
     Stats(stats::Args),
 }
@@ -105,6 +111,8 @@ impl Tool {
             Self::Tin(args) => &args.common,
             Self::Fill(args) => &args.common,
             Self::Flow(args) => &args.common,
+            Self::Basins(args) => &args.common,
+            Self::Watershed(args) => &args.common,
             Self::Stats(args) => &args.common,
             Self::Intervisibility(args) => &args.common,
             Self::Viewshed(args) => &args.common,
@@ -125,6 +133,8 @@ impl Tool {
             Self::Tin(args) => tin::run(args),
             Self::Fill(args) => fill::run(args),
             Self::Flow(args) => flow::run(args),
+            Self::Basins(args) => basins::run(args),
+            Self::Watershed(args) => watershed::run(args),
             Self::Stats(args) => stats::run(args),
             Self::Intervisibility(args) => intervisibility::run(args),
             Self::Viewshed(args) => viewshed::run(args),
