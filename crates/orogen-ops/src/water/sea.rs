@@ -155,7 +155,7 @@ fn above(height: &Raster<f32>, wet: &Raster<bool>, level_m: f32) -> Raster<f32> 
 /// Distance to the nearest crossing between samples above 0 and others; negative for the others.
 fn shore(above: &Raster<f32>, [dx, dy]: [f64; 2]) -> Raster<f32> {
     let (cols, rows) = (above.cols(), above.rows());
-    let (width, depth) = (cols as f64 * dx, rows as f64 * dy);
+    let (width, depth) = ((cols - 1) as f64 * dx, (rows - 1) as f64 * dy);
     let far = (width * width + depth * depth).sqrt();
     let at = |col: usize, row: usize| above.row(row)[col];
     // Crossings in rows, then the best of all rows; crossings in columns, then the best of all columns.

@@ -29,7 +29,8 @@ use find::Found;
 /// so that lakes of dry country keep below their brim, have no outlet, and leave the rest of their basin dry.
 ///
 /// The depth of the water is the layer `water` (lakes, and the sea); shores are the vectors `lakes`: polygons at the height of the
-/// water, with `lake`, `level_m`, `area_m2`, `depth_m`, `volume_m3`, `overflows`, and the outlet as `outlet_x_m`, `outlet_y_m`.
+/// water, with `lake`, `level_m`, `area_m2`, `depth_m`, `volume_m3`, `overflows`, and as `outlet_x_m`, `outlet_y_m` the outlet, or the lowest
+/// place of a lake that has none.
 ///
 /// **Guarantees** (1) every lake is level: bed and depth add up to one height, within rounding; (2) from every sample outside the
 /// lakes a way that never rises leads to a lake or off the map, and from every lake that overflows over its outlet; (3) the beds of lakes

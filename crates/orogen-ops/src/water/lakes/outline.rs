@@ -61,9 +61,9 @@ pub(super) fn shores(
     let numbers = |f: &dyn Fn(usize) -> f64| Column::Number(of.iter().map(|&index| f(index)).collect());
     let lake = |index: usize| &found.lakes[index];
     let outlet = |index: usize| {
-        let cell = lake(index).outlet;
-        let (x, y) = (frame.x_m(cell % cols), frame.y_m(cell / cols));
-        if lake(index).overflows { [x, y] } else { [f64::NAN; 2] }
+        let lake = lake(index);
+        let cell = if lake.overflows { lake.outlet } else { lake.lowest };
+        [frame.x_m(cell % cols), frame.y_m(cell / cols)]
     };
     let depth = |i: usize| f64::from(lake(i).surface) - f64::from(land.as_slice()[lake(i).lowest]);
     // One entry for each polygon, so all fit.
