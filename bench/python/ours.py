@@ -64,6 +64,15 @@ def viewshed(samples: str) -> float:
     return time.perf_counter() - start
 
 
+def hydrology(samples: str) -> float:
+    """Filling, D8 directions and accumulation: one step, as the areas need the other two anyway."""
+    return survey("water.flow", samples, fill=True, sea=False)
+
+
+def fill(samples: str) -> float:
+    return survey("water.fill", samples, sea=False)
+
+
 def tin(method: str, samples: str) -> float:
     terrain = land(int(samples))
     start = time.perf_counter()
@@ -90,6 +99,8 @@ serve(
         "memory": memory,
         "survey": survey,
         "contours": contours,
+        "hydrology": hydrology,
+        "fill": fill,
         "viewshed": viewshed,
         "tin": tin,
         "triangles": triangles,

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 from answers import serve
-from land import land
+from land import CELL_M, land
 
 
 def fastnoiselite(basis: str, wavelength: str) -> float:
@@ -55,8 +55,61 @@ def martini(samples: str) -> float:
     return time.perf_counter() - start
 
 
+def fill(samples: str) -> float:
+    """Depressions raised to their brims: by RichDEM where it is installed (it does not build everywhere), else by TopoToolbox."""
+    height = np.ascontiguousarray(land(int(samples))["height"])
+    try:
+        import richdem
+    except ImportError:
+        import topotoolbox
+
+        grid = topotoolbox.GridObject()
+        grid.z, grid.cellsize = height, CELL_M
+        start = time.perf_counter()
+        grid.fillsinks()
+        return time.perf_counter() - start
+    ground = richdem.rdarray(height, no_data=-9999)
+    start = time.perf_counter()
+    richdem.FillDepressions(ground)
+    return time.perf_counter() - start
+
+
+def ways(samples: str) -> float:
+    """D8 directions by pysheds; its first run compiles, and is not counted."""
+    from affine import Affine
+    from pysheds.grid import Grid
+    from pysheds.view import Raster, ViewFinder
+
+    height = land(int(samples))["height"].astype(np.float64)
+    view = ViewFinder(affine=Affine(CELL_M, 0, 0, 0, -CELL_M, 0), shape=height.shape, nodata=np.float64(-9999))
+    ground, grid = Raster(height, view), Grid()
+    grid.viewfinder = view
+    start = time.perf_counter()
+    grid.flowdir(ground)
+    return time.perf_counter() - start
+
+
+def accumulation(samples: str) -> float:
+    """Areas added up along given directions by SurtGIS."""
+    import surtgis
+
+    directions = surtgis.flow_direction_d8(land(int(samples))["height"].astype(np.float64), CELL_M)
+    start = time.perf_counter()
+    surtgis.flow_accumulation_d8(directions, CELL_M)
+    return time.perf_counter() - start
+
+
+def hydrology(samples: str) -> float:
+    """The fastest of each, one after the other."""
+    return fill(samples) + ways(samples) + accumulation(samples)
+
+
 serve(
     {
+        "fill": fill,
+        "ways": ways,
+        "accumulation": accumulation,
+        "hydrology": hydrology,
         "fastnoiselite": fastnoiselite,
         "delatin": delatin,
         "delatin_triangles": delatin_triangles,

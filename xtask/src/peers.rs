@@ -21,7 +21,8 @@ use crate::shell::{cargo, has, run, target};
 const TOOLS: &[&str] = &["maturin==1.16.*", "numpy>=2", "cmake<4", "libclang"];
 
 /// Peers on PyPI, each installed by itself.
-const PACKAGES: &[&str] = &["pyfastnoiselite", "rasterio", "pydelatin", "pymartini"];
+const PACKAGES: &[&str] =
+    &["pyfastnoiselite", "rasterio", "pydelatin", "pymartini", "topotoolbox", "pysheds", "surtgis"];
 
 /// Who answers: a name, and how it is started.
 const RUNNERS: &[(&str, Start)] = &[
@@ -164,6 +165,15 @@ const FIGURES: &[Figure] = &[
     gdal("slope, GDAL", "survey survey.slope 4096", "dem slope 4096", 0.2),
     gdal("contours every 20 m, GDAL", "contours 20 4096", "contours 20 4096", 1.0 / 3.0),
     gdal("viewshed, GDAL", "viewshed 4096", "viewshed 4096", 0.5),
+    // RichDEM (or TopoToolbox), pysheds and SurtGIS, the fastest at each.
+    figure(
+        "fill, D8 and areas 4096, best of each",
+        "hydrology 4096",
+        Theirs::Asked("pypi", "hydrology 4096"),
+        NOISE,
+        Some(0.5),
+    ),
+    figure("  fill alone", "fill 4096", Theirs::Asked("pypi", "fill 4096"), NOISE, None),
     tin("triangles to 1 m, pydelatin", "tin greedy 1025", "delatin 1025"),
     tin("hierarchy to 1 m, pymartini", "tin hierarchy 1025", "martini 1025"),
     figure(

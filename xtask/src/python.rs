@@ -8,7 +8,15 @@ use anyhow::Result;
 use crate::shell::{apt, has, run, target};
 
 /// Packages the Python tests need besides ours.
-const PACKAGES: &[&str] = &["maturin==1.16.*", "mypy==2.4.*", "numpy>=2", "pytest>=9", "rasterio>=1.4"];
+const PACKAGES: &[&str] = &[
+    "maturin==1.16.*",
+    "mypy==2.4.*",
+    "numpy>=2",
+    "pytest>=9",
+    "rasterio>=1.4",
+    "pyflwdir>=0.5",
+    "surtgis>=1.6",
+];
 
 /// A program of the virtual environment, which is made when it is not there.
 pub fn tool(name: &str) -> Result<PathBuf> {

@@ -227,6 +227,34 @@ fn a_bowl_fills_to_its_notch_and_drains_through_it() {
 }
 
 #[test]
+fn basins_and_the_watershed_of_a_place() {
+    // A ridge along the middle column: half drains west, half east.
+    let ridge = Raster::from_fn(9, 7, |c, r| 50.0 - 4.0 * (c as f32 - 4.2).abs() - 0.01 * r as f32);
+    let bench = bench_with(&ridge);
+    let found = numbers(&bench.run(&["dem", "basins", "in.tif", "b.tif", "--min-area", "0", "--json"]));
+    let (basins, _) = read(&bench, "b.tif");
+    assert_eq!(basins.range().map(|(_, high)| f64::from(high)), found["basins"].as_f64());
+    assert_ne!(basins.row(3)[0], basins.row(3)[8]);
+    bench.run(&["dem", "basins", "in.tif", "b.geojson", "--min-area", "500"]).succeeds();
+    let text = std::fs::read_to_string(bench.path("b.geojson")).unwrap();
+    assert!(text.contains("\"Polygon\"") && text.contains("\"area_m2\""), "{text}");
+
+    let bench = bench_with(&bowl());
+    let args = ["dem", "watershed", "in.tif", "w.tif", "--at", "520,3970", "--snap", "25", "--json"];
+    let found = numbers(&bench.run(&args));
+    // The place moves west along the notch, to the edge of the map.
+    assert_eq!(found["outlet"], serde_json::json!([500.0, 3970.0]));
+    let (mask, _) = read(&bench, "w.tif");
+    let count = mask.as_slice().iter().filter(|v| **v == 1.0).count();
+    assert!(count >= 17, "{count}");
+    assert_eq!(found["samples"].as_u64(), Some(count as u64));
+    assert_eq!(found["area_m2"].as_f64(), Some(count as f64 * 100.0));
+    assert!(std::fs::read_to_string(bench.path("w.geojson")).unwrap().contains("\"Polygon\""));
+    bench.run(&["dem", "watershed", "in.tif", "--at", "0,0"]).fails(2, &["--at", "0,0", "500"]);
+    bench.run(&["dem", "watershed", "in.tif", "w.png", "--at", "520,3970"]).fails(2, &["png", "tif"]);
+}
+
+#[test]
 fn stats_are_printed_as_a_table_and_as_json() {
     let bench = bench_with(&bowl());
     let text = bench.run(&["dem", "stats", "in.tif"]).succeeds().stdout.clone();

@@ -112,6 +112,10 @@ pub const DISPLACE_X: Layer<f32> = Layer::new("displace.x");
 pub const DISPLACE_Y: Layer<f32> = Layer::new("displace.y");
 /// How far up the ground is moved from its height, in metres.
 pub const DISPLACE_Z: Layer<f32> = Layer::new("displace.z");
+/// Numbers of drainage basins, from 1; 0 for none.
+pub const BASIN: Layer<f32> = Layer::new("basin");
+/// Distance from the shore, in metres: positive on land, negative at sea.
+pub const SHORE: Layer<f32> = Layer::new("shore");
 /// Where a step acts, from 0 (not) to 1 (fully).
 pub const MASK: Layer<f32> = Layer::new("mask");
 
@@ -137,6 +141,18 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "temperature", unit: "degC", derived_from: &[], about: "yearly mean temperature" },
     Info { name: "moisture", unit: "", derived_from: &[], about: "moisture, 0 dry to 1 wet" },
     Info { name: "flow", unit: "m2", derived_from: &["height"], about: "drained area" },
+    Info {
+        name: "basin",
+        unit: "id",
+        derived_from: &["height"],
+        about: "number of the drainage basin, 0 for none",
+    },
+    Info {
+        name: "shore",
+        unit: "m",
+        derived_from: &["height"],
+        about: "distance from the shore, negative at sea",
+    },
     Info { name: "slope", unit: "deg", derived_from: &["height"], about: "steepness" },
     Info { name: "hillshade", unit: "", derived_from: &["height"], about: "light on the ground, 0 to 1" },
     Info {

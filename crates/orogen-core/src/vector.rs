@@ -187,6 +187,8 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "rivers", derived_from: &["height"] },
     Info { name: "lakes", derived_from: &["height"] },
     Info { name: "contours", derived_from: &["height"] },
+    Info { name: "basins", derived_from: &["height"] },
+    Info { name: "coast", derived_from: &["height"] },
 ];
 
 /// Whether the vector layer `name` follows, directly or through others, from the raster layer `from`.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use orogen::core::{AnyOp, Ctx, Frame, LayerData, LayerName, Raster, Seed};
+use orogen::ops::drainage::drainage;
 use orogen::ops::survey::{tin, viewshed};
+use orogen::ops::water;
 use orogen::{ExportKind, ExportOptions, Exports};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -31,6 +33,20 @@ struct LayerBuffer {
 }
 
 impl Terrain {
+    /// The sample nearest to a place that a tool was given.
+    fn nearest(&self, tool: &str, at_m: [f64; 2]) -> PyResult<[usize; 2]> {
+        let frame = self.inner.frame();
+        let [col, row] = frame.locate(at_m[0], at_m[1]).map(f64::round);
+        if (0.0..frame.cols() as f64).contains(&col) && (0.0..frame.rows() as f64).contains(&row) {
+            return Ok([col as usize, row as usize]);
+        }
+        let (low, high) = (frame.extent().min, frame.extent().max);
+        Err(error(format!(
+            "{tool}: ({}, {}) lies outside the land, which reaches from ({}, {}) to ({}, {})",
+            at_m[0], at_m[1], low[0], low[1], high[0], high[1]
+        )))
+    }
+
     pub fn new(inner: orogen::core::Terrain, seed: String) -> Self {
         Self { inner, seed }
     }
@@ -210,23 +226,40 @@ impl Terrain {
     ) -> PyResult<Bound<'py, PyAny>> {
         let frame = *self.inner.frame();
         let height = self.inner.get(orogen::core::layer::HEIGHT).map_err(error)?;
-        let [col, row] = frame.locate(at_m[0], at_m[1]).map(f64::round);
-        if !(0.0..frame.cols() as f64).contains(&col) || !(0.0..frame.rows() as f64).contains(&row) {
-            let (low, high) = (frame.extent().min, frame.extent().max);
-            return Err(error(format!(
-                "viewshed: ({}, {}) lies outside the land, which reaches from ({}, {}) to ({}, {})",
-                at_m[0], at_m[1], low[0], low[1], high[0], high[1]
-            )));
-        }
+        let eye = self.nearest("viewshed", at_m)?;
         let sight = viewshed::Sight { observer_m: heights_m[0], target_m: heights_m[1], curvature, range_m };
         let found = work::run(py, progress.as_ref(), |progress| {
             let ctx = Ctx::silent().watched_by(progress);
             let look = if exact { viewshed::exact } else { viewshed::viewshed };
-            look(height, frame.spacing_m(), [col as usize, row as usize], &sight, &ctx)
+            look(height, frame.spacing_m(), eye, &sight, &ctx)
         })?;
         let found = found.map_err(|e| error(format!("viewshed: {e}")))?;
         let rows = found.rows();
         numpy::PyArray1::from_vec(py, found.into_vec()).call_method1("reshape", ((rows, -1),))
+    }
+
+    /// What drains through a place: bytes, 1 does, 0 does not, 255 a hole.
+    fn watershed<'py>(
+        &self,
+        py: Python<'py>,
+        at_m: [f64; 2],
+        snap_m: f64,
+        sea: bool,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let spacing_m = self.inner.frame().spacing_m();
+        let height = self.inner.get(orogen::core::layer::HEIGHT).map_err(error)?;
+        let place = self.nearest("watershed", at_m)?;
+        let sea_m = water::sea_level(sea);
+        let found = work::run(py, progress.as_ref(), |progress| {
+            let ctx = Ctx::silent().watched_by(progress);
+            let found = drainage(height, spacing_m, sea_m, &ctx)?;
+            Ok(water::basins::of_places(height, &found, sea_m, spacing_m, &[place], snap_m))
+        })?;
+        let found = found.map_err(|e: orogen::core::OpError| error(format!("watershed: {e}")))?;
+        let byte = |(&label, &z): (&u32, &f32)| if z.is_nan() { viewshed::HOLE } else { label as u8 };
+        let mask: Vec<u8> = found.labels.as_slice().iter().zip(height.as_slice()).map(byte).collect();
+        numpy::PyArray1::from_vec(py, mask).call_method1("reshape", ((height.rows(), -1),))
     }
 
     /// (samples, spacing in metres, south-west corner, north-east corner), each (x, y).

@@ -21,5 +21,6 @@ line_count: int = len(terrain.contours(interval_m=20.0))
 reach_count: int = len(terrain.river_network(rain_mm_per_yr=1500.0))
 triangle_count: int = terrain.tin(max_error_m=2.0).triangles.shape[0]
 seen: int = int((terrain.viewshed((500.0, 500.0)) == 1).sum())
+upstream: int = int((terrain.watershed((500.0, 500.0)) == 1).sum())
 written: list[Path] = terrain.save("out", kinds=["geotiff"])
 catalogue = orogen.operators()

@@ -60,8 +60,12 @@ pub fn catalog() -> Catalog {
         Operator::of::<survey::Contours>(),
         Operator::of::<survey::Hillshade>(),
         Operator::of::<survey::Slope>(),
+        Operator::of::<water::Basins>(),
+        Operator::of::<water::Breach>(),
         Operator::of::<water::Fill>(),
         Operator::of::<water::Flow>(),
+        Operator::of::<water::Lakes>(),
         Operator::of::<water::Rivers>(),
+        Operator::of::<water::Sea>(),
     ])
 }

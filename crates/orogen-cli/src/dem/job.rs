@@ -12,6 +12,7 @@ use orogen::io::{About, Limits, OutputFolder, elevation};
 use serde_json::{Map, Value, json};
 
 use super::Common;
+use super::parse::Spot;
 use crate::progress::Bars;
 use crate::{build, output};
 
@@ -37,6 +38,20 @@ impl Model {
 }
 
 impl Model {
+    /// The sample nearest to a place, which the call gave by an option.
+    pub fn nearest(&self, spot: Spot, option: &str) -> Result<[usize; 2], BuildError> {
+        let [col, row] = self.place.cell_of(spot).map(f64::round);
+        let (cols, rows) = (self.height.cols(), self.height.rows());
+        if (0.0..cols as f64).contains(&col) && (0.0..rows as f64).contains(&row) {
+            return Ok([col as usize, row as usize]);
+        }
+        let (a, b) = (self.place.at([0.0, (rows - 1) as f64]), self.place.at([(cols - 1) as f64, 0.0]));
+        Err(BuildError::Call(format!(
+            "{option} {},{} lies outside the model, which reaches from {},{} to {},{}",
+            spot[0], spot[1], a[0], a[1], b[0], b[1]
+        )))
+    }
+
     /// A float raster as a GeoTIFF where the model lies.
     pub fn encode(&self, raster: &Raster<f32>, layer: &str, unit: &str) -> Vec<u8> {
         geotiff::encode_f32_at(raster, &self.place, &About { layer, unit, seed: "" })
@@ -157,6 +172,16 @@ impl Job {
         let target = self.target(out, ending);
         write_whole(&target, bytes)?;
         self.report(Some(&target), facts, said)
+    }
+
+    /// Writes a second result beside the first, under the same name with another ending, and tells where.
+    pub fn write_beside(&self, out: Option<&Path>, ending: &str, bytes: &[u8]) -> Result<PathBuf> {
+        if self.cancel.is_cancelled() {
+            return Err(BuildError::Cancelled.into());
+        }
+        let target = self.target(out, ending).with_extension(ending);
+        write_whole(&target, bytes)?;
+        Ok(target)
     }
 
     /// Writes a table to a file, or to standard output when there is none.

@@ -1,6 +1,7 @@
 //! `orogen dem`: the surveyor's tools on any elevation model, one tool in each file.
 
 mod aspect;
+mod basins;
 mod contours;
 mod curvature;
 mod cutfill;
@@ -18,6 +19,7 @@ mod slope;
 mod stats;
 mod tin;
 mod viewshed;
+mod watershed;
 
 use anyhow::Result;
 use clap::{Args as ClapArgs, Subcommand};
@@ -72,6 +74,10 @@ pub enum Tool {
     Flow(flow::Args),
     /// Rivers as lines, with order, discharge, width and depth.
     Rivers(rivers::Args),
+    /// The land that drains to each outlet, numbered or as outlines.
+    Basins(basins::Args),
+    /// The land that drains through a place, as a mask and an outline.
+    Watershed(watershed::Args),
     /// The numbers that tell real land from noise.
     Stats(stats::Args),
 }
@@ -109,6 +115,8 @@ impl Tool {
             Self::Fill(args) => &args.common,
             Self::Flow(args) => &args.common,
             Self::Rivers(args) => &args.common,
+            Self::Basins(args) => &args.common,
+            Self::Watershed(args) => &args.common,
             Self::Stats(args) => &args.common,
             Self::Intervisibility(args) => &args.common,
             Self::Viewshed(args) => &args.common,
@@ -130,6 +138,8 @@ impl Tool {
             Self::Fill(args) => fill::run(args),
             Self::Flow(args) => flow::run(args),
             Self::Rivers(args) => rivers::run(args),
+            Self::Basins(args) => basins::run(args),
+            Self::Watershed(args) => watershed::run(args),
             Self::Stats(args) => stats::run(args),
             Self::Intervisibility(args) => intervisibility::run(args),
             Self::Viewshed(args) => viewshed::run(args),

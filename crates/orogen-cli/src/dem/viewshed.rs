@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use orogen::BuildError;
 use orogen::io::About;
 use orogen::io::geotiff;
 use orogen::ops::survey::viewshed::{self, HOLE, SEEN, Sight};
 use serde_json::json;
 
 use super::Common;
-use super::job::{Job, Model};
+use super::job::Job;
 use super::parse::{self, Spot};
 
 /// Who looks, at what, through which air.
@@ -73,7 +72,7 @@ pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("viewshed", &args.common)?;
     job.ending(args.out.as_deref(), &["tif", "tiff"])?;
     let model = job.read()?;
-    let eye = nearest(&model, args.from)?;
+    let eye = model.nearest(args.from, "--from")?;
     let (spacing_m, sight) = (model.place.spacing_m(), args.sight.sight());
     let seen = job.work(|ctx| {
         let look = if args.exact { viewshed::exact } else { viewshed::viewshed };
@@ -87,18 +86,4 @@ pub fn run(args: &Args) -> Result<()> {
     let facts = vec![("seen", json!(visible)), ("samples", json!(ground)), ("seen_km2", json!(area_km2))];
     let said = format!("{visible} of {ground} samples are seen, {area_km2:.3} km2");
     job.write(args.out.as_deref(), "tif", &file, facts, &said)
-}
-
-/// The sample nearest to a place.
-fn nearest(model: &Model, spot: Spot) -> Result<[usize; 2], BuildError> {
-    let [col, row] = model.place.cell_of(spot).map(f64::round);
-    let (cols, rows) = (model.height.cols(), model.height.rows());
-    if (0.0..cols as f64).contains(&col) && (0.0..rows as f64).contains(&row) {
-        return Ok([col as usize, row as usize]);
-    }
-    let (a, b) = (model.place.at([0.0, (rows - 1) as f64]), model.place.at([(cols - 1) as f64, 0.0]));
-    Err(BuildError::Call(format!(
-        "--from {},{} lies outside the model, which reaches from {},{} to {},{}",
-        spot[0], spot[1], a[0], a[1], b[0], b[1]
-    )))
 }

@@ -134,7 +134,7 @@ fn way_to(from: usize, to: usize, cols: usize) -> u8 {
 }
 
 /// Whether water leaves the map from a cell of no way: in the sea, at the edge, in or beside a hole.
-fn is_outlet(height: &Raster<f32>, sea_m: f32, edge: Edge, cell: usize) -> bool {
+pub(super) fn is_outlet(height: &Raster<f32>, sea_m: f32, edge: Edge, cell: usize) -> bool {
     let (cols, rows) = (height.cols(), height.rows());
     let (col, row) = (cell % cols, cell / cols);
     let here = height.as_slice()[cell];

@@ -9,13 +9,16 @@
 
 pub mod area;
 pub mod basins;
+pub mod breach;
+pub mod catchment;
+pub mod outline;
 pub mod spread;
 pub mod ways;
 
 pub use basins::{Basins, Edge};
 pub use ways::{NOWHERE, Ways};
 
-use orogen_core::{Ctx, OpError, Raster};
+use orogen_core::{Ctx, D8, OpError, Raster};
 
 /// Most cells of a map: cells are numbered in 32 bits, and the last number stands for none.
 pub const MOST_CELLS: usize = u32::MAX as usize;
@@ -62,6 +65,15 @@ pub fn check_size(height: &Raster<f32>) -> Result<(), OpError> {
         height.cols(),
         height.rows()
     )))
+}
+
+/// The neighbours of a cell, clockwise from north.
+pub fn around(cell: usize, cols: usize, rows: usize) -> impl Iterator<Item = usize> {
+    let (col, row) = (cell % cols, cell / cols);
+    D8.iter().filter_map(move |&(dc, dr)| {
+        let (col, row) = (col.wrapping_add_signed(dc as isize), row.wrapping_add_signed(dr as isize));
+        (col < cols && row < rows).then(|| row * cols + col)
+    })
 }
 
 /// Rows of a strip: some strips for each thread of any machine, none too thin. Not from the number of threads, although

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sea_level;
 use crate::drainage::spread::{self, Sharing};
-use crate::drainage::{area, drainage};
+use crate::drainage::{Drainage, area, drainage};
 
 /// Measures how much land drains through each sample, in square metres, and keeps it as the layer `flow`.
 ///
@@ -36,6 +36,8 @@ pub struct Flow {
     pub concentration: f64,
     /// Whether land at or below sea level (0 m) is sea, where water leaves.
     pub sea: bool,
+    /// Whether the land is filled to the brim of its depressions too, as by `water.fill` but without a second look at it.
+    pub fill: bool,
 }
 
 /// How water is shared out.
@@ -53,7 +55,7 @@ pub enum Method {
 
 impl Default for Flow {
     fn default() -> Self {
-        Self { method: Method::D8, concentration: 1.1, sea: true }
+        Self { method: Method::D8, concentration: 1.1, sea: true, fill: false }
     }
 }
 
@@ -63,7 +65,9 @@ impl Op for Flow {
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
-        Layers::none().reading([layer::HEIGHT.name()]).writing([layer::FLOW.name()])
+        let height = [layer::HEIGHT.name()];
+        let layers = if self.fill { Layers::none().updating(height) } else { Layers::none().reading(height) };
+        layers.writing([layer::FLOW.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {
@@ -72,7 +76,12 @@ impl Op for Flow {
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let spacing_m = terrain.frame().spacing_m();
-        let flow = flow(terrain.get(layer::HEIGHT)?, spacing_m, self, sea_level(self.sea), ctx)?;
+        let height = terrain.get(layer::HEIGHT)?;
+        let found = drainage(height, spacing_m, sea_level(self.sea), ctx)?;
+        let flow = through(height, &found, spacing_m, self, ctx)?;
+        if self.fill {
+            terrain.update(&layer::HEIGHT.name(), |height| found.basins.fill(height))?;
+        }
         terrain.set(layer::FLOW, flow);
         Ok(terrain)
     }
@@ -90,6 +99,16 @@ pub fn flow(
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, OpError> {
     let found = drainage(height, spacing_m, sea_m, ctx)?;
+    through(height, &found, spacing_m, params, ctx)
+}
+
+fn through(
+    height: &Raster<f32>,
+    found: &Drainage,
+    spacing_m: [f64; 2],
+    params: &Flow,
+    ctx: &Ctx<'_>,
+) -> Result<Raster<f32>, OpError> {
     let cell_m2 = spacing_m[0] * spacing_m[1];
     let sharing = match params.method {
         Method::D8 => {
@@ -99,6 +118,28 @@ pub fn flow(
         Method::Dinf => Sharing::Facet,
         Method::Mfd => Sharing::Slopes(params.concentration),
     };
-    let cells = spread::cells(height, &found, spacing_m, sharing, ctx)?;
+    let cells = spread::cells(height, found, spacing_m, sharing, ctx)?;
     Ok(cells.map(|cells| (f64::from(cells) * cell_m2) as f32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial;
+    use crate::water::Fill;
+
+    #[test]
+    fn filling_on_the_way_is_filling_alone() {
+        let mut terrain = Terrain::new(Frame::new([0.0, 0.0], [890.0, 600.0], [90, 61]).unwrap());
+        terrain.set(layer::HEIGHT, trial::rough(90, 61));
+        for method in [Method::D8, Method::Mfd] {
+            let op = Flow { method, ..Flow::default() };
+            let plain = op.apply(terrain.clone(), &Ctx::silent()).unwrap();
+            let both = Flow { fill: true, ..op }.apply(terrain.clone(), &Ctx::silent()).unwrap();
+            let filled = Fill::default().apply(terrain.clone(), &Ctx::silent()).unwrap();
+            assert!(both.get(layer::FLOW).unwrap() == plain.get(layer::FLOW).unwrap());
+            assert!(both.get(layer::HEIGHT).unwrap() == filled.get(layer::HEIGHT).unwrap());
+            assert!(plain.get(layer::HEIGHT).unwrap() == terrain.get(layer::HEIGHT).unwrap());
+        }
+    }
 }

@@ -1,12 +1,20 @@
 //! Operators on water: where it stands, where it runs.
 
+pub mod basins;
+pub mod breach;
 pub mod fill;
 pub mod flow;
+pub mod lakes;
 pub mod rivers;
+pub mod sea;
 
+pub use basins::Basins;
+pub use breach::Breach;
 pub use fill::Fill;
 pub use flow::Flow;
+pub use lakes::Lakes;
 pub use rivers::Rivers;
+pub use sea::Sea;
 
 /// The level at which water is gone: that of the sea, or none.
 #[must_use]

@@ -196,6 +196,18 @@ class Terrain(Applies):
         with reporter(progress) as tell:
             return self._inner.viewshed(at_m, (observer_m, target_m), curvature, range_m, exact, tell)
 
+    def watershed(
+        self, at_m: tuple[float, float], *, snap_m: float = 100.0, sea: bool = True, progress: bool = False
+    ) -> npt.NDArray[np.uint8]:
+        """What drains through a place: 1 does, 0 does not, 255 a hole.
+
+        The place moves to the sample of the most flow within ``snap_m``. With ``sea``, land at or below 0 m is sea.
+        """
+        if not 0.0 <= snap_m <= 1e5:
+            raise _orogen.OrogenError(f"watershed: snap_m: found {snap_m}, allowed is 0 to 100000")
+        with reporter(progress) as tell:
+            return self._inner.watershed(at_m, float(snap_m), sea, tell)
+
     def copy(self) -> Terrain:
         """A copy that shares the layers until one of the two is changed."""
         return Terrain._of(self._inner.copy())

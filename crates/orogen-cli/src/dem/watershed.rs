@@ -1,0 +1,78 @@
+//! `orogen dem watershed`
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use orogen::core::{OpError, Raster};
+use orogen::io::About;
+use orogen::io::geojson::{self, System};
+use orogen::io::geotiff;
+use orogen::ops::drainage::drainage;
+use orogen::ops::survey::viewshed::HOLE;
+use orogen::ops::water::basins::of_places;
+use serde_json::json;
+
+use super::Common;
+use super::flow::Sea;
+use super::job::Job;
+use super::parse::{self, Spot};
+
+/// `orogen dem watershed`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Written are bytes: 1 drains through the place, 0 does not, 255 a hole; and beside them the outline as GeoJSON, under the
+same name. The place moves to the sample of the most flow within --snap.
+
+Examples:
+  orogen dem watershed alps.tif ticino.tif --at 8.86,46.19
+  orogen dem watershed alps.tif ticino.tif --at 8.86,46.19 --snap 500 --json")]
+pub struct Args {
+    #[command(flatten)]
+    pub common: Common,
+    /// The GeoTIFF to write [default: IN-watershed.tif here]
+    #[arg(value_name = "OUT")]
+    pub out: Option<PathBuf>,
+    /// The place whose watershed is wanted, in the file's own coordinates.
+    #[arg(long, value_name = "X,Y", value_parser = parse::spot, allow_hyphen_values = true)]
+    pub at: Spot,
+    /// How far the place may move to the sample of the most flow, in metres.
+    #[arg(long, value_name = "M", default_value = "100", value_parser = parse::number(0.0, 1e5), allow_hyphen_values = true)]
+    pub snap: f64,
+    #[command(flatten)]
+    pub sea: Sea,
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    let job = Job::new("watershed", &args.common)?;
+    let out = args.out.as_deref();
+    job.ending(out, &["tif", "tiff"])?;
+    let model = job.read()?;
+    let place = model.nearest(args.at, "--at")?;
+    let [dx, dy] = model.place.spacing_m();
+    let sea_m = args.sea.level_m();
+    let basin = job.work(|ctx| -> Result<_, OpError> {
+        let found = drainage(&model.height, [dx, dy], sea_m, ctx)?;
+        Ok(of_places(&model.height, &found, sea_m, [dx, dy], &[place], args.snap))
+    })?;
+    let (cols, rows) = (model.height.cols(), model.height.rows());
+    let mask = Raster::from_fn(cols, rows, |col, row| {
+        let hole = model.height.row(row)[col].is_nan();
+        if hole { HOLE } else { basin.labels.row(row)[col] as u8 }
+    });
+    let (outlet, cells) = (basin.outlets[0], basin.cells[0]);
+    let [x, y] = model.place.at([(outlet % cols) as f64, (outlet / cols) as f64]);
+    let area_m2 = cells as f64 * dx * dy;
+    let outline = basin.vectors([dx, dy], |at| model.place.at(at));
+    let outline = geojson::encode_in(&outline, "watershed", &System::of(&model.place));
+    let beside = job.write_beside(out, "geojson", &outline)?;
+    let facts = vec![
+        ("outline", json!(beside.display().to_string())),
+        ("outlet", json!([x, y])),
+        ("samples", json!(cells)),
+        ("area_m2", json!(area_m2)),
+    ];
+    let about = About { layer: "watershed", unit: "", seed: "" };
+    let file = geotiff::encode_u8_at(&mask, &model.place, Some(HOLE), &about);
+    let said = format!("{:.3} km2 drain through {x},{y}", area_m2 / 1e6);
+    job.write(out, "tif", &file, facts, &said)
+}
