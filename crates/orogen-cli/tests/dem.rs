@@ -230,8 +230,28 @@ fn a_bowl_fills_to_its_notch_and_drains_through_it() {
 fn stats_are_printed_as_a_table_and_as_json() {
     let bench = bench_with(&bowl());
     let text = bench.run(&["dem", "stats", "in.tif"]).succeeds().stdout.clone();
-    assert!(text.contains("land_samples,63\n"), "{text}");
-    assert!(text.contains("\ndrainage.depression_share,0.2381\n"), "{text}");
+    assert!(text.contains("land_samples,63,,,\n"), "{text}");
+    assert!(text.contains("\ndrainage.depression_share,0.2381,0.006,0.049,above\n"), "{text}");
     let found = numbers(&bench.run(&["dem", "stats", "in.tif", "--sea", "5", "--json"]));
     assert_eq!(found["stats"]["land_samples"], 48);
+    assert_eq!(found["verdicts"][0]["verdict"], "below", "the bowl is sea");
+    assert_eq!(found["verdicts"][1]["verdict"], "unknown");
+}
+
+#[test]
+fn stats_at_a_coarser_cell_and_on_the_surface_of_lakes() {
+    let bench = bench_with(&bowl());
+    let found = numbers(&bench.run(&["dem", "stats", "in.tif", "--cell-m", "20", "--json"]));
+    assert_eq!(found["cell_m"], serde_json::json!([20.0, 20.0]));
+    assert_eq!(found["samples"], serde_json::json!([4, 3]));
+    // Filled to its brim, the bowl is a lake and no hollow.
+    bench.run(&["dem", "fill", "in.tif", "brim.tif"]).succeeds();
+    let (ground, brim) = (read(&bench, "in.tif").0, read(&bench, "brim.tif").0);
+    let depth = Raster::from_fn(ground.cols(), ground.rows(), |c, r| brim.row(r)[c] - ground.row(r)[c]);
+    bench.write("water.tif", tif(&depth));
+    let found = numbers(&bench.run(&["dem", "stats", "in.tif", "--water", "water.tif", "--json"]));
+    assert_eq!(found["stats"]["drainage"]["depression_share"], 0.0);
+    bench.write("small.tif", tif(&Raster::filled(3, 3, 0.0)));
+    let run = bench.run(&["dem", "stats", "in.tif", "--water", "small.tif"]);
+    run.fails(2, &["found 3 x 3 samples of water, allowed are the 9 x 7 of the model"]);
 }
