@@ -155,6 +155,8 @@ fn heights_at_places_and_along_lines() {
     bench.write("road.geojson", geojson);
     bench.run(&["dem", "profile", "in.tif", "p.svg", "--line", "road.geojson"]).succeeds();
     assert!(std::fs::read_to_string(bench.path("p.svg")).unwrap().contains("distance in m"));
+    bench.run(&["dem", "profile", "in.tif", "p.png", "--line", "road.geojson"]).succeeds();
+    assert!(std::fs::read(bench.path("p.png")).unwrap().starts_with(b"\x89PNG"));
     bench.run(&["dem", "profile", "in.tif", "--at", "500,4000"]).fails(2, &["two places"]);
 }
 
