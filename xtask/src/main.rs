@@ -5,6 +5,7 @@ mod bench;
 mod docs;
 mod peers;
 mod python;
+mod realism;
 mod shell;
 mod stubs;
 mod test;
@@ -20,6 +21,8 @@ cargo xtask book              builds the manual into docs/book
 cargo xtask bench             benchmarks as multiples of the reference kernel
 cargo xtask bench --peers [FIGURE]
                               our speed beside that of others, all figures or those with a name like FIGURE
+cargo xtask realism [PRESET..] measures the natural presets at 513 and 2049 samples beside real land; without names it
+                              writes docs/src/realism.md
 cargo xtask goldens           renews the golden pictures after a change that was meant";
 
 fn main() -> std::process::ExitCode {
@@ -45,6 +48,7 @@ fn chore() -> Result<()> {
         ["bench"] => bench::run_all(),
         ["bench", "--peers"] => peers::compare(None),
         ["bench", "--peers", only] => peers::compare(Some(only)),
+        ["realism", only @ ..] => realism::run(only),
         ["goldens"] => shell::run(
             shell::cargo(&["test", "-p", "orogen", "--test", "golden"]).env("OROGEN_RENEW_GOLDENS", "1"),
         ),

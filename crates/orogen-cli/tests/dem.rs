@@ -155,6 +155,8 @@ fn heights_at_places_and_along_lines() {
     bench.write("road.geojson", geojson);
     bench.run(&["dem", "profile", "in.tif", "p.svg", "--line", "road.geojson"]).succeeds();
     assert!(std::fs::read_to_string(bench.path("p.svg")).unwrap().contains("distance in m"));
+    bench.run(&["dem", "profile", "in.tif", "p.png", "--line", "road.geojson"]).succeeds();
+    assert!(std::fs::read(bench.path("p.png")).unwrap().starts_with(b"\x89PNG"));
     bench.run(&["dem", "profile", "in.tif", "--at", "500,4000"]).fails(2, &["two places"]);
 }
 
@@ -258,10 +260,30 @@ fn basins_and_the_watershed_of_a_place() {
 fn stats_are_printed_as_a_table_and_as_json() {
     let bench = bench_with(&bowl());
     let text = bench.run(&["dem", "stats", "in.tif"]).succeeds().stdout.clone();
-    assert!(text.contains("land_samples,63\n"), "{text}");
-    assert!(text.contains("\ndrainage.depression_share,0.2381\n"), "{text}");
+    assert!(text.contains("land_samples,63,,,\n"), "{text}");
+    assert!(text.contains("\ndrainage.depression_share,0.2381,0.006,0.049,above\n"), "{text}");
     let found = numbers(&bench.run(&["dem", "stats", "in.tif", "--sea", "5", "--json"]));
     assert_eq!(found["stats"]["land_samples"], 48);
+    assert_eq!(found["verdicts"][0]["verdict"], "below", "the bowl is sea");
+    assert_eq!(found["verdicts"][1]["verdict"], "unknown");
+}
+
+#[test]
+fn stats_at_a_coarser_cell_and_on_the_surface_of_lakes() {
+    let bench = bench_with(&bowl());
+    let found = numbers(&bench.run(&["dem", "stats", "in.tif", "--cell-m", "20", "--json"]));
+    assert_eq!(found["cell_m"], serde_json::json!([20.0, 20.0]));
+    assert_eq!(found["samples"], serde_json::json!([4, 3]));
+    // Filled to its brim, the bowl is a lake and no hollow.
+    bench.run(&["dem", "fill", "in.tif", "brim.tif"]).succeeds();
+    let (ground, brim) = (read(&bench, "in.tif").0, read(&bench, "brim.tif").0);
+    let depth = Raster::from_fn(ground.cols(), ground.rows(), |c, r| brim.row(r)[c] - ground.row(r)[c]);
+    bench.write("water.tif", tif(&depth));
+    let found = numbers(&bench.run(&["dem", "stats", "in.tif", "--water", "water.tif", "--json"]));
+    assert_eq!(found["stats"]["drainage"]["depression_share"], 0.0);
+    bench.write("small.tif", tif(&Raster::filled(3, 3, 0.0)));
+    let run = bench.run(&["dem", "stats", "in.tif", "--water", "small.tif"]);
+    run.fails(2, &["found 3 x 3 samples of water, allowed are the 9 x 7 of the model"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use orogen_recipe::{
 use crate::catalog;
 use crate::error::BuildError;
 use crate::export::{ExportOptions, Exports, export};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, realism};
 
 /// A part of the recipe's frame, at a spacing of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,6 +169,7 @@ pub fn build_to_folder(
     let mut manifest = Manifest::of(&built);
     let never = Cancel::new();
     let cancel = options.cancel.unwrap_or(&never);
+    manifest.realism = with_threads(options.threads, || realism(&built.terrain, cancel))??;
     observer.step_started(0, 0, "files", "export");
     let export_start = Instant::now();
     if let Some(meter) = options.meter {

@@ -36,7 +36,7 @@ pub use describe::{
 };
 pub use error::BuildError;
 pub use export::{ExportKind, ExportOptions, Exported, Exports, MeshFormat, MeshStyle, export};
-pub use manifest::{FileReport, FrameReport, Manifest, StepEntry};
+pub use manifest::{FileReport, FrameReport, Manifest, StepEntry, realism};
 pub use orogen_core as core;
 pub use orogen_io as io;
 pub use orogen_ops as ops;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use orogen::BuildError;
-use orogen::io::svg;
+use orogen::io::{plot, png8, svg};
 use orogen::ops::survey::sample::profile;
 use serde_json::json;
 
@@ -17,16 +17,16 @@ use super::sample::Method;
 /// `orogen dem profile`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Written is a table (csv: distance, x, y and height) or a plot (svg).
+Written is a table (csv: distance, x, y and height) or a plot (svg or png).
 
 Examples:
   orogen dem profile alps.tif --at 8.2,46.5 --at 8.8,46.5 > profile.csv
   orogen dem profile alps.tif profile.svg --at 8.2,46.5 --at 8.5,46.7 --at 8.8,46.5
-  orogen dem profile alps.tif profile.svg --line road.geojson --step 25")]
+  orogen dem profile alps.tif profile.png --line road.geojson --step 25")]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The file to write, csv or svg [default: a table on standard output]
+    /// The file to write, csv, svg or png [default: a table on standard output]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
     /// A corner of the line, in the file's own coordinates; stands at least twice.
@@ -45,7 +45,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("profile", &args.common)?;
-    let ending = job.ending(args.out.as_deref(), &["csv", "svg"])?;
+    let ending = job.ending(args.out.as_deref(), &["csv", "svg", "png"])?;
     let spots = match &args.line {
         Some(path) => parse::line_of(path)?,
         None => args.at.clone(),
@@ -67,10 +67,14 @@ pub fn run(args: &Args) -> Result<()> {
         ("with_height", json!(known)),
     ];
     let said = format!("{} stations along {length_m:.1} m", found.distances_m.len());
-    if ending == "svg" {
-        let name = args.common.input.file_stem().unwrap_or_default().to_string_lossy();
-        let picture = svg::profile_plot(&name, &found.distances_m, &found.heights_m);
-        return job.write(args.out.as_deref(), "svg", picture.as_bytes(), facts, &said);
+    let name = args.common.input.file_stem().unwrap_or_default().to_string_lossy();
+    let picture = match ending {
+        "svg" => Some(svg::profile_plot(&name, &found.distances_m, &found.heights_m).into_bytes()),
+        "png" => Some(png8::encode(&plot::profile(&name, &found.distances_m, &found.heights_m))),
+        _ => None,
+    };
+    if let Some(picture) = picture {
+        return job.write(args.out.as_deref(), ending, &picture, facts, &said);
     }
     let mut text = String::from("distance_m,x,y,height_m\n");
     for ((distance, &place), z) in found.distances_m.iter().zip(&found.places).zip(&found.heights_m) {

