@@ -22,7 +22,7 @@ const TOOLS: &[&str] = &["maturin==1.16.*", "numpy>=2", "cmake<4", "libclang"];
 
 /// Peers on PyPI, each installed by itself.
 const PACKAGES: &[&str] =
-    &["pyfastnoiselite", "rasterio", "pydelatin", "pymartini", "topotoolbox", "pysheds", "surtgis"];
+    &["pyfastnoiselite", "rasterio", "pydelatin", "pymartini", "topotoolbox", "pysheds", "surtgis", "numba"];
 
 /// Who answers: a name, and how it is started.
 const RUNNERS: &[(&str, Start)] = &[
@@ -31,6 +31,7 @@ const RUNNERS: &[(&str, Start)] = &[
     ("rust", Start::Peers),
     ("pypi", Start::Python("bench/python/pypi.py")),
     ("gdal", Start::Python("bench/python/gdal.py")),
+    ("numba", Start::Python("bench/python/pipes.py")),
 ];
 
 /// How a runner is started.
@@ -174,6 +175,20 @@ const FIGURES: &[Figure] = &[
         Some(0.5),
     ),
     figure("  fill alone", "fill 4096", Theirs::Asked("pypi", "fill 4096"), NOISE, None),
+    figure(
+        "200 steps of pipes 1024, numba, 2",
+        "pipes 1024 200",
+        Theirs::Asked("numba", "numba_pipes 1024 200"),
+        200.0 * 1024.0 * 1024.0 / 1e6,
+        Some(0.4),
+    ),
+    figure(
+        "a step of pipes 8192, 64 of 1024",
+        "pipes 8192 16",
+        Theirs::Asked("orogen", "pipes 1024 1024"),
+        16.0 * 8192.0 * 8192.0 / 1e6,
+        Some(1.1),
+    ),
     tin("triangles to 1 m, pydelatin", "tin greedy 1025", "delatin 1025"),
     tin("hierarchy to 1 m, pymartini", "tin hierarchy 1025", "martini 1025"),
     figure(
@@ -192,6 +207,14 @@ const FIGURES: &[Figure] = &[
         Some(2.0),
     ),
     figure("memory of faults, rasters", "memory source.faults 4096", Theirs::Raster(4096), 0.0, Some(2.0)),
+    // 6 GB are 22 rasters.
+    figure(
+        "memory of pipes, rasters",
+        "memory erode.pipes 8192 duration_s=20 runoff_s=0",
+        Theirs::Raster(8192),
+        0.0,
+        Some(22.0),
+    ),
     figure("memory of ridges, rasters", "memory source.ridges 2049", Theirs::Raster(2049), 0.0, Some(2.0)),
     figure("memory of squig, rasters", "memory source.squig 2049", Theirs::Raster(2049), 0.0, Some(2.0)),
     // Some 16,000 points.

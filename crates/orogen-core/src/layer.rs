@@ -161,6 +161,12 @@ pub const WELL_KNOWN: &[Info] = &[
         derived_from: &["height"],
         about: "how far the ground is moved east (x), north (y) and up (z): overhangs",
     },
+    Info {
+        name: "film",
+        unit: "m",
+        derived_from: &[],
+        about: "a snapshot on the way: depth of water or sediment, or change of height",
+    },
     Info { name: "biome", unit: "id", derived_from: &[], about: "biome number" },
     Info { name: "mask", unit: "", derived_from: &[], about: "where a step acts, 0 to 1" },
     Info { name: "material", unit: "", derived_from: &[], about: "share of a ground material" },

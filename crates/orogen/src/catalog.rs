@@ -14,6 +14,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Multiply>(),
         Operator::of::<erode::Alluvium>(),
         Operator::of::<erode::Coast>(),
+        Operator::of::<erode::Pipes>(),
         Operator::of::<erode::StreamPower>(),
         Operator::of::<erode::Thermal>(),
         Operator::of::<erode::Wind>(),

@@ -1,0 +1,287 @@
+//! A storm over some land: its state, its clock, and what comes of it.
+
+use orogen_core::param::Field;
+use orogen_core::{Ctx, OpError, Raster, Seed, Terrain, layer};
+use rayon::prelude::*;
+
+use super::banks::Banks;
+use super::laws::{GRAVITY, Laws, WALL};
+use super::tiles::{self, Buffers, Cut, Fixed, Found, STEPS, State};
+use super::weather::{Source, Weather};
+use super::{Edge, Pipes, Transport};
+
+/// Water is taken to travel at least this fast when the time step is chosen, in m/s: what falls on dry land speeds up.
+const SLOWEST: f64 = 2.0;
+/// Share of a cell that anything may cross within a step.
+pub(super) const COURANT: f64 = 0.45;
+
+/// Passes after which banks slide.
+const SLIDE: u64 = 4;
+
+/// A storm over some land.
+pub(super) struct Storm<'a> {
+    pub params: &'a Pipes,
+    terrain: &'a Terrain,
+    height: &'a Raster<f32>,
+    pub spacing_m: [f64; 2],
+    pub fixed: Fixed,
+    pub now: State,
+    next: State,
+    springs: Vec<Source>,
+    buffers: Buffers,
+    seed: Seed,
+    passes: u64,
+    pub steps: u64,
+    pub time_s: f64,
+    /// Fastest that anything travels, in m/s.
+    speed: f64,
+    /// Depth of water in all cells at the start, and that of all rain and springs since.
+    start: f64,
+    rained: f64,
+}
+
+/// Heights, depth of water and depth of loose ground.
+pub(super) struct Outcome {
+    pub height: Raster<f32>,
+    pub water: Raster<f32>,
+    pub sediment: Raster<f32>,
+}
+
+/// A depth from a layer; a hole in it counts as none.
+fn depth(field: Field<'_>, col: usize, row: usize) -> f32 {
+    let v = field.at(col, row);
+    if v > 0.0 { v } else { 0.0 }
+}
+
+impl<'a> Storm<'a> {
+    pub fn new(params: &'a Pipes, terrain: &'a Terrain, seed: Seed) -> Result<Self, OpError> {
+        let height = terrain.get(layer::HEIGHT)?;
+        let (loose, water) = (params.loose_m.on(terrain)?, params.water_m.on(terrain)?);
+        for coef in [&params.moisture, &params.temperature_c, &params.hardness, &params.soil_m] {
+            coef.on(terrain)?;
+        }
+        let (cols, rows) = (height.cols() + 2, height.rows() + 2);
+        let sea = if params.sea { params.sea_level_m as f32 } else { f32::NEG_INFINITY };
+        let mut fixed = Fixed { base: vec![WALL; cols * rows], live: vec![0; cols * rows] };
+        let mut now = State::new(cols, rows);
+        let (mut start, mut deepest) = (0.0, 0.0f32);
+        for row in 0..rows {
+            for col in 0..cols {
+                let i = row * cols + col;
+                let (c, r) = (col.clamp(1, cols - 2) - 1, row.clamp(1, rows - 2) - 1);
+                let ground = height.row(r)[c];
+                let ring = (col, row) != (c + 1, r + 1);
+                if ground.is_nan() || (ring && params.edge == Edge::Closed) {
+                    continue;
+                }
+                if ground < sea {
+                    fixed.base[i] = sea;
+                    continue;
+                }
+                if ring {
+                    fixed.base[i] = beyond(height, [col, row], [c, r]).max(sea);
+                    continue;
+                }
+                let (deep, sand) = (depth(water, c, r), depth(loose, c, r));
+                fixed.base[i] = ground - sand;
+                fixed.live[i] = 1;
+                now.planes[1][i] = sand;
+                now.planes[2][i] = deep;
+                start += f64::from(deep);
+                deepest = deepest.max(deep);
+            }
+        }
+        let springs = Source::all(&params.springs, terrain.frame(), height);
+        let next = State::new(cols, rows);
+        let speed = (GRAVITY * f64::from(deepest)).sqrt();
+        Ok(Self {
+            params,
+            terrain,
+            height,
+            spacing_m: terrain.frame().spacing_m(),
+            fixed,
+            now,
+            next,
+            springs,
+            buffers: Buffers::default(),
+            seed,
+            passes: 0,
+            steps: 0,
+            time_s: 0.0,
+            speed,
+            start,
+            rained: 0.0,
+        })
+    }
+
+    /// Advances to a time, pass by pass; `tick` is told the time and may stop it.
+    pub fn run_to<E>(&mut self, end_s: f64, mut tick: impl FnMut(f64) -> Result<(), E>) -> Result<(), E> {
+        while self.time_s < end_s {
+            tick(self.time_s)?;
+            let (dt, steps) = self.stride(end_s - self.time_s);
+            let time = self.time_s + steps as f64 * dt;
+            let found = self.advance(dt, steps, Cut::of(self.now.cols, self.now.rows));
+            self.rained += found.rain;
+            if self.passes.is_multiple_of(SLIDE) && self.params.bank_deg < 90.0 {
+                self.slide();
+            }
+            // The last pass ends on the dot; rounding must not add another one.
+            self.time_s = if time >= end_s - 1e-9 * end_s { end_s } else { time };
+        }
+        Ok(())
+    }
+
+    /// Length and number of the steps of the next pass, not beyond `left_s`.
+    pub fn stride(&self, left_s: f64) -> (f64, usize) {
+        let [dx, dy] = self.spacing_m;
+        let longest = COURANT * dx.min(dy) / self.speed.max(SLOWEST);
+        let steps = (left_s / longest).ceil().clamp(1.0, STEPS as f64);
+        (longest.min(left_s / steps), steps as usize)
+    }
+
+    /// What the sky gives in the next pass.
+    pub fn weather(&self, dt: f64) -> Weather<'_> {
+        let falls = self.time_s < self.params.duration_s;
+        let luck = self.seed.bits(self.passes) as u32;
+        Weather::new(self.params, self.terrain, &self.springs, luck, falls, dt)
+    }
+
+    /// One pass.
+    pub fn advance(&mut self, dt: f64, steps: usize, cut: Cut) -> Found {
+        let laws = Laws::new(self.params, self.spacing_m, dt);
+        let advect = self.params.transport == Transport::Advect;
+        let mut next = std::mem::replace(&mut self.next, State::new(0, 0));
+        let weather = self.weather(dt);
+        let (fixed, now) = (&self.fixed, &self.now);
+        let found = tiles::pass(&laws, fixed, &weather, advect, steps, cut, &self.buffers, now, &mut next);
+        self.next = std::mem::replace(&mut self.now, next);
+        self.speed = found.speed();
+        self.passes += 1;
+        self.steps += steps as u64;
+        found
+    }
+
+    /// Lets banks slide that the water has undercut.
+    pub fn slide(&mut self) {
+        let banks = Banks::new(self.params.bank_deg, self.spacing_m);
+        let [rock, loose, ..] = &mut self.next.planes;
+        banks.slide(&self.fixed, &self.now, rock, loose);
+        for plane in 0..2 {
+            std::mem::swap(&mut self.now.planes[plane], &mut self.next.planes[plane]);
+        }
+    }
+
+    /// A layer of what is now in the cells: `f` of the cell in the grid with its ring, and of its place in the land.
+    fn map(&self, f: impl Fn(usize, usize, usize) -> f32 + Sync) -> Raster<f32> {
+        let stride = self.now.cols;
+        Raster::from_fn(self.height.cols(), self.height.rows(), |c, r| f((r + 1) * stride + c + 1, c, r))
+    }
+
+    /// How the ground of a cell has changed, what is carried in it included.
+    fn change(&self, i: usize, c: usize, r: usize, loose: Field<'_>) -> f32 {
+        let [rock, sand, ..] = &self.now.planes;
+        let settled = self.settled(i, c, r);
+        if self.fixed.live[i] == 1 { rock[i] + (sand[i] - depth(loose, c, r)) + settled } else { settled }
+    }
+
+    /// What settles of the load of a cell when all water stands still: as much as finds room. 0 in a hole.
+    fn settled(&self, i: usize, c: usize, r: usize) -> f32 {
+        let [rock, sand, _, load, ..] = &self.now.planes;
+        let most = self.params.max_deposit_m as f32;
+        let room = match self.fixed.live[i] {
+            1 => most - (rock[i] + sand[i]),
+            _ => (self.params.sea_level_m as f32 - self.height.row(r)[c]).min(most),
+        };
+        if room > 0.0 { load[i].min(room) } else { 0.0 }
+    }
+
+    /// Depth of water now; the sea included, holes stay holes.
+    pub fn water(&self) -> Raster<f32> {
+        let sea = self.params.sea_level_m as f32;
+        self.map(|i, c, r| match self.fixed.live[i] {
+            1 => self.now.planes[2][i],
+            _ => sea - self.height.row(r)[c],
+        })
+    }
+
+    /// Depth of loose ground now, what is carried included.
+    pub fn sediment(&self) -> Raster<f32> {
+        self.map(|i, c, r| match self.fixed.live[i] {
+            1 => self.now.planes[1][i] + self.settled(i, c, r),
+            _ if self.height.row(r)[c].is_nan() => f32::NAN,
+            _ => self.settled(i, c, r),
+        })
+    }
+
+    /// How much higher the ground is than at the start.
+    pub fn risen(&self) -> Result<Raster<f32>, OpError> {
+        let loose = self.params.loose_m.on(self.terrain)?;
+        Ok(self.map(
+            |i, c, r| {
+                if self.height.row(r)[c].is_nan() { f32::NAN } else { self.change(i, c, r, loose) }
+            },
+        ))
+    }
+
+    /// What came of it; reports where water and ground went.
+    pub fn finish(mut self, ctx: &Ctx<'_>) -> Result<Outcome, OpError> {
+        self.next = State::new(0, 0);
+        let risen = self.risen()?;
+        let (cols, rows) = (self.height.cols(), self.height.rows());
+        let stride = self.now.cols;
+        let [_, _, water, load, ..] = &self.now.planes;
+        // Eroded, deposited, carried off, standing and run off, row by row in a fixed order.
+        let sums = |row: usize| {
+            let mut sums = [0.0f64; 5];
+            for col in 0..stride {
+                let i = row * stride + col;
+                let inside = (1..=cols).contains(&col) && (1..=rows).contains(&row);
+                let (deep, carried) = (f64::from(water[i]), f64::from(load[i]));
+                if inside {
+                    let change = f64::from(risen.row(row - 1)[col - 1]);
+                    // A comparison with the change of a hole is false.
+                    sums[0] += if change < 0.0 { -change } else { 0.0 };
+                    sums[1] += if change > 0.0 { change } else { 0.0 };
+                }
+                let settled = if inside { self.settled(i, col - 1, row - 1) } else { 0.0 };
+                sums[2] += carried - f64::from(settled);
+                sums[if inside && self.fixed.live[i] == 1 { 3 } else { 4 }] += deep;
+            }
+            sums
+        };
+        let lines: Vec<[f64; 5]> = (0..self.now.rows).into_par_iter().map(sums).collect();
+        let [eroded, deposited, carried_off, standing, left] =
+            std::array::from_fn(|k| lines.iter().map(|line| line[k]).sum::<f64>());
+        let area = self.spacing_m[0] * self.spacing_m[1];
+        ctx.report("steps", self.steps as f64, "");
+        ctx.report("water_at_start", self.start * area, "m3");
+        ctx.report("water_fallen", self.rained * area, "m3");
+        ctx.report("water_standing", standing * area, "m3");
+        ctx.report("water_run_off", left * area, "m3");
+        ctx.report("water_evaporated", (self.start + self.rained - standing - left) * area, "m3");
+        ctx.report("ground_eroded", eroded * area, "m3");
+        ctx.report("ground_deposited", deposited * area, "m3");
+        ctx.report("ground_carried_off", carried_off * area, "m3");
+        ctx.report("ground_imbalance", (eroded - deposited - carried_off) * area, "m3");
+        let (water, sediment) = (self.water(), self.sediment());
+        let mut height = risen;
+        height.par_rows(|r, line| {
+            for (change, ground) in line.iter_mut().zip(self.height.row(r)) {
+                *change += ground;
+            }
+        });
+        Ok(Outcome { height, water, sediment })
+    }
+}
+
+/// Ground of the ring: the land goes on as it falls towards the edge, and never rises.
+fn beyond(height: &Raster<f32>, [col, row]: [usize; 2], [c, r]: [usize; 2]) -> f32 {
+    let inner = |at: usize, ring: usize, n: usize| match ring {
+        0 => (at + 1).min(n - 1),
+        ring if ring == n + 1 => at.saturating_sub(1),
+        _ => at,
+    };
+    let ground = height.row(r)[c];
+    let inside = height.row(inner(r, row, height.rows()))[inner(c, col, height.cols())];
+    if inside > ground { ground - (inside - ground) } else { ground }
+}
