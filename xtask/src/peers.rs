@@ -21,7 +21,7 @@ use crate::shell::{cargo, has, run, target};
 const TOOLS: &[&str] = &["maturin==1.16.*", "numpy>=2", "cmake<4", "libclang"];
 
 /// Peers on PyPI, each installed by itself.
-const PACKAGES: &[&str] = &["pyfastnoiselite", "rasterio", "pydelatin", "pymartini"];
+const PACKAGES: &[&str] = &["pyfastnoiselite", "rasterio", "pydelatin", "pymartini", "numba"];
 
 /// Who answers: a name, and how it is started.
 const RUNNERS: &[(&str, Start)] = &[
@@ -30,6 +30,7 @@ const RUNNERS: &[(&str, Start)] = &[
     ("rust", Start::Peers),
     ("pypi", Start::Python("bench/python/pypi.py")),
     ("gdal", Start::Python("bench/python/gdal.py")),
+    ("numba", Start::Python("bench/python/compiled.py")),
 ];
 
 /// How a runner is started.
@@ -49,7 +50,7 @@ struct Figure {
     /// What `orogen` is asked.
     ours: &'static str,
     theirs: Theirs,
-    /// Samples made, in millions, where the answer is a time; 0 where it is a number of things.
+    /// Samples made (or drops run), in millions, where the answer is a time; 0 where it is a number of things.
     samples: f64,
     /// The most that ours may be, as a multiple of theirs; none where the issues ask for none.
     most: Option<f64>,
@@ -172,6 +173,13 @@ const FIGURES: &[Figure] = &[
         Theirs::Asked("pypi", "delatin_triangles 1025"),
         0.0,
         Some(1.0),
+    ),
+    figure(
+        "4 M drops of 64 steps 1025, numba, 2",
+        "droplets 1025 4000000 64 3",
+        Theirs::Asked("numba", "droplets 1025 4000000 64 3"),
+        4.0,
+        Some(1.0 / 3.0),
     ),
     figure("memory of noise, rasters", "memory source.noise 4096", Theirs::Raster(4096), 0.0, Some(2.0)),
     figure(

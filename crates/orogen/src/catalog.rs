@@ -12,6 +12,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Max>(),
         Operator::of::<combine::Min>(),
         Operator::of::<combine::Multiply>(),
+        Operator::of::<erode::Droplets>(),
         Operator::of::<erode::StreamPower>(),
         Operator::of::<erode::Thermal>(),
         Operator::of::<mask::Aspect>(),
