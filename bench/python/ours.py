@@ -93,6 +93,22 @@ def triangles(samples: str) -> float:
     return float(len(land(int(samples)).tin(max_error_m=1.0).triangles))
 
 
+def droplets(samples: str, drops: str, steps: str, radius: str) -> float:
+    """Seconds for so many drops of so many steps, which work a radius in cells to either side."""
+    terrain = land(int(samples)).copy()
+    area_km2 = ((int(samples) - 1) * CELL_M / 1000.0) ** 2
+    start = time.perf_counter()
+    terrain.apply(
+        "erode.droplets",
+        threads=2,
+        drops_per_km2=float(drops) / area_km2,
+        travel_m=int(steps) * CELL_M,
+        radius_m=int(radius) * CELL_M,
+        rounds=10,
+    )
+    return time.perf_counter() - start
+
+
 def memory(*task: str) -> float:
     """The most bytes held at once while a source runs, in a process of its own."""
     script = Path(__file__).with_name("memory.py")
@@ -105,6 +121,7 @@ serve(
         "bent_noise": bent_noise,
         "diamond_square": diamond_square,
         "faults": faults,
+        "droplets": droplets,
         "memory": memory,
         "survey": survey,
         "contours": contours,

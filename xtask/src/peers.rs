@@ -31,7 +31,8 @@ const RUNNERS: &[(&str, Start)] = &[
     ("rust", Start::Peers),
     ("pypi", Start::Python("bench/python/pypi.py")),
     ("gdal", Start::Python("bench/python/gdal.py")),
-    ("numba", Start::Python("bench/python/pipes.py")),
+    ("numba-pipes", Start::Python("bench/python/pipes.py")),
+    ("numba", Start::Python("bench/python/compiled.py")),
 ];
 
 /// How a runner is started.
@@ -51,7 +52,7 @@ struct Figure {
     /// What `orogen` is asked.
     ours: &'static str,
     theirs: Theirs,
-    /// Samples made, in millions, where the answer is a time; 0 where it is a number of things.
+    /// Samples made (or drops run), in millions, where the answer is a time; 0 where it is a number of things.
     samples: f64,
     /// The most that ours may be, as a multiple of theirs; none where the issues ask for none.
     most: Option<f64>,
@@ -178,7 +179,7 @@ const FIGURES: &[Figure] = &[
     figure(
         "200 steps of pipes 1024, numba, 2",
         "pipes 1024 200",
-        Theirs::Asked("numba", "numba_pipes 1024 200"),
+        Theirs::Asked("numba-pipes", "numba_pipes 1024 200"),
         200.0 * 1024.0 * 1024.0 / 1e6,
         Some(0.4),
     ),
@@ -197,6 +198,13 @@ const FIGURES: &[Figure] = &[
         Theirs::Asked("pypi", "delatin_triangles 1025"),
         0.0,
         Some(1.0),
+    ),
+    figure(
+        "4 M drops of 64 steps 1025, numba, 2",
+        "droplets 1025 4000000 64 3",
+        Theirs::Asked("numba", "droplets 1025 4000000 64 3"),
+        4.0,
+        Some(1.0 / 3.0),
     ),
     figure("memory of noise, rasters", "memory source.noise 4096", Theirs::Raster(4096), 0.0, Some(2.0)),
     figure(

@@ -4,8 +4,8 @@
 //! holds a point), with the attributes `kind` (what was drawn: `curve`, `river`, `lake`, ...) and `radius_m` (how far to
 //! either side the height is to be kept). Every step adds to what is there.
 
-use orogen_core::Terrain;
 use orogen_core::vector::{Column, Point, Shape, VectorLayer};
+use orogen_core::{Raster, Terrain, math};
 
 /// Name of the vector layer.
 pub const HOLD: &str = "hold";
@@ -59,10 +59,67 @@ pub fn held(terrain: &Terrain) -> Vec<Held> {
         .collect()
 }
 
+/// The samples that are to keep their height: those within the radius of a mark, and at least the four round each place of
+/// it. None when nothing is held.
+#[must_use]
+pub fn held_samples(terrain: &Terrain) -> Option<Raster<bool>> {
+    let marks = held(terrain);
+    if marks.is_empty() {
+        return None;
+    }
+    let frame = terrain.frame();
+    let [dx, dy] = frame.spacing_m();
+    let mut samples = Raster::filled(frame.cols(), frame.rows(), false);
+    for mark in &marks {
+        let radius_m = mark.radius_m.max(1.01 * math::hypot(dx, dy));
+        let lone = mark.points.len() == 1;
+        for (a, b) in mark.points.iter().zip(mark.points.iter().skip(usize::from(!lone))) {
+            // Metres from the north-west corner, south positive.
+            let local = |p: &Point| [p[0] - frame.x_m(0), frame.y_m(0) - p[1]];
+            hold_line(&mut samples, [dx, dy], local(a), local(b), radius_m);
+        }
+    }
+    Some(samples)
+}
+
+/// Marks the samples within a radius of a straight line.
+fn hold_line(samples: &mut Raster<bool>, [dx, dy]: [f64; 2], a: [f64; 2], b: [f64; 2], radius_m: f64) {
+    let (cols, rows) = (samples.cols(), samples.rows());
+    let span = |p: f64, q: f64, d: f64, count: usize| {
+        let first = ((p.min(q) - radius_m) / d).floor().max(0.0);
+        let end = ((p.max(q) + radius_m) / d).floor() + 1.0;
+        first as usize..(end.max(0.0) as usize).min(count)
+    };
+    let along = [b[0] - a[0], b[1] - a[1]];
+    let length2 = along[0] * along[0] + along[1] * along[1];
+    for row in span(a[1], b[1], dy, rows) {
+        for col in span(a[0], b[0], dx, cols) {
+            let off = [col as f64 * dx - a[0], row as f64 * dy - a[1]];
+            let t = if length2 > 0.0 { (off[0] * along[0] + off[1] * along[1]) / length2 } else { 0.0 };
+            let t = t.clamp(0.0, 1.0);
+            if math::hypot(off[0] - t * along[0], off[1] - t * along[1]) <= radius_m {
+                samples.as_mut_slice()[row * cols + col] = true;
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orogen_core::{Frame, Raster, layer};
+    use orogen_core::{Frame, layer};
+
+    #[test]
+    fn samples_beside_a_line_are_held() {
+        let mut terrain = Terrain::new(Frame::square(100.0, 11).unwrap());
+        assert!(held_samples(&terrain).is_none());
+        let line = vec![[20.0, 50.0, 1.0], [80.0, 50.0, 1.0]];
+        hold(&mut terrain, vec![Held { kind: String::from("river"), points: line, radius_m: 15.0 }]);
+        let samples = held_samples(&terrain).unwrap();
+        let held = |col: usize, row: usize| samples.row(row)[col];
+        assert!(held(2, 5) && held(8, 4) && held(5, 6) && held(1, 4));
+        assert!(!held(5, 3) && !held(0, 5) && !held(10, 5));
+    }
 
     #[test]
     fn marks_add_up_and_survive_a_new_height() {

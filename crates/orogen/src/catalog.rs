@@ -15,6 +15,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<erode::Alluvium>(),
         Operator::of::<erode::Coast>(),
         Operator::of::<erode::Pipes>(),
+        Operator::of::<erode::Droplets>(),
         Operator::of::<erode::StreamPower>(),
         Operator::of::<erode::Thermal>(),
         Operator::of::<erode::Wind>(),

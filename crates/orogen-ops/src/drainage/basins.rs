@@ -105,6 +105,12 @@ impl Basins {
         });
     }
 
+    /// The cell that water comes to when it runs over the brim of a basin; [`NO_CELL`] beyond the map.
+    #[must_use]
+    pub fn beyond(&self, basin: u32) -> u32 {
+        self.spills[basin as usize][1]
+    }
+
     /// Turns the ways round from each pit to where its basin spills, so that every cell drains off the map.
     pub fn drain(&self, ways: &mut Ways) {
         let cols = ways.0.cols();

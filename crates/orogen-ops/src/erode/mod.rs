@@ -3,6 +3,7 @@
 pub mod alluvium;
 pub mod coast;
 pub mod pipes;
+pub mod droplets;
 pub mod stream_power;
 pub mod thermal;
 pub mod wind;
@@ -10,6 +11,7 @@ pub mod wind;
 pub use alluvium::Alluvium;
 pub use coast::Coast;
 pub use pipes::Pipes;
+pub use droplets::Droplets;
 pub use stream_power::StreamPower;
 pub use thermal::Thermal;
 pub use wind::Wind;
