@@ -2,16 +2,16 @@
 
 pub mod alluvium;
 pub mod coast;
-pub mod pipes;
 pub mod droplets;
+pub mod pipes;
 pub mod stream_power;
 pub mod thermal;
 pub mod wind;
 
 pub use alluvium::Alluvium;
 pub use coast::Coast;
-pub use pipes::Pipes;
 pub use droplets::Droplets;
+pub use pipes::Pipes;
 pub use stream_power::StreamPower;
 pub use thermal::Thermal;
 pub use wind::Wind;
