@@ -41,7 +41,8 @@ use crate::hold;
 ///
 /// **Limits** Drops find their way by single cells, so at another resolution large valleys agree and small gullies need not.
 /// Streams are at least about a cell wide, a cell gets at most sixteen drops a round, and a round changes the land by no
-/// more than 0.08 `radius_m`: what goes beyond that waits and spreads. With `sea`, land at or below 0 m is sea, where no drop
+/// more than 0.08 `radius_m`: what goes beyond that waits and spreads. Sliding is held against the four neighbours, so land
+/// that is much steeper than `talus_deg` before it rains gets facets along the grid: run `erode.thermal` on it first. With `sea`, land at or below 0 m is sea, where no drop
 /// starts. A step is as long as a cell, so the time is drops × `travel_m` / cell; 80 bytes a cell.
 ///
 /// **After** the particles of H. T. Beyer, *Implementation of a method for hydraulic erosion*, TU München 2015, which change
@@ -110,7 +111,7 @@ impl Default for Droplets {
             erode_m: 150.0,
             settle_m: 40.0,
             radius_m: 16.0,
-            talus_deg: 40.0,
+            talus_deg: 55.0,
             hardness: Coef::Const(0.0),
             loose_m: Coef::Const(0.0),
             sea: true,
