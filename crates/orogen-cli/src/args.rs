@@ -76,8 +76,8 @@ pub struct New {
 Examples:
   orogen build recipes/island.toml
   orogen build recipes/island.toml --samples 2049 --seed 42 --out out/big
-  orogen build recipes/island.toml --set island.polygons=8000 --set island.peak_m=2500
-  orogen build recipes/island.toml --window 2000,2000,3000,3000 --spacing 1")]
+  orogen build recipes/island.toml --set island.polygons=8000 --set rivers.incision_mm_per_yr=4
+  orogen build recipes/island.toml --window 20000,20000,22000,22000 --spacing 4")]
 pub struct Build {
     /// The recipe.
     #[arg(value_name = "RECIPE")]

@@ -37,7 +37,7 @@ def test_build_gives_the_land_of_the_recipe() -> None:
     assert t["biome"].dtype == np.uint8
     assert t["height"].min() < 0 < t["height"].max()
     assert t.frame.samples == (129, 129)
-    assert t.frame.size_m == (8192.0, 8192.0)
+    assert t.frame.size_m == (40000.0, 40000.0)
 
 
 def test_seed_samples_and_threads() -> None:

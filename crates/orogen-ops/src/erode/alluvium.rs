@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::stream_power::slopes;
 use crate::drainage::ways::step;
 use crate::drainage::{NOWHERE, area, drainage};
-use crate::hold::{self, Held};
+use crate::hold;
 use crate::water::sea_level;
 
 /// Fills valleys with what rivers carry: flat floors along the rivers, fans where side streams come out on them.
@@ -91,8 +91,8 @@ impl Op for Alluvium {
         let frame = *terrain.frame();
         let [dx, dy] = frame.spacing_m();
         let before = terrain.get(layer::HEIGHT)?;
-        let kept = kept(&hold::held(&terrain), &frame);
-        let after = lay(before, [dx, dy], &kept, self, ctx)?;
+        let kept = hold::held_samples(&terrain);
+        let after = lay(before, [dx, dy], kept.as_ref(), self, ctx)?;
         let mut depth = Raster::filled(frame.cols(), frame.rows(), 0.0);
         depth.par_rows(|row, out| {
             for ((out, after), before) in out.iter_mut().zip(after.row(row)).zip(before.row(row)) {
@@ -105,36 +105,6 @@ impl Op for Alluvium {
         terrain.set(layer::SEDIMENT, depth);
         Ok(terrain)
     }
-}
-
-/// Which samples lie by a line that keeps its height.
-fn kept(held: &[Held], frame: &Frame) -> Vec<bool> {
-    let (cols, rows) = (frame.cols(), frame.rows());
-    let mut kept = vec![false; if held.is_empty() { 0 } else { cols * rows }];
-    let [dx, dy] = frame.spacing_m();
-    for mark in held {
-        let reach = [dx, dy].map(|d| (mark.radius_m / d).min(1e6) + 1.0);
-        let lone = mark.points.len() == 1;
-        for (a, b) in mark.points.iter().zip(mark.points.iter().skip(usize::from(!lone))) {
-            let [p, q] = [a, b].map(|p| [(p[0] - frame.x_m(0)) / dx, (frame.y_m(0) - p[1]) / dy]);
-            let paces = (q[0] - p[0]).abs().max((q[1] - p[1]).abs()).clamp(1.0, 1e6).ceil();
-            for pace in 0..=paces as usize {
-                let t = pace as f64 / paces;
-                let at = [p[0] + t * (q[0] - p[0]), p[1] + t * (q[1] - p[1])];
-                let span = |at: f64, reach: f64, count: usize| {
-                    let last = (count - 1) as f64;
-                    (at - reach).ceil().clamp(0.0, last) as usize
-                        ..=(at + reach).floor().clamp(0.0, last) as usize
-                };
-                for row in span(at[1], reach[1], rows) {
-                    for col in span(at[0], reach[0], cols) {
-                        kept[row * cols + col] = true;
-                    }
-                }
-            }
-        }
-    }
-    kept
 }
 
 /// No stream's bed lies under a sample.
@@ -174,14 +144,14 @@ impl Floor<'_> {
     }
 }
 
-/// The algorithm alone: the land with its valleys filled. `kept` tells for each sample whether it must stay, or is empty.
+/// The algorithm alone: the land with its valleys filled. `kept` tells which samples must stay.
 ///
 /// # Errors
 /// When cancelled, or when the map has too many samples.
 fn lay(
     height: &Raster<f32>,
     spacing_m: [f64; 2],
-    kept: &[bool],
+    kept: Option<&Raster<bool>>,
     params: &Alluvium,
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, OpError> {
@@ -200,7 +170,7 @@ fn lay(
     let depth = |cell: usize| params.depth_m * (math::pow(km2(cell) / 10.0, 0.4) - onset).max(0.0);
     let fixed = |cell: usize| {
         let h = height.as_slice()[cell];
-        h.is_nan() || h <= sea_m || kept.get(cell).copied().unwrap_or(false)
+        h.is_nan() || h <= sea_m || kept.is_some_and(|kept| kept.as_slice()[cell])
     };
     let cols = height.cols();
     let upstream = |cell: usize| {
@@ -331,6 +301,7 @@ fn lay(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hold::Held;
     use crate::trial;
     use orogen_core::Seed;
     use orogen_core::testkit::assert_close;
@@ -441,9 +412,10 @@ mod tests {
     #[test]
     fn odd_land_is_no_trouble() {
         for (cols, rows) in [(1, 1), (2, 2), (40, 1), (1, 40), (20, 20)] {
-            let frame = Frame::new([0.0, 0.0], [1000.0, 1000.0], [cols, rows]).unwrap();
             for height in [5.0, -5.0, f32::NAN] {
-                let after = run(&Alluvium::default(), frame, Raster::filled(cols, rows, height), Vec::new());
+                let before = Raster::filled(cols, rows, height);
+                let op = Alluvium { stream_m2: 1.0, ..Alluvium::default() };
+                let after = lay(&before, [50.0, 50.0], None, &op, &Ctx::silent()).unwrap();
                 let same = |h: &f32| h.to_bits() == height.to_bits() || *h >= height;
                 assert!(after.as_slice().iter().all(same), "{cols} x {rows} at {height}");
             }
