@@ -84,6 +84,119 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["erode.alluvium"],
+        *,
+        depth_m: float = ...,
+        stream_m2: float = ...,
+        fan_deg: float = ...,
+        cross_deg: float = ...,
+        smooth_m: float = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Fills valleys with what rivers carry: flat floors along the rivers, fans where side streams come out on them."""
+    @overload
+    def apply(
+        self,
+        op: Literal["erode.coast"],
+        *,
+        wind_deg: float = ...,
+        steadiness: float = ...,
+        fetch_m: float = ...,
+        duration_yr: float = ...,
+        retreat_mm_per_yr: float = ...,
+        hardness: float | str = ...,
+        variety: float = ...,
+        variety_wavelength_m: float = ...,
+        cliff_deg: float = ...,
+        platform_deg: float = ...,
+        beach_share: float = ...,
+        drift_m: float = ...,
+        beach_deg: float = ...,
+        berm_m: float = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Lets waves work at the shore: exposed capes retreat as cliffs over a platform just below the sea, hard rock is left standing, and part of what was cut lies as beaches in the coves nearby."""
+    @overload
+    def apply(
+        self,
+        op: Literal["erode.droplets"],
+        *,
+        rain_m: float = ...,
+        moisture: float | str = ...,
+        drops_per_km2: float = ...,
+        rounds: int = ...,
+        travel_m: float = ...,
+        momentum_m: float = ...,
+        capacity: float = ...,
+        gather_m: float = ...,
+        erode_m: float = ...,
+        settle_m: float = ...,
+        radius_m: float = ...,
+        talus_deg: float = ...,
+        hardness: float | str = ...,
+        loose_m: float | str = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Lets drops of rain run over the land: they wear gullies that join to valleys, and lay fans and floors below them."""
+    @overload
+    def apply(
+        self,
+        op: Literal["erode.pipes"],
+        *,
+        duration_s: float = ...,
+        runoff_s: float = ...,
+        rain_mm_per_h: float = ...,
+        moisture: float | str = ...,
+        patter: float = ...,
+        springs: Sequence[Mapping[str, Any]] = ...,
+        water_m: float | str = ...,
+        evaporate_s: float = ...,
+        temperature_c: float | str = ...,
+        roughness: float = ...,
+        capacity: float = ...,
+        thickest: float = ...,
+        erode_s: float = ...,
+        settle_s: float = ...,
+        slope_min: float = ...,
+        slope_max: float = ...,
+        hardness: float | str = ...,
+        soil_m: float | str = ...,
+        soil_hardness: float = ...,
+        loose_m: float | str = ...,
+        harden_m: float = ...,
+        fill_m: float = ...,
+        bank_deg: float = ...,
+        max_erosion_m: float = ...,
+        max_deposit_m: float = ...,
+        sea: bool = ...,
+        sea_level_m: float = ...,
+        edge: Literal["closed"] | Literal["open"] = ...,
+        transport: Literal["advect"] | Literal["flux"] = ...,
+        snapshots: int = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Lets rain erode the land: water runs together, cuts gullies and valleys, and lays down fans and floors of sediment."""
+    @overload
+    def apply(
+        self,
         op: Literal["erode.stream_power"],
         *,
         duration_yr: float = ...,
@@ -125,6 +238,29 @@ class Applies:
         progress: bool = ...,
     ) -> None:
         """Breaks rock that is too steep and lets loose ground slide until it lies at its talus angle: crags above, scree below."""
+    @overload
+    def apply(
+        self,
+        op: Literal["erode.wind"],
+        *,
+        wind_deg: float = ...,
+        spread_deg: float = ...,
+        others: Sequence[Mapping[str, Any]] = ...,
+        sand_m: float | str = ...,
+        duration_yr: float = ...,
+        flux_m2_per_yr: float = ...,
+        saturation_m: float = ...,
+        repose_deg: float = ...,
+        shadow_deg: float = ...,
+        abrasion_mm_per_yr: float = ...,
+        edge: Literal["loop"] | Literal["open"] = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Blows sand into dunes: the wind lifts it where it is fast, drops it in the lee, and what is too steep slides down a slip face. Dunes grow of a sheet of sand, meet, and wander with the wind over the rock."""
     @overload
     def apply(
         self,
@@ -998,6 +1134,38 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["water.basins"],
+        *,
+        min_area_m2: float = ...,
+        places_m: Sequence[Sequence[float]] = ...,
+        snap_m: float = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Numbers the drainage basins of the land in the layer `basin`, and draws their outlines as the vectors `basins`."""
+    @overload
+    def apply(
+        self,
+        op: Literal["water.breach"],
+        *,
+        max_depth_m: float = ...,
+        max_length_m: float = ...,
+        rest: Literal["fill"] | Literal["leave"] = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Cuts a channel from every pit to lower ground, where the least rock has to go; so hollows drain and stay hollow."""
+    @overload
+    def apply(
+        self,
         op: Literal["water.fill"],
         *,
         sea: bool = ...,
@@ -1016,6 +1184,7 @@ class Applies:
         method: Literal["d8"] | Literal["dinf"] | Literal["mfd"] = ...,
         concentration: float = ...,
         sea: bool = ...,
+        fill: bool = ...,
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
@@ -1023,6 +1192,71 @@ class Applies:
         progress: bool = ...,
     ) -> None:
         """Measures how much land drains through each sample, in square metres, and keeps it as the layer `flow`."""
+    @overload
+    def apply(
+        self,
+        op: Literal["water.lakes"],
+        *,
+        min_depth_m: float = ...,
+        min_area_m2: float = ...,
+        rest: Literal["breach"] | Literal["fill"] = ...,
+        max_cut_m: float = ...,
+        balance: bool = ...,
+        rain_mm_per_yr: float | str = ...,
+        evaporation_mm_per_yr: float | str = ...,
+        runoff: float = ...,
+        sea: bool = ...,
+        keep: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Fills depressions with water: large ones become lakes, small ones are drained, and no other pit is left."""
+    @overload
+    def apply(
+        self,
+        op: Literal["water.rivers"],
+        *,
+        rain_mm_per_yr: float | str = ...,
+        runoff: float = ...,
+        spring_m3_per_s: float = ...,
+        spring_m2: float = ...,
+        shortest_m: float = ...,
+        width_m: float = ...,
+        width_exponent: float = ...,
+        depth_m: float = ...,
+        depth_exponent: float = ...,
+        cut: float = ...,
+        bank_m: float = ...,
+        meander: float = ...,
+        lakes: bool = ...,
+        lake_depth_m: float = ...,
+        lake_m2: float = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Lays rivers on the land: where enough water gathers, a smooth line runs down the valley, as wide and deep as its discharge asks for, and is cut into the ground so that no river rises on its way."""
+    @overload
+    def apply(
+        self,
+        op: Literal["water.sea"],
+        *,
+        level_m: float = ...,
+        everywhere: bool = ...,
+        keep: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Floods the land with a sea of one level, from the edge of the map inwards."""
     @overload
     def apply(
         self,
