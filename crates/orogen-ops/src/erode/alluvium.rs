@@ -290,7 +290,9 @@ fn lay(
     slopes::give_way(&mut level, spacing_m, &steepest, 0.0, sea_m, None);
     level.par_rows(|row, out| {
         for (col, (level, &before)) in out.iter_mut().zip(height.row(row)).enumerate() {
-            if !(*level > before) || fixed(row * cols + col) {
+            // A hole is no greater.
+            let raised = *level > before && !fixed(row * cols + col);
+            if !raised {
                 *level = before;
             }
         }
