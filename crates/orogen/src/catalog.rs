@@ -14,6 +14,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Multiply>(),
         Operator::of::<erode::Alluvium>(),
         Operator::of::<erode::Coast>(),
+        Operator::of::<erode::Musgrave>(),
         Operator::of::<erode::Pipes>(),
         Operator::of::<erode::Droplets>(),
         Operator::of::<erode::StreamPower>(),

@@ -1,0 +1,554 @@
+//! Musgrave erosion: the classic of 1989, water handed from sample to sample with what it carries, then scree.
+
+use orogen_core::param::{Fault, Field};
+use orogen_core::{
+    Cancelled, Coef, Ctx, D8, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math,
+};
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::thermal::{Thermal, thermal};
+
+/// Erodes land by the classic method: samples hand water and ground to all lower neighbours, then what is too steep slides.
+///
+/// With altitude a, water w and carried ground s, a sample passes to its lower neighbours
+///
+/// ```text
+/// Δw = min(w, Σ ω (drop of a + w))        shared as ω drop;  ω ∝ 1/distance², all eight together ½
+/// Δw = 0:   a + K_d s,  s (1 − K_d)                                    still water drops its load
+/// s ≥ c:    passes c,  a + K_d (s − c),  s ← (1 − K_d)(s − c)          c = capacity Δw
+/// s < c:    passes s + K_s (c − s),  a − K_s (c − s),  s ← 0
+/// K_s = (1 − hardness)(1 − e^(−cell/erode_m)),   K_d = 1 − e^(−cell/settle_m)
+/// ```
+///
+/// Water crosses a cell a step, so a storm of `travel_m` metres takes `travel_m / cell` steps; rain falls in the first half.
+/// At the end all that is still carried is laid down, and the land weathers as with `erode.thermal`. The layer `sediment`
+/// holds the depth of what was laid down and of what broke.
+///
+/// **Guarantees** (1) water and ground are conserved to the unit of 1/65536 m while it works, and the manifest has the
+/// volumes; (2) all samples act at once on the land as it was: neither threads nor visiting order change a bit, and land
+/// turned by 90 degrees gives the turned result; (3) level land stays level; (4) water at rest lies level; (5) a hole exchanges nothing and
+/// stays a hole; (6) with `sea`, land at or below 0 m takes the water and what it carries, fills up to 0 m at most, and no other
+/// land becomes sea.
+///
+/// **Limits** Water has no momentum and spreads over all lower neighbours, so valleys are soft; `erode.pipes` is the physical
+/// one. Water leaves over the edge where the land falls towards it. Streams are about a cell wide and as deep as a cell
+/// lets through, so at another resolution large valleys agree and small gullies need not. What is held is not kept. The
+/// time is cells × `travel_m` / cell; 48 bytes a cell.
+///
+/// **After** Musgrave, Kolb & Mace, SIGGRAPH 1989. They pass the whole difference to one neighbour after the other; a share
+/// to all at once lets levels meet instead of swap. K_s and K_d follow from lengths, so that they hold at any sampling.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Musgrave {
+    /// Depth of rain in all where the moisture is 1.
+    #[schemars(range(min = 0.0, max = 1e3), extend("x-unit" = "m", "x-slider" = [0.0, 5.0]))]
+    pub rain_m: f64,
+    /// How much of the rain falls, from 0 to 1: a number, or a layer such as `moisture`.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1.0))]
+    pub moisture: Coef,
+    /// How far water travels during the storm.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [500.0, 10000.0]))]
+    pub travel_m: f64,
+    /// Ground that water can carry, as a multiple of its volume; with more than 1, a storm does the work of ages.
+    #[schemars(range(min = 0.0, max = 1e3), extend("x-slider" = [0.0, 50.0]))]
+    pub capacity: f64,
+    /// Distance over which water takes up two thirds of what it can still carry.
+    #[schemars(range(min = 1.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [50.0, 2000.0]))]
+    pub erode_m: f64,
+    /// Distance over which two thirds of what is too much to carry settle.
+    #[schemars(range(min = 1.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [20.0, 1000.0]))]
+    pub settle_m: f64,
+    /// How hard the rock is, from 0 (as loose ground) to 1 (no water wears it): a number, or a layer.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1.0))]
+    pub hardness: Coef,
+    /// Steepest slope at which loose ground stays put.
+    #[schemars(range(min = 1.0, max = 80.0), extend("x-unit" = "deg", "x-slider" = [20.0, 45.0]))]
+    pub talus_deg: f64,
+    /// Steepest slope at which the hardest rock stands.
+    #[schemars(range(min = 1.0, max = 89.0), extend("x-unit" = "deg", "x-slider" = [35.0, 80.0]))]
+    pub rock_deg: f64,
+    /// Distance over which slopes come to rest after the storm; 0 leaves them as they are.
+    #[schemars(range(min = 0.0, max = 5e3), extend("x-unit" = "m", "x-slider" = [0.0, 100.0]))]
+    pub slide_m: f64,
+    /// Whether land at or below sea level (0 m) is sea.
+    pub sea: bool,
+}
+
+impl Default for Musgrave {
+    fn default() -> Self {
+        Self {
+            rain_m: 0.6,
+            moisture: Coef::Const(1.0),
+            travel_m: 3000.0,
+            capacity: 25.0,
+            erode_m: 150.0,
+            settle_m: 60.0,
+            hardness: Coef::Const(0.3),
+            talus_deg: 33.0,
+            rock_deg: 50.0,
+            slide_m: 20.0,
+            sea: true,
+        }
+    }
+}
+
+impl Op for Musgrave {
+    const ID: &'static str = "erode.musgrave";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none()
+            .updating([layer::HEIGHT.name()])
+            .reading(self.moisture.layer())
+            .reading(self.hardness.layer())
+            .writing([layer::SEDIMENT.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::World
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        if self.rock_deg < self.talus_deg {
+            let (rock, talus) = (self.rock_deg, self.talus_deg);
+            let message = format!("found {rock}, allowed is talus_deg ({talus}) or more");
+            return vec![Fault::of("rock_deg", message)];
+        }
+        Vec::new()
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let before = terrain.get(layer::HEIGHT)?;
+        let spacing_m = terrain.frame().spacing_m();
+        let (moisture, hardness) = (self.moisture.on(&terrain)?, self.hardness.on(&terrain)?);
+        let storm = musgrave(before, spacing_m, moisture, hardness, self, ctx)?;
+        let mut wet = before.clone();
+        wet.par_rows(|row, out| {
+            for (out, change) in out.iter_mut().zip(storm.change.row(row)) {
+                *out += change;
+            }
+        });
+        let laid_down = storm.change.map(|v| v.max(0.0));
+        let slopes = Thermal {
+            talus_deg: self.talus_deg,
+            rock_deg: self.rock_deg,
+            reach_m: self.slide_m,
+            ..Thermal::default()
+        };
+        let (after, sediment) = thermal(&wet, spacing_m, hardness, Field::Raster(&laid_down), &slopes, ctx)?;
+
+        let area = spacing_m[0] * spacing_m[1];
+        let total = |raster: &Raster<f32>, f: fn(f32) -> f32| {
+            raster.map(|v| if v.is_nan() { 0.0 } else { f(v) }).sum_f64() * area
+        };
+        let lost = total(before, |v| v) - total(&after, |v| v);
+        ctx.report("rain", storm.fallen_m * area, "m3");
+        ctx.report("run_off", storm.run_off_m * area, "m3");
+        ctx.report("eroded", total(&storm.change, |v| (-v).max(0.0)), "m3");
+        ctx.report("deposited", total(&laid_down, |v| v), "m3");
+        ctx.report("carried_off", storm.carried_off_m * area, "m3");
+        ctx.report("unaccounted", lost - storm.carried_off_m * area, "m3");
+        terrain.set(layer::HEIGHT, after);
+        terrain.set(layer::SEDIMENT, sediment);
+        Ok(terrain)
+    }
+}
+
+/// What a storm left; sums are depths over all samples together.
+pub struct Storm {
+    /// How far the ground rose, in metres; NaN in holes.
+    pub change: Raster<f32>,
+    /// Depth of the water that is left, in metres.
+    pub water: Raster<f32>,
+    /// Rain.
+    pub fallen_m: f64,
+    /// Water that left over the edge or into the sea.
+    pub run_off_m: f64,
+    /// Ground that left with it and found no room in the sea.
+    pub carried_off_m: f64,
+}
+
+/// Whole numbers of this make a metre.
+const UNIT: f64 = 65536.0;
+/// Altitude and level of a sample without a height: far below all others, which keep within 10⁹ m.
+const HOLE: i64 = i64::MIN / 4;
+/// Weights of neighbours are whole numbers of this part.
+const WHOLE: i64 = 1024;
+
+/// A sample, in units.
+#[derive(Clone, Copy, Default)]
+struct Column {
+    ground: i64,
+    water: i64,
+    load: i64,
+}
+
+/// Water and ground that a sample passes for each weighted unit of drop.
+#[derive(Clone, Copy, Default)]
+struct Passed {
+    water: f64,
+    load: f64,
+}
+
+/// The hydraulic part alone.
+///
+/// # Errors
+/// When cancelled.
+pub fn musgrave(
+    height: &Raster<f32>,
+    spacing_m: [f64; 2],
+    moisture: Field<'_>,
+    hardness: Field<'_>,
+    params: &Musgrave,
+    ctx: &Ctx<'_>,
+) -> Result<Storm, Cancelled> {
+    let (cols, rows) = (height.cols(), height.rows());
+    let law = Law::new(params, spacing_m);
+    let share = |v: f32| f64::from(v.clamp(0.0, 1.0).max(0.0));
+    let start = height.map(|h| match h.is_finite() {
+        true => (f64::from(h).clamp(-1e9, 1e9) * UNIT).round() as i64,
+        false => HOLE,
+    });
+    let rain = Raster::from_fn(cols, rows, |col, row| {
+        let ground = start.row(row)[col];
+        let wet = ground != HOLE && !law.is_sea(ground);
+        if wet { (params.rain_m * share(moisture.at(col, row)) * UNIT).round() as i64 } else { 0 }
+    });
+    let mut columns = start.map(|ground| Column { ground, ..Column::default() });
+    let mut level = start.clone();
+    let mut passed = Raster::filled(cols, rows, Passed::default());
+    let mut off = [0i64; 2];
+
+    let steps = (params.travel_m / (spacing_m[0] * spacing_m[1]).sqrt()).ceil() as usize;
+    let wet = steps.div_ceil(2);
+    for step in 0..steps {
+        ctx.tick(step, steps)?;
+        if step < wet {
+            // Parts that add up to the whole, however many there are.
+            let until = |all: i64, step: usize| all * step as i64 / wet as i64;
+            columns.par_rows(|row, out| {
+                for (out, &all) in out.iter_mut().zip(rain.row(row)) {
+                    out.water += until(all, step + 1) - until(all, step);
+                }
+            });
+        }
+        level.par_rows(|row, out| {
+            for (out, column) in out.iter_mut().zip(columns.row(row)) {
+                *out = if law.is_sea(column.ground) { 0 } else { column.ground + column.water };
+            }
+        });
+        let lines =
+            columns.as_mut_slice().par_chunks_mut(cols).zip(passed.as_mut_slice().par_chunks_mut(cols));
+        let gone = lines.enumerate().map(|(row, (columns, passed))| {
+            let mut gone = [0; 2];
+            for (col, (column, passed)) in columns.iter_mut().zip(passed).enumerate() {
+                let soft = 1.0 - share(hardness.at(col, row));
+                *passed = law.give(column, &level, [col, row], soft, &mut gone);
+            }
+            gone
+        });
+        let gone = gone.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+        off = [off[0] + gone[0], off[1] + gone[1]];
+        columns.par_rows(|row, out| {
+            for (col, out) in out.iter_mut().enumerate() {
+                law.take(out, &level, &passed, [col, row]);
+            }
+        });
+    }
+
+    columns.as_mut_slice().iter_mut().filter(|c| law.is_sea(c.ground)).for_each(|c| swallow(c, &mut off));
+    let metres = |units: i64| units as f64 / UNIT;
+    let (mut change, mut water) = (height.clone(), height.clone());
+    change.par_rows(|row, out| {
+        for ((out, column), &start) in out.iter_mut().zip(columns.row(row)).zip(start.row(row)) {
+            *out = if start == HOLE { f32::NAN } else { metres(column.ground + column.load - start) as f32 };
+        }
+    });
+    water.par_rows(|row, out| {
+        for (out, column) in out.iter_mut().zip(columns.row(row)) {
+            *out = if column.ground == HOLE { f32::NAN } else { metres(column.water) as f32 };
+        }
+    });
+    let fallen = if steps == 0 { 0 } else { rain.as_slice().iter().sum() };
+    Ok(Storm {
+        change,
+        water,
+        fallen_m: metres(fallen),
+        run_off_m: metres(off[0]),
+        carried_off_m: metres(off[1]),
+    })
+}
+
+/// What samples obey.
+struct Law {
+    /// Of the neighbours, in parts of [`WHOLE`].
+    weights: [i64; 8],
+    capacity: f64,
+    takes: f64,
+    settles: f64,
+    sea: bool,
+}
+
+impl Law {
+    fn new(params: &Musgrave, [dx, dy]: [f64; 2]) -> Self {
+        let near = D8.map(|(dc, dr)| 1.0 / (f64::from(dc * dc) * dx * dx + f64::from(dr * dr) * dy * dy));
+        // In pairs, so that turned cells have the same sum.
+        let all = 2.0 * ((near[0] + near[2]) + 2.0 * near[1]);
+        let cell = (dx * dy).sqrt();
+        let within = |length: f64| 1.0 - math::exp(-cell / length);
+        Self {
+            weights: near.map(|w| (0.5 * w / all * WHOLE as f64).round() as i64),
+            capacity: params.capacity,
+            takes: within(params.erode_m),
+            settles: within(params.settle_m),
+            sea: params.sea,
+        }
+    }
+
+    fn is_sea(&self, ground: i64) -> bool {
+        self.sea && ground <= 0 && ground != HOLE
+    }
+
+    /// Takes from a sample what it passes to its neighbours, and wears it or lays down on it.
+    #[inline]
+    fn give(
+        &self,
+        column: &mut Column,
+        level: &Raster<i64>,
+        at: [usize; 2],
+        soft: f64,
+        off: &mut [i64; 2],
+    ) -> Passed {
+        let Column { ground, water, load } = *column;
+        if ground == HOLE {
+            return Passed::default();
+        }
+        if self.is_sea(ground) {
+            swallow(column, off);
+            return Passed::default();
+        }
+        if water == 0 && load == 0 {
+            return Passed::default();
+        }
+        let here = level.row(at[1])[at[0]];
+        let inside = D8.map(|(dc, dr)| beside(level, at, dc, dr));
+        let mut drops = [0; 8];
+        for (k, &(dc, dr)) in D8.iter().enumerate() {
+            drops[k] = match inside[k] {
+                Some(HOLE) => 0,
+                Some(there) => (here - there).max(0),
+                // Beyond the edge the land goes on as it falls.
+                None => match beside(level, at, -dc, -dr) {
+                    Some(HOLE) | None => 0,
+                    Some(behind) => (behind - here).max(0),
+                },
+            };
+        }
+        let deepest = drops.into_iter().max().unwrap_or(0);
+        let parts: [i64; 8] = std::array::from_fn(|k| drops[k] * self.weights[k]);
+        let all: i64 = parts.iter().sum();
+        let moves = water.min(all / WHOLE);
+        let able = (self.capacity * moves as f64) as i64;
+        if load >= able {
+            let settles = (self.settles * (load - able) as f64) as i64;
+            column.ground += settles;
+            column.load -= settles;
+        } else {
+            let wears = (soft * self.takes * (able - load) as f64) as i64;
+            let most = if self.sea { ground - 1 } else { i64::MAX };
+            let wears = wears.min(deepest / 4).min(most);
+            column.ground -= wears;
+            column.load += wears;
+        }
+        if moves == 0 {
+            return Passed::default();
+        }
+        let passed =
+            Passed { water: moves as f64 / all as f64, load: able.min(column.load) as f64 / all as f64 };
+        for k in 0..8 {
+            // The neighbour computes the same numbers, so nothing is lost on the way.
+            let (water, load) = passed.part(parts[k]);
+            column.water -= water;
+            column.load -= load;
+            if inside[k].is_none() {
+                *off = [off[0] + water, off[1] + load];
+            }
+        }
+        passed
+    }
+
+    /// Adds to a sample what its neighbours pass to it.
+    #[inline]
+    fn take(&self, column: &mut Column, level: &Raster<i64>, passed: &Raster<Passed>, at: [usize; 2]) {
+        if column.ground == HOLE {
+            return;
+        }
+        let here = level.row(at[1])[at[0]];
+        for (k, &(dc, dr)) in D8.iter().enumerate() {
+            if let Some(drop) = beside(level, at, dc, dr).map(|there| there - here).filter(|&drop| drop > 0)
+                && let Some(passed) = beside(passed, at, dc, dr)
+            {
+                let (water, load) = passed.part(drop * self.weights[k]);
+                column.water += water;
+                column.load += load;
+            }
+        }
+    }
+}
+
+impl Passed {
+    /// What goes to a neighbour.
+    #[inline]
+    fn part(self, part: i64) -> (i64, i64) {
+        ((self.water * part as f64) as i64, (self.load * part as f64) as i64)
+    }
+}
+
+/// The sea takes the water, and lays down what finds room below its level.
+fn swallow(column: &mut Column, off: &mut [i64; 2]) {
+    // A unit is left, as heights need not be whole.
+    let stays = column.load.min((-column.ground - 1).max(0));
+    *off = [off[0] + column.water, off[1] + column.load - stays];
+    *column = Column { ground: column.ground + stays, ..Column::default() };
+}
+
+/// The value of a neighbour; none beyond the edge.
+#[inline]
+fn beside<T: Copy>(raster: &Raster<T>, [col, row]: [usize; 2], dc: i32, dr: i32) -> Option<T> {
+    let (col, row) = (col.wrapping_add_signed(dc as isize), row.wrapping_add_signed(dr as isize));
+    (col < raster.cols() && row < raster.rows()).then(|| raster.row(row)[col])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orogen_core::Seed;
+    use orogen_core::testkit::hills;
+
+    const CELL_M: f64 = 10.0;
+
+    fn quick() -> Musgrave {
+        Musgrave { travel_m: 1000.0, sea: false, ..Musgrave::default() }
+    }
+
+    fn storm(height: &Raster<f32>, params: &Musgrave) -> Storm {
+        let fields = (Field::Const(1.0), Field::Const(0.3));
+        musgrave(height, [CELL_M, CELL_M], fields.0, fields.1, params, &Ctx::silent()).unwrap()
+    }
+
+    /// Heights and sediment after the whole operator.
+    fn apply(height: &Raster<f32>, params: &Musgrave) -> [Raster<f32>; 2] {
+        let whole = Frame::new([0.0, 0.0], [1000.0, 1000.0], [101, 101]).unwrap();
+        let mut terrain = Terrain::new(whole.window(0, 0, height.cols(), height.rows()));
+        terrain.set(layer::HEIGHT, height.clone());
+        let after = params.run(terrain, &Ctx::new(Seed(5))).unwrap();
+        [layer::HEIGHT, layer::SEDIMENT].map(|layer| after.get(layer).unwrap().clone())
+    }
+
+    fn sum(raster: &Raster<f32>) -> f64 {
+        raster.map(|v| if v.is_nan() { 0.0 } else { v }).sum_f64()
+    }
+
+    #[test]
+    fn water_and_ground_are_conserved() {
+        for (sea, dent) in [(false, 0.0), (true, 150.0)] {
+            let mut height = hills(81, 300.0).map(|h| h - dent);
+            height.as_mut_slice()[40 * 81 + 50] = f32::NAN;
+            let found = storm(&height, &Musgrave { sea, ..quick() });
+            let worn = sum(&found.change.map(|v| (-v).max(0.0)));
+            assert!(worn > 100.0 && found.carried_off_m > 1.0 && found.run_off_m > 1.0);
+            assert!((sum(&found.change) + found.carried_off_m).abs() < 1e-6 * worn);
+            let left = sum(&found.water) + found.run_off_m;
+            assert!((left - found.fallen_m).abs() < 1e-6 * found.fallen_m, "{left} of {}", found.fallen_m);
+            assert_eq!(found.change.as_slice().iter().filter(|v| v.is_nan()).count(), 1);
+        }
+    }
+
+    #[test]
+    fn level_land_stays_level_and_hard_rock_is_not_worn() {
+        let flat = Raster::filled(40, 30, 12.5);
+        assert_eq!(apply(&flat, &quick())[0], flat);
+        let hills = hills(60, 200.0);
+        let hard = Musgrave { hardness: Coef::Const(1.0), slide_m: 0.0, ..quick() };
+        assert_eq!(apply(&hills, &hard)[0], hills);
+    }
+
+    #[test]
+    fn water_at_rest_lies_level() {
+        let bowl = Raster::from_fn(31, 31, |c, r| {
+            let (x, y) = (c as f32 - 15.0, r as f32 - 15.0);
+            100.0 + 0.05 * (x * x + y * y)
+        });
+        // The rim is open only where the land falls towards it, which it does nowhere here.
+        let found = storm(&bowl, &Musgrave { capacity: 0.0, travel_m: 30_000.0, ..quick() });
+        assert!(found.run_off_m == 0.0);
+        let level = |c: usize| bowl.row(15)[c] + found.water.row(15)[c];
+        assert!(found.water.row(15)[15] > 2.0);
+        for c in 11..20 {
+            assert!((level(c) - level(15)).abs() < 0.01, "at {c}: {} and {}", level(c), level(15));
+        }
+    }
+
+    #[test]
+    fn valleys_are_cut_and_the_plain_below_them_rises() {
+        // A valley runs east down a slope of 1 in 4 to a plain.
+        let land = Raster::from_fn(101, 41, |c, r| {
+            let slope = (60.0 - c as f32).max(0.0) * 2.5;
+            100.0 + slope + (r as f32 - 20.0).abs() * slope * 0.01 + 0.01 * (101.0 - c as f32)
+        });
+        let change = storm(&land, &Musgrave { travel_m: 2000.0, ..quick() }).change;
+        let mean = |cols: std::ops::Range<usize>, row: usize| {
+            change.row(row)[cols.clone()].iter().sum::<f32>() / cols.len() as f32
+        };
+        assert!(mean(20..50, 20) < 1.2 * mean(20..50, 10), "{} {}", mean(20..50, 20), mean(20..50, 10));
+        assert!(mean(62..75, 20) > 0.1, "{}", mean(62..75, 20));
+    }
+
+    #[test]
+    fn the_sea_fills_to_its_level_at_most_and_no_land_drowns() {
+        let land = hills(81, 300.0).map(|h| h - 150.0);
+        let [after, _] = apply(&land, &Musgrave { slide_m: 0.0, travel_m: 2000.0, ..Musgrave::default() });
+        let mut filled = false;
+        for (before, after) in land.as_slice().iter().zip(after.as_slice()) {
+            assert_eq!(*before <= 0.0, *after <= 0.0, "{before} {after}");
+            filled |= *before < -0.1 && *after > before + 0.05;
+        }
+        assert!(filled);
+    }
+
+    #[test]
+    fn without_rain_it_is_thermal_weathering() {
+        let land = hills(60, 900.0);
+        let dry = Musgrave { rain_m: 0.0, slide_m: 30.0, ..quick() };
+        let field = (Field::Const(0.3), Field::Const(0.0));
+        let (expected, loose) =
+            thermal(&land, [CELL_M, CELL_M], field.0, field.1, &Thermal::default(), &Ctx::silent()).unwrap();
+        assert!(expected != land);
+        assert_eq!(apply(&land, &dry), [expected, loose]);
+    }
+
+    #[test]
+    fn turned_land_gives_the_turned_result_to_the_bit() {
+        let n = 60;
+        let turned = |r: &Raster<f32>| Raster::from_fn(n, n, |col, row| r.row(col)[n - 1 - row]);
+        let before = hills(n, 300.0).map(|h| h - 60.0);
+        let params = Musgrave { sea: true, ..quick() };
+        let [after, loose] = apply(&before, &params);
+        assert!(after != before);
+        assert_eq!(apply(&turned(&before), &params), [turned(&after), turned(&loose)]);
+    }
+
+    #[test]
+    fn the_smallest_grids_and_land_of_holes_do_no_harm() {
+        for (cols, rows) in [(1, 1), (2, 2), (9, 1), (1, 9), (5, 5)] {
+            let flat = Raster::filled(cols, rows, 7.0);
+            assert_eq!(apply(&flat, &quick())[0], flat);
+            let none = Raster::filled(cols, rows, f32::NAN);
+            assert!(apply(&none, &quick())[0].as_slice().iter().all(|v| v.is_nan()));
+            let steep = Raster::from_fn(cols, rows, |c, r| (c * 50 + r * 90) as f32 - 1e8);
+            assert!(apply(&steep, &quick())[0].as_slice().iter().all(|v| v.is_finite()));
+        }
+    }
+}
