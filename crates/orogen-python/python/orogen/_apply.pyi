@@ -155,6 +155,29 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["erode.musgrave"],
+        *,
+        rain_m: float = ...,
+        moisture: float | str = ...,
+        travel_m: float = ...,
+        capacity: float = ...,
+        erode_m: float = ...,
+        settle_m: float = ...,
+        hardness: float | str = ...,
+        talus_deg: float = ...,
+        rock_deg: float = ...,
+        slide_m: float = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: int | None = ...,
+        progress: bool = ...,
+    ) -> None:
+        """Erodes land by the classic method: samples hand water and ground to all lower neighbours, then what is too steep slides."""
+    @overload
+    def apply(
+        self,
         op: Literal["erode.pipes"],
         *,
         duration_s: float = ...,

@@ -451,7 +451,8 @@ fn the_recipe_shows_every_parameter_and_changes_four() {
     let recipe: toml::Table = toml::from_str(text).unwrap();
     let step = recipe["step"][0]["params"].as_table().unwrap();
     let defaults = toml::Table::try_from(Island::default()).unwrap();
-    let changed: Vec<&str> = step.keys().map(String::as_str).filter(|key| step[*key] != defaults[*key]).collect();
+    let changed: Vec<&str> =
+        step.keys().map(String::as_str).filter(|key| step[*key] != defaults[*key]).collect();
     // A larger island, lower before it rises than the map alone would make it.
     assert_eq!(changed, ["distance_scale", "peak_m", "sea_depth_m", "size_offset"]);
     let missing = defaults.keys().filter(|key| !step.contains_key(*key) && *key != "edits");
