@@ -29,6 +29,13 @@ def island(samples: int = 129, **options: object) -> orogen.Terrain:
     return orogen.build(ISLAND, samples=samples, set={"island.polygons": 600}, **options)
 
 
+def mapped(seed: str) -> orogen.Terrain:
+    """A small island with climate and biomes, of one step."""
+    t = orogen.Terrain.flat(samples=65, size_m=8192.0, seed=seed)
+    t.apply("source.island", polygons=600)
+    return t
+
+
 def test_build_gives_the_land_of_the_recipe() -> None:
     t = orogen.build(ISLAND, samples=129, seed="42")
     assert t["height"].shape == (129, 129)
@@ -69,7 +76,7 @@ def test_from_array_keeps_rows_and_spacing() -> None:
 
 def test_every_operator_is_reached_by_apply() -> None:
     for operator in orogen.operators():
-        t, other = island(65), island(65, seed="other")
+        t, other = mapped("7"), mapped("other")
         t["slope"] = np.full((65, 65), 10.0)
         params = {}
         # Where the path is empty by default, the operator makes up its data.
