@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,21 @@ def survey(op: str, samples: str, **params: Any) -> float:
     return time.perf_counter() - start
 
 
+# What keeps long operators short, where their growth alone is asked for.
+BRIEF: dict[str, dict[str, Any]] = {
+    "erode.alluvium": {"sea": False},
+    "erode.droplets": {"drops_per_km2": 100.0},
+    "erode.musgrave": {},
+    "erode.stream_power": {"coarse_first": False, "steps": 4, "sea": False},
+    "erode.thermal": {},
+    "erode.wind": {},
+}
+
+
+def brief(op: str, samples: str) -> float:
+    return survey(op, samples, **BRIEF.get(op, {}))
+
+
 def contours(interval: str, samples: str) -> float:
     return survey("survey.contours", samples, interval_m=float(interval))
 
@@ -82,6 +98,14 @@ def pipes(samples: str, steps: str) -> float:
     return time.perf_counter() - start
 
 
+def stream_power(samples: str, steps: str) -> float:
+    """Seconds for a step of what peers do: ways, depressions, areas and incision, all on the finest lattice."""
+    bare = {"coarse_first": False, "creep_m2_per_yr": 0.0, "talus_deg": 90.0, "variety": 0.0, "sea": False}
+    rivers = {"uplift_mm_per_yr": 0.0, "incision_mm_per_yr": 3.0, "hollow_m2": 0.0, "beyond_m": 0.0}
+    time_yr = 1e4 * int(steps)
+    return survey("erode.stream_power", samples, threads=2, steps=int(steps), duration_yr=time_yr, **bare, **rivers) / int(steps)
+
+
 def tin(method: str, samples: str) -> float:
     terrain = land(int(samples))
     start = time.perf_counter()
@@ -109,27 +133,35 @@ def droplets(samples: str, drops: str, steps: str, radius: str) -> float:
     return time.perf_counter() - start
 
 
+def per_sample(question: str, *arguments: str) -> float:
+    """Seconds a million samples of a question whose last argument is the number of samples a side."""
+    return QUESTIONS[question](*arguments) / (int(arguments[-1]) ** 2 / 1e6)
+
+
 def memory(*task: str) -> float:
     """The most bytes held at once while a source runs, in a process of its own."""
     script = Path(__file__).with_name("memory.py")
     return float(subprocess.run([sys.executable, script, *task], capture_output=True, check=True, text=True).stdout)
 
 
-serve(
-    {
-        "noise": noise,
-        "bent_noise": bent_noise,
-        "diamond_square": diamond_square,
-        "faults": faults,
-        "droplets": droplets,
-        "memory": memory,
-        "survey": survey,
-        "contours": contours,
-        "hydrology": hydrology,
-        "fill": fill,
-        "viewshed": viewshed,
-        "pipes": pipes,
-        "tin": tin,
-        "triangles": triangles,
-    }
-)
+QUESTIONS: dict[str, Callable[..., float]] = {
+    "noise": noise,
+    "bent_noise": bent_noise,
+    "diamond_square": diamond_square,
+    "faults": faults,
+    "droplets": droplets,
+    "memory": memory,
+    "brief": brief,
+    "per_sample": per_sample,
+    "survey": survey,
+    "contours": contours,
+    "hydrology": hydrology,
+    "fill": fill,
+    "viewshed": viewshed,
+    "pipes": pipes,
+    "stream_power": stream_power,
+    "tin": tin,
+    "triangles": triangles,
+}
+
+serve(QUESTIONS)

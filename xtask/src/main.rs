@@ -19,8 +19,8 @@ cargo xtask test --only PART  one part of it: fmt, clippy, walls, rust, docs, bo
 cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
 cargo xtask book              builds the manual into docs/book
 cargo xtask bench             benchmarks as multiples of the reference kernel
-cargo xtask bench --peers [FIGURE]
-                              our speed beside that of others, all figures or those with a name like FIGURE
+cargo xtask bench --peers [FIGURE..]
+                              our speed beside that of others, all figures or those with a FIGURE in their names
 cargo xtask realism [PRESET..] measures the natural presets at 513 and 2049 samples beside real land; without names it
                               writes docs/src/realism.md
 cargo xtask goldens           renews the golden pictures after a change that was meant";
@@ -46,8 +46,7 @@ fn chore() -> Result<()> {
         ["docs", "--check"] => docs::run(true),
         ["book"] => test::book(),
         ["bench"] => bench::run_all(),
-        ["bench", "--peers"] => peers::compare(None),
-        ["bench", "--peers", only] => peers::compare(Some(only)),
+        ["bench", "--peers", only @ ..] => peers::compare(only),
         ["realism", only @ ..] => realism::run(only),
         ["goldens"] => shell::run(
             shell::cargo(&["test", "-p", "orogen", "--test", "golden"]).env("OROGEN_RENEW_GOLDENS", "1"),

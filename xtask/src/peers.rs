@@ -21,8 +21,20 @@ use crate::shell::{cargo, has, run, target};
 const TOOLS: &[&str] = &["maturin==1.16.*", "numpy>=2", "cmake<4", "libclang"];
 
 /// Peers on PyPI, each installed by itself.
-const PACKAGES: &[&str] =
-    &["pyfastnoiselite", "rasterio", "pydelatin", "pymartini", "topotoolbox", "pysheds", "surtgis", "numba"];
+const PACKAGES: &[&str] = &[
+    "pyfastnoiselite",
+    "rasterio",
+    "pydelatin",
+    "pymartini",
+    "topotoolbox",
+    "pysheds",
+    "surtgis",
+    "numba",
+    "fastscapelib",
+    // The newest that goes with this Python, which landlab does not ask for. RichDEM comes with landlab.
+    "requireit==0.8.0",
+    "landlab",
+];
 
 /// Who answers: a name, and how it is started.
 const RUNNERS: &[(&str, Start)] = &[
@@ -33,6 +45,7 @@ const RUNNERS: &[(&str, Start)] = &[
     ("gdal", Start::Python("bench/python/gdal.py")),
     ("numba-pipes", Start::Python("bench/python/pipes.py")),
     ("numba", Start::Python("bench/python/compiled.py")),
+    ("landscapes", Start::Python("bench/python/landscapes.py")),
 ];
 
 /// How a runner is started.
@@ -92,6 +105,16 @@ const fn gdal(what: &'static str, ours: &'static str, theirs: &'static str, most
 /// Triangles of 1025 x 1025 samples against a package's.
 const fn tin(what: &'static str, ours: &'static str, theirs: &'static str) -> Figure {
     figure(what, ours, Theirs::Asked("pypi", theirs), 1025.0 * 1025.0 / 1e6, Some(1.0))
+}
+
+/// What a sample costs on 8192 x 8192 samples against 1024 x 1024, where the cost is linear in the samples.
+const fn growth(what: &'static str, ours: &'static str, theirs: &'static str) -> Figure {
+    figure(what, ours, Theirs::Asked("orogen", theirs), 1.0, Some(1.1))
+}
+
+/// The same where the method sorts: n log n.
+const fn sorting(what: &'static str, ours: &'static str, theirs: &'static str) -> Figure {
+    figure(what, ours, Theirs::Asked("orogen", theirs), 1.0, Some(1.1 * 26.0 / 20.0))
 }
 
 const FIGURES: &[Figure] = &[
@@ -190,6 +213,20 @@ const FIGURES: &[Figure] = &[
         16.0 * 8192.0 * 8192.0 / 1e6,
         Some(1.1),
     ),
+    figure(
+        "a step of stream power 2048, fastscapelib",
+        "stream_power 2048 10",
+        Theirs::Asked("landscapes", "fastscapelib 2048 3"),
+        2048.0 * 2048.0 / 1e6,
+        Some(0.25),
+    ),
+    figure(
+        "a step of stream power 1024, landlab",
+        "stream_power 1024 20",
+        Theirs::Asked("landscapes", "landlab 1024 5"),
+        1024.0 * 1024.0 / 1e6,
+        Some(0.25),
+    ),
     tin("triangles to 1 m, pydelatin", "tin greedy 1025", "delatin 1025"),
     tin("hierarchy to 1 m, pymartini", "tin hierarchy 1025", "martini 1025"),
     figure(
@@ -206,6 +243,56 @@ const FIGURES: &[Figure] = &[
         4.0,
         Some(1.0 / 3.0),
     ),
+    growth(
+        "growth of hillshade",
+        "per_sample survey survey.hillshade 8192",
+        "per_sample survey survey.hillshade 1024",
+    ),
+    growth("growth of slope", "per_sample survey survey.slope 8192", "per_sample survey survey.slope 1024"),
+    growth(
+        "growth of curvature",
+        "per_sample survey survey.curvature 8192",
+        "per_sample survey survey.curvature 1024",
+    ),
+    growth(
+        "growth of ruggedness",
+        "per_sample survey survey.ruggedness 8192",
+        "per_sample survey survey.ruggedness 1024",
+    ),
+    growth("growth of contours", "per_sample contours 20 8192", "per_sample contours 20 1024"),
+    growth("growth of viewshed", "per_sample viewshed 8192", "per_sample viewshed 1024"),
+    sorting("growth of TIN, greedy", "per_sample tin greedy 8192", "per_sample tin greedy 1024"),
+    growth("growth of hierarchy", "per_sample tin hierarchy 8193", "per_sample tin hierarchy 1025"),
+    sorting("growth of fill", "per_sample fill 8192", "per_sample fill 1024"),
+    sorting("growth of flow", "per_sample hydrology 8192", "per_sample hydrology 1024"),
+    sorting("growth of breach", "per_sample survey water.breach 8192", "per_sample survey water.breach 1024"),
+    sorting("growth of basins", "per_sample survey water.basins 8192", "per_sample survey water.basins 1024"),
+    sorting("growth of rivers", "per_sample survey water.rivers 8192", "per_sample survey water.rivers 1024"),
+    sorting("growth of lakes", "per_sample survey water.lakes 8192", "per_sample survey water.lakes 1024"),
+    growth("growth of sea", "per_sample survey water.sea 8192", "per_sample survey water.sea 1024"),
+    sorting(
+        "growth of stream power",
+        "per_sample brief erode.stream_power 8192",
+        "per_sample brief erode.stream_power 1024",
+    ),
+    sorting(
+        "growth of alluvium",
+        "per_sample brief erode.alluvium 8192",
+        "per_sample brief erode.alluvium 1024",
+    ),
+    growth("growth of thermal", "per_sample brief erode.thermal 8192", "per_sample brief erode.thermal 1024"),
+    growth(
+        "growth of droplets",
+        "per_sample brief erode.droplets 8192",
+        "per_sample brief erode.droplets 1024",
+    ),
+    growth(
+        "growth of musgrave",
+        "per_sample brief erode.musgrave 8192",
+        "per_sample brief erode.musgrave 1024",
+    ),
+    growth("growth of wind", "per_sample brief erode.wind 8192", "per_sample brief erode.wind 1024"),
+    growth("growth of coast", "per_sample brief erode.coast 8192", "per_sample brief erode.coast 1024"),
     figure("memory of noise, rasters", "memory source.noise 4096", Theirs::Raster(4096), 0.0, Some(2.0)),
     figure(
         "memory of diamond-square, rasters",
@@ -247,13 +334,14 @@ const ROUNDS: usize = 9;
 const FEWEST: usize = 3;
 const LONG: Duration = Duration::from_secs(12);
 
-/// Installs and builds what is needed, asks all figures whose name contains `only`, and prints them.
-pub fn compare(only: Option<&str>) -> Result<()> {
-    let figures: Vec<&Figure> =
-        FIGURES.iter().filter(|f| only.is_none_or(|only| f.what.contains(only))).collect();
+/// Installs and builds what is needed, asks all figures whose name contains one of `only` (all, if it is empty), and
+/// prints them.
+pub fn compare(only: &[&str]) -> Result<()> {
+    let is_asked = |figure: &&Figure| only.is_empty() || only.iter().any(|part| figure.what.contains(part));
+    let figures: Vec<&Figure> = FIGURES.iter().filter(is_asked).collect();
     if figures.is_empty() {
         let names: Vec<&str> = FIGURES.iter().map(|f| f.what.trim()).collect();
-        bail!("no figure has {:?} in its name; there are\n  {}", only.unwrap_or(""), names.join("\n  "));
+        bail!("no figure has {} in its name; there are\n  {}", only.join(" or "), names.join("\n  "));
     }
     let venv = environment()?;
     let asked = |name: &str| {
@@ -431,7 +519,8 @@ fn environment() -> Result<PathBuf> {
         std::fs::write(&installed, wanted)?;
     }
     for package in PACKAGES {
-        let there = Command::new(&pip).args(["show", "--quiet", package]).status().is_ok_and(|s| s.success());
+        let name = package.split('=').next().unwrap_or(package);
+        let there = Command::new(&pip).args(["show", "--quiet", name]).status().is_ok_and(|s| s.success());
         if !there && let Err(error) = run(Command::new(&pip).args(["install", "--quiet", package])) {
             println!("{package} is passed over: {error:#}");
         }

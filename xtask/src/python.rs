@@ -15,6 +15,8 @@ const PACKAGES: &[&str] = &[
     "pytest>=9",
     "rasterio>=1.4",
     "pyflwdir>=0.5",
+    // RichDEM, in wheels of its author; the package of that name must be compiled.
+    "py-richdem==2.2.0rc3",
     "surtgis>=1.6",
 ];
 

@@ -27,7 +27,7 @@ const REACH: usize = 2;
 /// Most columns of a tile without its halo: long rows are worth more than a small cache.
 const WIDE: usize = 1100;
 /// Rows of a band that are worth a halo of their own.
-const TALL: usize = 300;
+const TALL: usize = 600;
 /// Rows that one step does before the next one has its turn.
 const TURN: usize = 6;
 /// Rows in flight: a turn, what later steps are behind, and the rows around.

@@ -69,8 +69,8 @@ pub struct StreamPower {
     /// Area at which streams begin; slopes above are as steep as their heads.
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "m2", "x-slider" = [1e3, 1e6]))]
     pub hollow_m2: f64,
-    /// Steepest slope that stands in rock of middling hardness; with `variety`, soft rock stands less steep and hard rock steeper.
-    #[schemars(range(min = 1.0, max = 89.0), extend("x-unit" = "deg", "x-slider" = [20.0, 60.0]))]
+    /// Steepest slope that stands in rock of middling hardness (with `variety`, soft rock stands less steep and hard rock steeper); at 90 any slope stands.
+    #[schemars(range(min = 1.0, max = 90.0), extend("x-unit" = "deg", "x-slider" = [20.0, 60.0]))]
     pub talus_deg: f64,
     /// How fast ground creeps down slopes and rounds them.
     #[schemars(range(min = 0.0, max = 1e3), extend("x-unit" = "m2/yr", "x-slider" = [0.0, 0.1]))]
@@ -91,6 +91,8 @@ pub struct StreamPower {
     /// How far rivers go on beyond the map until they are at their base; at 0 the edge keeps its height.
     #[schemars(range(min = 0.0, max = 1e7), extend("x-unit" = "m", "x-slider" = [0.0, 100000.0]))]
     pub beyond_m: f64,
+    /// Whether land grows up on coarser lattices first. Without, all steps are made on the frame's own: for land that has its valleys.
+    pub coarse_first: bool,
     /// Steps in time, all lattices together; more follow fast changes better.
     #[schemars(range(min = 4, max = 100_000))]
     pub steps: u32,
@@ -124,6 +126,7 @@ impl Default for StreamPower {
             outlets: Outlets::Edge,
             base_m: 0.0,
             beyond_m: 20_000.0,
+            coarse_first: true,
             steps: 100,
         }
     }
@@ -225,7 +228,10 @@ impl StreamPower {
 
     /// Runs through all lattices, coarse to fine.
     fn grow(&self, land: &Land<'_>, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, OpError> {
-        let lattices = nodes::lattices(frame, ctx.seed().child("nodes"));
+        let mut lattices = nodes::lattices(frame, ctx.seed().child("nodes"));
+        if !self.coarse_first {
+            lattices.drain(..lattices.len() - 1);
+        }
         let plan = self.plan(&lattices);
         let work: f64 =
             plan.iter().zip(&lattices).map(|(p, l)| f64::from(p.steps) * (l.cols * l.rows) as f64).sum();
@@ -363,8 +369,10 @@ impl<'a> Level<'a> {
             beyond_m: params.beyond_m,
         };
         cut.run(height);
-        let prop = math::tan(params.talus_deg.to_radians());
-        slopes::give_way(height, [dx, dy], &self.grade, prop, self.sea_m, self.pins.as_ref());
+        if params.talus_deg < 90.0 {
+            let prop = math::tan(params.talus_deg.to_radians());
+            slopes::give_way(height, [dx, dy], &self.grade, prop, self.sea_m, self.pins.as_ref());
+        }
         Ok(())
     }
 }

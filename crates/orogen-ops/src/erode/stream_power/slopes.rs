@@ -1,5 +1,6 @@
 //! What happens on slopes: ground creeps, and gives way where it is too steep.
 
+use fearless_simd::{Level, dispatch};
 use orogen_core::Raster;
 use rayon::prelude::*;
 
@@ -64,13 +65,10 @@ fn stage(
     });
 }
 
-/// Steps of a chessboard king and knight, half of them: those to rows above, and to the west.
-const BACK: [(i32, i32); 8] = [(-1, 0), (-1, -1), (0, -1), (1, -1), (-2, -1), (-1, -2), (1, -2), (2, -1)];
-
 /// Takes away what stands steeper than its own `grade` (rise over distance) above anything near, and props up what lies
 /// steeper than `prop` below ground that is pinned.
 ///
-/// Afterwards `h(p) ≤ h(q) + grade(p) |p − q|` for the sixteen directions of king and knight, so the steepest slope is the
+/// Afterwards `h(p) ≤ h(q) + grade(p) |p − q|` for the sixteen steps of a chessboard's king and knight, so the steepest slope is the
 /// same in all directions within 3 %. Two sweeps over the raster, as for a distance map.
 pub fn give_way(
     height: &mut Raster<f32>,
@@ -83,64 +81,91 @@ pub fn give_way(
     sweep(
         height,
         spacing_m,
-        |cell| grade.as_slice()[cell],
-        |here, there| if here > there { there } else { here },
-        |cell, here| here <= sea_m || pins.is_some_and(|pins| !pins.as_slice()[cell].is_nan()),
+        |row| grade.row(row),
+        |row, col, here| here <= sea_m || pins.is_some_and(|pins| !pins.row(row)[col].is_nan()),
     );
     if let Some(pins) = pins {
-        // Cones under what is pinned, then the higher of cone and land.
-        let mut cones = pins.map(|pin| if pin.is_nan() { f32::NEG_INFINITY } else { pin });
-        sweep(
-            &mut cones,
-            spacing_m,
-            |_| -prop as f32,
-            |here, there| if here < there { there } else { here },
-            |_, _| false,
-        );
+        // Cones under what is pinned, upside down; then the higher of cone and land.
+        let mut cones = pins.map(|pin| if pin.is_nan() { f32::INFINITY } else { -pin });
+        let props = vec![prop as f32; cones.cols()];
+        sweep(&mut cones, spacing_m, |_| &props, |_, _, _| false);
         let land = height.as_mut_slice().par_iter_mut().with_min_len(1 << 14);
         land.zip(cones.as_slice()).for_each(|(h, &cone)| {
-            if *h < cone {
-                *h = cone;
+            if *h < -cone {
+                *h = -cone;
             }
         });
     }
 }
 
-/// Two sweeps of `h = pick(h, neighbour + grade · distance)`; cells for which `fixed` holds keep their height.
-fn sweep(
+/// One sweep down and one up of `h = min(h, neighbour + grade · distance)`; cells for which `kept` holds keep their height.
+///
+/// Of the sixteen steps all but one lead to rows swept before, which takes vector code; along the row it is one cell after the other.
+fn sweep<'g>(
     height: &mut Raster<f32>,
     [dx, dy]: [f64; 2],
-    grade: impl Fn(usize) -> f32,
-    pick: impl Fn(f32, f32) -> f32,
-    fixed: impl Fn(usize, f32) -> bool,
+    grades: impl Fn(usize) -> &'g [f32],
+    kept: impl Fn(usize, usize, f32) -> bool,
 ) {
-    let (cols, rows) = (height.cols() as isize, height.rows() as isize);
-    let distances = BACK.map(|(dc, dr)| {
-        let (x, y) = (f64::from(dc) * dx, f64::from(dr) * dy);
-        (x * x + y * y).sqrt() as f32
-    });
-    let height = height.as_mut_slice();
-    for sign in [1isize, -1] {
+    let (cols, rows) = (height.cols(), height.rows());
+    let long = |c: f64, r: f64| (c * c * dx * dx + r * r * dy * dy).sqrt() as f32;
+    let reach =
+        Reach { beside: long(1.0, 0.0), near: [0.0, 1.0, 2.0].map(|c| long(c, 1.0)), far: long(1.0, 2.0) };
+    let level = Level::new();
+    let beyond = vec![f32::INFINITY; cols + 4];
+    // The last two rows as they came out, with two cells beyond either end.
+    let (mut near, mut far, mut out) = (beyond.clone(), beyond.clone(), vec![0.0; cols]);
+    for up in [false, true] {
+        near.copy_from_slice(&beyond);
+        far.copy_from_slice(&beyond);
         for r in 0..rows {
-            let row = if sign == 1 { r } else { rows - 1 - r };
+            let row = if up { rows - 1 - r } else { r };
+            let (grades, here) = (grades(row), &mut height.as_mut_slice()[row * cols..(row + 1) * cols]);
+            dispatch!(level, _simd => lower(here, &near, &far, grades, &reach, &mut out));
+            let mut last = f32::INFINITY;
             for c in 0..cols {
-                let col = if sign == 1 { c } else { cols - 1 - c };
-                let cell = (row * cols + col) as usize;
-                let mut here = height[cell];
-                if fixed(cell, here) {
-                    continue;
+                let col = if up { cols - 1 - c } else { c };
+                if !kept(row, col, here[col]) {
+                    // A hole fails every comparison.
+                    let over = last + grades[col] * reach.beside;
+                    here[col] = if out[col] > over { over } else { out[col] };
                 }
-                let grade = grade(cell);
-                for (k, &(dc, dr)) in BACK.iter().enumerate() {
-                    let (c, r) = (col + sign * dc as isize, row + sign * dr as isize);
-                    if c >= 0 && r >= 0 && c < cols && r < rows {
-                        // A hole fails every comparison.
-                        here = pick(here, height[(r * cols + c) as usize] + grade * distances[k]);
-                    }
-                }
-                height[cell] = here;
+                last = here[col];
             }
+            std::mem::swap(&mut near, &mut far);
+            near[2..cols + 2].copy_from_slice(here);
         }
+    }
+}
+
+/// Lengths of steps: along the row, to the next row by so many columns, and a knight's to the row after that.
+struct Reach {
+    beside: f32,
+    near: [f32; 3],
+    far: f32,
+}
+
+/// Lowers a row to what the two rows before it bear.
+#[inline(always)]
+fn lower(here: &[f32], near: &[f32], far: &[f32], grades: &[f32], reach: &Reach, out: &mut [f32]) {
+    let cols = out.len();
+    let (here, grades, near, far) = (&here[..cols], &grades[..cols], &near[..cols + 4], &far[..cols + 4]);
+    for i in 0..cols {
+        let grade = grades[i];
+        let mut low = here[i];
+        for (there, long) in [
+            (near[i], reach.near[2]),
+            (near[i + 1], reach.near[1]),
+            (near[i + 2], reach.near[0]),
+            (near[i + 3], reach.near[1]),
+            (near[i + 4], reach.near[2]),
+            (far[i + 1], reach.far),
+            (far[i + 3], reach.far),
+        ] {
+            let over = there + grade * long;
+            low = if low > over { over } else { low };
+        }
+        out[i] = low;
     }
 }
 

@@ -138,3 +138,22 @@ fn a_few_samples_do_not_matter() {
         assert!(grown.as_slice().iter().all(|h| h.is_finite()));
     }
 }
+
+#[test]
+fn a_cliff_stands_where_any_slope_does_and_its_foot_stays_in_place() {
+    let frame = Frame::square(1000.0, 101).unwrap();
+    let cliff = Raster::from_fn(101, 101, |col, _| if col < 40 { 0.0 } else { 100.0 });
+    let still = StreamPower {
+        uplift_mm_per_yr: Coef::Const(0.0),
+        incision_mm_per_yr: Coef::Const(0.0),
+        coarse_first: false,
+        talus_deg: 90.0,
+        ..bare()
+    };
+    let stands = run(&still, frame, cliff.clone(), Vec::new());
+    let off = stands.as_slice().iter().zip(cliff.as_slice()).map(|(a, b)| (a - b).abs());
+    // No more than the hair of unevenness that streams start from.
+    assert!(off.fold(0.0, f32::max) <= 0.1);
+    let falls = run(&StreamPower { talus_deg: 40.0, ..still }, frame, cliff, Vec::new());
+    assert!(falls.row(50)[40] < 10.0);
+}
