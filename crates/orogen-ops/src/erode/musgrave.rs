@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::thermal::{Thermal, thermal};
+use crate::hold;
 
 /// Erodes land by the classic method: samples hand water and ground to all lower neighbours, then what is too steep slides.
 ///
@@ -29,12 +30,13 @@ use super::thermal::{Thermal, thermal};
 /// **Guarantees** (1) water and ground are conserved to the unit of 1/65536 m while it works, and the manifest has the
 /// volumes; (2) all samples act at once on the land as it was: neither threads nor visiting order change a bit, and land
 /// turned by 90 degrees gives the turned result; (3) level land stays level; (4) water at rest lies level; (5) a hole exchanges nothing and
-/// stays a hole; (6) with `sea`, land at or below 0 m takes the water and what it carries, fills up to 0 m at most, and no other
+/// stays a hole; (6) what is held keeps its height to the bit: what water carries passes over it, and what is left there in
+/// the end is carried off; (7) with `sea`, land at or below 0 m takes the water and what it carries, fills up to 0 m at most, and no other
 /// land becomes sea.
 ///
 /// **Limits** Water has no momentum and spreads over all lower neighbours, so valleys are soft; `erode.pipes` is the physical
 /// one. Water leaves over the edge where the land falls towards it. Streams are about a cell wide and as deep as a cell
-/// lets through, so at another resolution large valleys agree and small gullies need not. What is held is not kept. The
+/// lets through, so at another resolution large valleys agree and small gullies need not. The
 /// time is cells × `travel_m` / cell; 48 bytes a cell.
 ///
 /// **After** Musgrave, Kolb & Mace, SIGGRAPH 1989. They pass the whole difference to one neighbour after the other; a share
@@ -96,7 +98,7 @@ impl Default for Musgrave {
 
 impl Op for Musgrave {
     const ID: &'static str = "erode.musgrave";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -123,7 +125,8 @@ impl Op for Musgrave {
         let before = terrain.get(layer::HEIGHT)?;
         let spacing_m = terrain.frame().spacing_m();
         let (moisture, hardness) = (self.moisture.on(&terrain)?, self.hardness.on(&terrain)?);
-        let storm = musgrave(before, spacing_m, moisture, hardness, self, ctx)?;
+        let held = hold::held_samples(&terrain);
+        let storm = musgrave(before, spacing_m, moisture, hardness, held.as_ref(), self, ctx)?;
         let mut wet = before.clone();
         wet.par_rows(|row, out| {
             for (out, change) in out.iter_mut().zip(storm.change.row(row)) {
@@ -137,7 +140,8 @@ impl Op for Musgrave {
             reach_m: self.slide_m,
             ..Thermal::default()
         };
-        let (after, sediment) = thermal(&wet, spacing_m, hardness, Field::Raster(&laid_down), &slopes, ctx)?;
+        let loose = Field::Raster(&laid_down);
+        let (after, sediment) = thermal(&wet, spacing_m, hardness, loose, held.as_ref(), &slopes, ctx)?;
 
         let area = spacing_m[0] * spacing_m[1];
         let total = |raster: &Raster<f32>, f: fn(f32) -> f32| {
@@ -166,7 +170,7 @@ pub struct Storm {
     pub fallen_m: f64,
     /// Water that left over the edge or into the sea.
     pub run_off_m: f64,
-    /// Ground that left with it and found no room in the sea.
+    /// Ground that left with it, found no room in the sea, or was left over held ground.
     pub carried_off_m: f64,
 }
 
@@ -192,7 +196,7 @@ struct Passed {
     load: f64,
 }
 
-/// The hydraulic part alone.
+/// The hydraulic part alone. `held` tells which samples must stay.
 ///
 /// # Errors
 /// When cancelled.
@@ -201,12 +205,14 @@ pub fn musgrave(
     spacing_m: [f64; 2],
     moisture: Field<'_>,
     hardness: Field<'_>,
+    held: Option<&Raster<bool>>,
     params: &Musgrave,
     ctx: &Ctx<'_>,
 ) -> Result<Storm, Cancelled> {
     let (cols, rows) = (height.cols(), height.rows());
     let law = Law::new(params, spacing_m);
     let share = |v: f32| f64::from(v.clamp(0.0, 1.0).max(0.0));
+    let stays = |col: usize, row: usize| held.is_some_and(|held| held.row(row)[col]);
     let start = height.map(|h| match h.is_finite() {
         true => (f64::from(h).clamp(-1e9, 1e9) * UNIT).round() as i64,
         false => HOLE,
@@ -244,8 +250,9 @@ pub fn musgrave(
         let gone = lines.enumerate().map(|(row, (columns, passed))| {
             let mut gone = [0; 2];
             for (col, (column, passed)) in columns.iter_mut().zip(passed).enumerate() {
-                let soft = 1.0 - share(hardness.at(col, row));
-                *passed = law.give(column, &level, [col, row], soft, &mut gone);
+                let bed =
+                    if stays(col, row) { Bed::Held } else { Bed::Soft(1.0 - share(hardness.at(col, row))) };
+                *passed = law.give(column, &level, [col, row], bed, &mut gone);
             }
             gone
         });
@@ -258,7 +265,14 @@ pub fn musgrave(
         });
     }
 
-    columns.as_mut_slice().iter_mut().filter(|c| law.is_sea(c.ground)).for_each(|c| swallow(c, &mut off));
+    for (i, column) in columns.as_mut_slice().iter_mut().enumerate() {
+        if held.is_some_and(|held| held.as_slice()[i]) {
+            off[1] += std::mem::take(&mut column.load);
+        }
+        if law.is_sea(column.ground) {
+            swallow(column, &mut off);
+        }
+    }
     let metres = |units: i64| units as f64 / UNIT;
     let (mut change, mut water) = (height.clone(), height.clone());
     change.par_rows(|row, out| {
@@ -279,6 +293,15 @@ pub fn musgrave(
         run_off_m: metres(off[0]),
         carried_off_m: metres(off[1]),
     })
+}
+
+/// The ground under the water.
+#[derive(Clone, Copy)]
+enum Bed {
+    /// How easily it is worn, 0 to 1.
+    Soft(f64),
+    /// It stays: all that is carried goes on.
+    Held,
 }
 
 /// What samples obey.
@@ -318,7 +341,7 @@ impl Law {
         column: &mut Column,
         level: &Raster<i64>,
         at: [usize; 2],
-        soft: f64,
+        bed: Bed,
         off: &mut [i64; 2],
     ) -> Passed {
         let Column { ground, water, load } = *column;
@@ -326,6 +349,9 @@ impl Law {
             return Passed::default();
         }
         if self.is_sea(ground) {
+            if let Bed::Held = bed {
+                off[1] += std::mem::take(&mut column.load);
+            }
             swallow(column, off);
             return Passed::default();
         }
@@ -350,12 +376,15 @@ impl Law {
         let parts: [i64; 8] = std::array::from_fn(|k| drops[k] * self.weights[k]);
         let all: i64 = parts.iter().sum();
         let moves = water.min(all / WHOLE);
-        let able = (self.capacity * moves as f64) as i64;
+        let able = match bed {
+            Bed::Held => load,
+            Bed::Soft(_) => (self.capacity * moves as f64) as i64,
+        };
         if load >= able {
             let settles = (self.settles * (load - able) as f64) as i64;
             column.ground += settles;
             column.load -= settles;
-        } else {
+        } else if let Bed::Soft(soft) = bed {
             let wears = (soft * self.takes * (able - load) as f64) as i64;
             let most = if self.sea { ground - 1 } else { i64::MAX };
             let wears = wears.min(deepest / 4).min(most);
@@ -435,7 +464,7 @@ mod tests {
 
     fn storm(height: &Raster<f32>, params: &Musgrave) -> Storm {
         let fields = (Field::Const(1.0), Field::Const(0.3));
-        musgrave(height, [CELL_M, CELL_M], fields.0, fields.1, params, &Ctx::silent()).unwrap()
+        musgrave(height, [CELL_M, CELL_M], fields.0, fields.1, None, params, &Ctx::silent()).unwrap()
     }
 
     /// Heights and sediment after the whole operator.
@@ -524,7 +553,8 @@ mod tests {
         let dry = Musgrave { rain_m: 0.0, slide_m: 30.0, ..quick() };
         let field = (Field::Const(0.3), Field::Const(0.0));
         let (expected, loose) =
-            thermal(&land, [CELL_M, CELL_M], field.0, field.1, &Thermal::default(), &Ctx::silent()).unwrap();
+            thermal(&land, [CELL_M, CELL_M], field.0, field.1, None, &Thermal::default(), &Ctx::silent())
+                .unwrap();
         assert!(expected != land);
         assert_eq!(apply(&land, &dry), [expected, loose]);
     }
