@@ -189,7 +189,7 @@ impl Default for Pipes {
     fn default() -> Self {
         Self {
             duration_s: 300.0,
-            runoff_s: 200.0,
+            runoff_s: 400.0,
             rain_mm_per_h: 3000.0,
             moisture: Coef::Const(1.0),
             patter: 1.0,
@@ -224,7 +224,7 @@ impl Default for Pipes {
 
 impl Op for Pipes {
     const ID: &'static str = "erode.pipes";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         let coefs =
