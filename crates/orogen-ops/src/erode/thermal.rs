@@ -7,6 +7,8 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::hold;
+
 /// Breaks rock that is too steep and lets loose ground slide until it lies at its talus angle: crags above, scree below.
 ///
 /// ```text
@@ -22,9 +24,9 @@ use serde::{Deserialize, Serialize};
 /// sample loses another gains; (2) no new peak and no new pit; (3) ground that is not too steep keeps its bits; (4) left
 /// long enough, nothing is steeper than its angle, measured over two cells; (5) the angle is the same in all directions: it
 /// is held against the gradient, not against single neighbours; (6) neither threads nor visiting order change a bit, and
-/// land turned by 90 degrees gives the turned result.
+/// land turned by 90 degrees gives the turned result; (7) what is held keeps its height to the bit.
 ///
-/// **Limits** The edge of the world is closed and a hole exchanges nothing. The number of sweeps is `8 (reach/cell)²`, so
+/// **Limits** The edge of the world is closed; a hole and held ground exchange nothing. The number of sweeps is `8 (reach/cell)²`, so
 /// the time grows with the fourth power of the resolution where slopes move; ground at rest costs nothing. A wave of
 /// sliding crosses a cell a sweep, many times `reach_m` in all, so windows cannot be worked out alone: the step is solved on
 /// the recipe's frame. 36 bytes a cell.
@@ -65,7 +67,7 @@ impl Default for Thermal {
 
 impl Op for Thermal {
     const ID: &'static str = "erode.thermal";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -94,7 +96,8 @@ impl Op for Thermal {
         let before = terrain.get(layer::HEIGHT)?;
         let [dx, dy] = terrain.frame().spacing_m();
         let (hardness, loose) = (self.hardness.on(&terrain)?, self.loose_m.on(&terrain)?);
-        let (after, sediment) = thermal(before, [dx, dy], hardness, loose, self, ctx)?;
+        let held = hold::held_samples(&terrain);
+        let (after, sediment) = thermal(before, [dx, dy], hardness, loose, held.as_ref(), self, ctx)?;
         let total = |raster: &Raster<f32>| raster.map(|v| if v.is_nan() { 0.0 } else { v }).sum_f64();
         let mut moved = Raster::filled(after.cols(), after.rows(), 0.0);
         moved.par_rows(|row, out| {
@@ -111,13 +114,13 @@ impl Op for Thermal {
     }
 }
 
-/// A sample without a height.
+/// A sample that exchanges nothing: it has no height, or has to keep it.
 const HOLE: i32 = i32::MIN;
 /// Rows and columns of a block that rests as one.
 const TALL: usize = 16;
 const WIDE: usize = 128;
 
-/// The algorithm alone: heights afterwards, and the loose part of them.
+/// The algorithm alone: heights afterwards, and the loose part of them. `held` tells which samples must stay.
 ///
 /// # Errors
 /// When cancelled.
@@ -126,6 +129,7 @@ pub fn thermal(
     spacing_m: [f64; 2],
     hardness: Field<'_>,
     loose_m: Field<'_>,
+    held: Option<&Raster<bool>>,
     params: &Thermal,
     ctx: &Ctx<'_>,
 ) -> Result<(Raster<f32>, Raster<f32>), Cancelled> {
@@ -143,7 +147,11 @@ pub fn thermal(
     };
     let mut now = State {
         height: Raster::from_fn(wide, tall, |col, row| {
-            ground(col, row).map_or(HOLE, |h| (f64::from(h) * unit).round() as i32)
+            let stays = |held: &Raster<bool>| held.row(row - 1)[col - 1];
+            match ground(col, row) {
+                Some(h) if !held.is_some_and(stays) => (f64::from(h) * unit).round() as i32,
+                _ => HOLE,
+            }
         }),
         loose: Raster::from_fn(wide, tall, |col, row| match ground(col, row) {
             Some(_) => {
@@ -418,7 +426,7 @@ mod tests {
             panic!()
         };
         let fields = (Field::Const(*hardness as f32), Field::Const(*depth as f32));
-        thermal(height, spacing_m, fields.0, fields.1, params, &Ctx::silent()).unwrap()
+        thermal(height, spacing_m, fields.0, fields.1, None, params, &Ctx::silent()).unwrap()
     }
 
     /// Steepest gradient, in the direction it has.

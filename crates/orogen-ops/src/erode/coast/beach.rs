@@ -38,6 +38,7 @@ pub(super) fn lay(
     ground: &Raster<f32>,
     cut: &Raster<i32>,
     front: &Front,
+    held: Option<&Raster<bool>>,
     spacing_m: [f64; 2],
     params: &Coast,
     total: i64,
@@ -48,7 +49,10 @@ pub(super) fn lay(
     if wanted <= 0 {
         return laid;
     }
-    let places = places(ground, cut, front, spacing_m, params);
+    let mut places = places(ground, cut, front, spacing_m, params);
+    if let Some(held) = held {
+        places.retain(|place| !held.as_slice()[place.cell]);
+    }
     let slope = math::tan(params.beach_deg.to_radians()) as f32;
     let berm = params.berm_m as f32;
     let depth = |place: &Place, widest: f32| {

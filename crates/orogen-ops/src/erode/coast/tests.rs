@@ -13,7 +13,7 @@ fn plain() -> Coast {
 fn run(height: &Raster<f32>, params: &Coast) -> Worked {
     let frame = Frame::square(64.0 * CELL_M, 65).unwrap().window(0, 0, height.cols(), height.rows());
     let Coef::Const(hardness) = params.hardness else { panic!() };
-    coast(height, Field::Const(hardness as f32), &frame, params, &Ctx::new(Seed(2))).unwrap()
+    coast(height, Field::Const(hardness as f32), None, &frame, params, &Ctx::new(Seed(2))).unwrap()
 }
 
 /// Land in the east with a shore that swings out to capes and back to bays, and a round lagoon far inland.
@@ -122,7 +122,7 @@ fn a_finer_map_has_the_same_coast() {
             let bays = 90.0 * math::sin(5.0 * math::atan2(y, x));
             (0.12 * (500.0 + bays - math::hypot(x, y))) as f32
         });
-        coast(&height, Field::Const(0.5), &frame, &Coast::default(), &Ctx::new(Seed(2))).unwrap()
+        coast(&height, Field::Const(0.5), None, &frame, &Coast::default(), &Ctx::new(Seed(2))).unwrap()
     };
     let (coarse, fine) = (run(129), run(257));
     let differ = |a: &Raster<f32>, b: &Raster<f32>| {

@@ -32,18 +32,18 @@ use crate::hold;
 /// Drops fall in rounds. In a round the land stands still, so none feels another; then it takes in what all of them did. In
 /// standing water a drop goes straight on and lays down what it carries; where a lake has no room for more, or a drop
 /// nothing left to lay down, it goes on below the outlet. Running water evens out what lies loose under it, and what is steeper
-/// than `talus_deg` slides.
+/// than `talus_deg` slides, as with `erode.thermal`.
 ///
 /// **Guarantees** (1) neither the order of drops nor the number of threads changes a bit: what they do is counted in whole
 /// numbers; (2) ground is conserved: what is worn away is laid down or carried off (over the edge, into a hole, by a sea
 /// without room, or over held ground), and the manifest has the volumes; (3) level land stays level; (4) at another sampling
-/// the same drops fall in the same places; (5) what is held keeps its height to the bit.
+/// the same drops fall in the same places; (5) what is held keeps its height to the bit; (6) banks are as steep in all
+/// directions: `talus_deg` is held against the gradient, not against single neighbours.
 ///
 /// **Limits** Drops find their way by single cells, so at another resolution large valleys agree and small gullies need not.
 /// Streams are at least about a cell wide, a cell gets at most sixteen drops a round, and a round changes the land by no
-/// more than 0.08 `radius_m`: what goes beyond that waits and spreads. Sliding is held against the four neighbours, so land
-/// that is much steeper than `talus_deg` before it rains gets facets along the grid: run `erode.thermal` on it first. With `sea`, land at or below 0 m is sea, where no drop
-/// starts. A step is as long as a cell, so the time is drops × `travel_m` / cell; 80 bytes a cell.
+/// more than 0.08 `radius_m`: what goes beyond that waits and spreads. With `sea`, land at or below 0 m is sea, where no drop
+/// starts. A step is as long as a cell, so the time is drops × `travel_m` / cell; 84 bytes a cell.
 ///
 /// **After** the particles of H. T. Beyer, *Implementation of a method for hydraulic erosion*, TU München 2015, which change
 /// the land one after the other, and the length over which streams trade with their beds of P. Davy & D. Lague, *Journal of
@@ -110,8 +110,8 @@ impl Default for Droplets {
             gather_m: 100.0,
             erode_m: 150.0,
             settle_m: 40.0,
-            radius_m: 16.0,
-            talus_deg: 55.0,
+            radius_m: 22.0,
+            talus_deg: 38.0,
             hardness: Coef::Const(0.0),
             loose_m: Coef::Const(0.0),
             sea: true,
@@ -121,7 +121,7 @@ impl Default for Droplets {
 
 impl Op for Droplets {
     const ID: &'static str = "erode.droplets";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const PREVIEW_RMSE: f64 = 0.06;
 
     fn layers(&self) -> Layers {

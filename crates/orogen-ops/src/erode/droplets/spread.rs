@@ -12,10 +12,10 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// A bell whose standard deviation is half the radius, and at least 0.6 of a cell so that no sample stands alone.
+    /// A bell that ends at the radius, 2.5 standard deviations out; at least 0.6 of a cell is one, so that no sample stands alone.
     pub fn new(may_change: &Raster<bool>, radius_m: f64, spacing_m: [f64; 2]) -> Self {
         let taps = spacing_m.map(|d| {
-            let sigma = (0.5 * radius_m / d).max(0.6);
+            let sigma = (0.4 * radius_m / d).max(0.6);
             let half = (2.5 * sigma).ceil() as i64;
             let bell: Vec<f64> =
                 (-half..=half).map(|k| math::exp(-((k * k) as f64) / (2.0 * sigma * sigma))).collect();

@@ -25,8 +25,6 @@ const AFTER: usize = 16;
 const OVER_BRIM: usize = 3;
 /// The most sweeps of a round that even out loose ground.
 const MOST_SWEEPS: f64 = 16.0;
-/// Share of what is too steep that slides in a sweep.
-const SLIDE: f32 = 0.08;
 /// How much steeper a round may make the ground, about.
 const STEEPEN: f64 = 0.08;
 /// Share of what the last round saw in the memory of where water runs.
@@ -108,6 +106,7 @@ pub(super) fn droplets_by(
     let mut tally: Vec<[AtomicI64; 2]> =
         (0..cols * rows).map(|_| [AtomicI64::new(0), AtomicI64::new(0)]).collect();
     let mut parts = [Raster::filled(cols, rows, 0.0), Raster::filled(cols, rows, 0.0)];
+    let mut steep = Raster::filled(cols, rows, 0.0);
     let mut carried_off = 0i64;
     let mut drops = 0.0;
     let rounds = params.rounds as usize;
@@ -141,7 +140,8 @@ pub(super) fn droplets_by(
         let [change, moves] = &mut parts;
         state.mobility(&spread.share, &pace, moves);
         for _ in 0..pace.sweeps {
-            state.level_out(land, &pace, moves, change);
+            state.steepness(&pace, &mut steep);
+            state.level_out(land, &pace, moves, &steep, change);
         }
         if last {
             break;
@@ -278,25 +278,52 @@ impl State {
         });
     }
 
+    /// How much of the slope at each sample is too steep to stand, as a share of it. It is the gradient that counts, as with
+    /// `erode.thermal`, so that banks are as steep in all directions.
+    fn steepness(&self, pace: &Pace, out: &mut Raster<f32>) {
+        let height = &self.ground.height;
+        let (cols, rows) = (height.cols(), height.rows());
+        out.par_rows(|row, out| {
+            let here = height.row(row);
+            let (north, south) = (height.row(row.saturating_sub(1)), height.row((row + 1).min(rows - 1)));
+            if cols > 2 {
+                pace.too_steep(
+                    [&here[1..], &here[..cols - 2], &here[2..], &north[1..], &south[1..]],
+                    &mut out[1..cols - 1],
+                );
+            }
+            for col in [0, cols - 1] {
+                let (west, east) = (col.saturating_sub(1), (col + 1).min(cols - 1));
+                pace.too_steep(
+                    [&here[col..], &here[west..], &here[east..], &north[col..], &south[col..]],
+                    &mut out[col..=col],
+                );
+            }
+        });
+    }
+
     /// Water that runs over loose ground evens it out, and what is too steep slides: a share of each difference goes from the
     /// higher sample to the lower one. Pairs see the same numbers from both sides, so nothing is lost.
-    fn level_out(&mut self, land: &Land<'_>, pace: &Pace, moves: &Raster<f32>, change: &mut Raster<f32>) {
+    fn level_out(
+        &mut self,
+        land: &Land<'_>,
+        pace: &Pace,
+        moves: &Raster<f32>,
+        steep: &Raster<f32>,
+        change: &mut Raster<f32>,
+    ) {
         let (cols, rows) = (moves.cols(), moves.rows());
         let (height, loose) = (&self.ground.height, &self.loose);
         change.par_rows(|row, out| {
             out.fill(0.0);
-            let here = [height.row(row), loose.row(row), moves.row(row)];
+            let here = [height.row(row), loose.row(row), moves.row(row), steep.row(row)];
             for other in [row.checked_sub(1), Some(row + 1).filter(|&r| r < rows)].into_iter().flatten() {
-                let there = [height.row(other), loose.row(other), moves.row(other)];
-                pace.gain(here, there, pace.stands[1], out);
+                let there = [height.row(other), loose.row(other), moves.row(other), steep.row(other)];
+                pace.gain(here, there, pace.slides[1], out);
             }
-            pace.gain(here.map(|r| &r[1..]), here.map(|r| &r[..cols - 1]), pace.stands[0], &mut out[1..]);
-            pace.gain(
-                here.map(|r| &r[..cols - 1]),
-                here.map(|r| &r[1..]),
-                pace.stands[0],
-                &mut out[..cols - 1],
-            );
+            let (west, east) = (here.map(|r| &r[..cols - 1]), here.map(|r| &r[1..]));
+            pace.gain(east, west, pace.slides[0], &mut out[1..]);
+            pace.gain(west, east, pace.slides[0], &mut out[..cols - 1]);
         });
         let parts = self.change.as_mut_slice().par_chunks_mut(cols);
         let parts = parts.zip(self.loose.as_mut_slice().par_chunks_mut(cols));
@@ -321,8 +348,11 @@ struct Pace {
     /// Share of a difference that loose ground under water gives away in a sweep, and the sweeps of a round.
     evens: f32,
     sweeps: usize,
-    /// The most that a sample may stand above its neighbour along x and along y.
-    stands: [f32; 2],
+    /// The steepest grade that stands, and grades per metre of difference along x and y.
+    stands: f32,
+    grade: [f32; 2],
+    /// Shares of a difference that slide along x and y in a sweep where nothing can stand.
+    slides: [f32; 2],
     /// The most that a round may change a sample.
     most_m: f32,
     /// Distance over which a stream that drains a metre of slope a metre of width adapts.
@@ -338,7 +368,10 @@ impl Pace {
         Self {
             evens: (shares / sweeps).min(0.15) as f32,
             sweeps: sweeps as usize,
-            stands: [dx, dy].map(|d| (math::tan(params.talus_deg.to_radians()) * d) as f32),
+            stands: math::tan(params.talus_deg.to_radians()) as f32,
+            grade: [dx, dy].map(|d| (1.0 / d) as f32),
+            // Half of what makes no new crest, so that odd and even samples do not part.
+            slides: [dx, dy].map(|d| (0.25 / (d * d) / (1.0 / (dx * dx) + 1.0 / (dy * dy))) as f32),
             gather_m: params.gather_m as f32,
             step_m: rain.step_m as f32,
             erode_m: params.erode_m as f32,
@@ -349,11 +382,29 @@ impl Pace {
         }
     }
 
-    /// Adds what samples gain from others beside them; heights, loose ground and mobility of both are given.
-    fn gain(&self, here: [&[f32]; 3], there: [&[f32]; 3], stands: f32, out: &mut [f32]) {
+    /// The share of each slope that is too steep; heights of samples and of those to the west, east, north and south are
+    /// given. A hole is as high as what lies beside it.
+    fn too_steep(&self, heights: [&[f32]; 5], out: &mut [f32]) {
         let n = out.len();
-        let [h, mine, own] = here.map(|row| &row[..n]);
-        let [h2, theirs, other] = there.map(|row| &row[..n]);
+        let [here, west, east, north, south] = heights.map(|row| &row[..n]);
+        for i in 0..n {
+            let square = |other: f32, grade: f32| {
+                let rise = (other - here[i]) * grade;
+                if rise.is_nan() { 0.0 } else { rise * rise }
+            };
+            // The mean square of both sides, which sees a slot of one sample as well as a plane.
+            let x = square(west[i], self.grade[0]) + square(east[i], self.grade[0]);
+            let y = square(north[i], self.grade[1]) + square(south[i], self.grade[1]);
+            let steep = (0.5 * (x + y)).sqrt();
+            out[i] = if steep > self.stands { 1.0 - self.stands / steep } else { 0.0 };
+        }
+    }
+
+    /// Adds what samples gain from others beside them; heights, loose ground, mobility and steepness of both are given.
+    fn gain(&self, here: [&[f32]; 4], there: [&[f32]; 4], slides: f32, out: &mut [f32]) {
+        let n = out.len();
+        let [h, mine, own, steep] = here.map(|row| &row[..n]);
+        let [h2, theirs, other, steep2] = there.map(|row| &row[..n]);
         for i in 0..n {
             let rise = h2[i] - h[i];
             let moves = if own[i] < other[i] { own[i] } else { other[i] };
@@ -361,9 +412,8 @@ impl Pace {
             let (most, least) = (0.2 * theirs[i], -0.2 * mine[i]);
             let evens = if evens > most { most } else { evens };
             let evens = if evens < least { least } else { evens };
-            let slides = if rise > stands { rise - stands } else { 0.0 };
-            let slides = if rise < -stands { rise + stands } else { slides };
-            out[i] += if moves > 0.0 { evens + SLIDE * slides } else { 0.0 };
+            let slips = slides * (0.5 * (steep[i] + steep2[i])) * rise;
+            out[i] += if moves > 0.0 { evens + slips } else { 0.0 };
         }
     }
 

@@ -100,7 +100,7 @@ fn a_slope_is_cut_by_gullies_and_no_sample_stands_alone() {
     let line: Vec<f32> = (10..91).map(|c| -rained.change.row(25)[c]).collect();
     let mean = line.iter().sum::<f32>() / line.len() as f32;
     let most = line.iter().fold(0.0f32, |a, &b| a.max(b));
-    assert!(most > 0.05 && mean < most / 3.0, "mean {mean}, most {most}");
+    assert!(most > 0.1 && mean < most / 3.0, "mean {mean}, most {most}");
     // What was done is as smooth as a stream is wide: no sample is far from the mean of its neighbours.
     let change = &rained.change;
     let (low, high) = change.range().unwrap();
@@ -163,4 +163,27 @@ fn dry_places_get_no_drops() {
     let rained = droplets(&half, &quick(), &Ctx::new(Seed(5))).unwrap();
     assert!(rained.change.row(20).iter().any(|&v| v < -0.01));
     assert!(rained.change.row(80).iter().all(|&v| v == 0.0));
+}
+
+#[test]
+fn banks_are_as_steep_in_all_directions() {
+    let heap = Raster::from_fn(97, 97, |c, r| {
+        (500.0 - 14.0 * math::hypot(c as f64 - 48.0, r as f64 - 48.0)).max(0.0) as f32
+    });
+    // No rain: all that happens is that what is too steep slides.
+    let dry =
+        Droplets { rain_m: 0.0, drops_per_km2: 1.0, radius_m: 50.0, rounds: 400, talus_deg: 38.0, ..quick() };
+    let slid = changed(&heap, &run(&heap, &dry).change);
+    let grade = |angle: f64| {
+        let at = |d: f64| {
+            let (x, y) = (d * math::cos(angle.to_radians()), d * math::sin(angle.to_radians()));
+            f64::from(slid.bilinear(48.0 + x, 48.0 + y))
+        };
+        (at(15.0) - at(35.0)) / 200.0
+    };
+    for angle in [22.5, 45.0, 67.5, 101.0] {
+        assert!((grade(angle) / grade(0.0) - 1.0).abs() < 0.01, "{} and {}", grade(angle), grade(0.0));
+    }
+    let rest = math::tan(f64::to_radians(38.0));
+    assert!((grade(0.0) / rest - 1.0).abs() < 0.05, "{} for {rest}", grade(0.0));
 }

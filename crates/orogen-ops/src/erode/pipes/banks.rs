@@ -42,6 +42,10 @@ impl Line {
         for (to, &live) in self.live.iter_mut().zip(live) {
             *to = f32::from(live);
         }
+        // Held ground takes part in nothing.
+        for &i in fixed.held_in(row, now.cols) {
+            self.live[i - row * now.cols] = 0.0;
+        }
     }
 }
 

@@ -81,7 +81,8 @@ pub struct Spring {
 /// dam follows the shallow-water solution: at most 5 % of the water lies elsewhere, and over standing water half as deep
 /// the bore is within 5 % of its place; (5) no axis is preferred: land turned by 90 degrees gives the turned result to the
 /// bit (random drops apart), by 45 degrees within a tenth of the change; (6) neither threads nor tiles change a bit: the
-/// result is that of a plain loop; (7) a hole is a wall and stays a hole.
+/// result is that of a plain loop; (7) a hole is a wall and stays a hole; (8) what is held keeps its height to the bit: what
+/// water carries passes over it.
 ///
 /// **Limits** Fans and gullies are as fine as the cells: a build at twice the resolution agrees in the large, and differs in
 /// where single gullies run. The number of steps grows with the resolution. Real water carries a few hundredths of its
@@ -188,7 +189,7 @@ impl Default for Pipes {
     fn default() -> Self {
         Self {
             duration_s: 300.0,
-            runoff_s: 200.0,
+            runoff_s: 400.0,
             rain_mm_per_h: 3000.0,
             moisture: Coef::Const(1.0),
             patter: 1.0,
@@ -223,7 +224,7 @@ impl Default for Pipes {
 
 impl Op for Pipes {
     const ID: &'static str = "erode.pipes";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         let coefs =
@@ -259,7 +260,7 @@ impl Op for Pipes {
             let at_s = total_s * f64::from(shot) / f64::from(self.snapshots);
             storm.run_to(at_s.min(self.duration_s), tick)?;
             storm.run_to(at_s, tick)?;
-            let layers = [storm.water(), storm.sediment(), storm.risen()?];
+            let layers = [storm.water(), storm.sediment()?, storm.risen()?];
             kept.extend(film(shot).into_iter().zip(layers.map(|raster| LayerData::F32(raster.into()))));
         }
         storm.run_to(self.duration_s, tick)?;

@@ -9,6 +9,7 @@ use super::laws::{GRAVITY, Laws, WALL};
 use super::tiles::{self, Buffers, Cut, Fixed, Found, STEPS, State};
 use super::weather::{Source, Weather};
 use super::{Edge, Pipes, Transport};
+use crate::hold;
 
 /// Water is taken to travel at least this fast when the time step is chosen, in m/s: what falls on dry land speeds up.
 const SLOWEST: f64 = 2.0;
@@ -62,7 +63,8 @@ impl<'a> Storm<'a> {
         }
         let (cols, rows) = (height.cols() + 2, height.rows() + 2);
         let sea = if params.sea { params.sea_level_m as f32 } else { f32::NEG_INFINITY };
-        let mut fixed = Fixed { base: vec![WALL; cols * rows], live: vec![0; cols * rows] };
+        let mut fixed = Fixed { base: vec![WALL; cols * rows], live: vec![0; cols * rows], held: Vec::new() };
+        let held = hold::held_samples(terrain);
         let mut now = State::new(cols, rows);
         let (mut start, mut deepest) = (0.0, 0.0f32);
         for row in 0..rows {
@@ -74,6 +76,9 @@ impl<'a> Storm<'a> {
                 if ground.is_nan() || (ring && params.edge == Edge::Closed) {
                     continue;
                 }
+                if !ring && held.as_ref().is_some_and(|held| held.row(r)[c]) {
+                    fixed.held.push(i);
+                }
                 if ground < sea {
                     fixed.base[i] = sea;
                     continue;
@@ -82,7 +87,9 @@ impl<'a> Storm<'a> {
                     fixed.base[i] = beyond(height, [col, row], [c, r]).max(sea);
                     continue;
                 }
-                let (deep, sand) = (depth(water, c, r), depth(loose, c, r));
+                // On held ground even what lies loose is a part of the rock.
+                let sand = if fixed.is_held(i) { 0.0 } else { depth(loose, c, r) };
+                let deep = depth(water, c, r);
                 fixed.base[i] = ground - sand;
                 fixed.live[i] = 1;
                 now.planes[1][i] = sand;
@@ -143,7 +150,7 @@ impl<'a> Storm<'a> {
     pub fn weather(&self, dt: f64) -> Weather<'_> {
         let falls = self.time_s < self.params.duration_s;
         let luck = self.seed.bits(self.passes) as u32;
-        Weather::new(self.params, self.terrain, &self.springs, luck, falls, dt)
+        Weather::new(self.params, self.terrain, &self.springs, &self.fixed, luck, falls, dt)
     }
 
     /// One pass.
@@ -155,6 +162,11 @@ impl<'a> Storm<'a> {
         let (fixed, now) = (&self.fixed, &self.now);
         let found = tiles::pass(&laws, fixed, &weather, advect, steps, cut, &self.buffers, now, &mut next);
         self.next = std::mem::replace(&mut self.now, next);
+        // Water that dries up drops all; where the ground is held, the next water takes that along.
+        let [_, loose, _, load, ..] = &mut self.now.planes;
+        for &i in &self.fixed.held {
+            load[i] += std::mem::take(&mut loose[i]);
+        }
         self.speed = found.speed();
         self.passes += 1;
         self.steps += steps as u64;
@@ -179,13 +191,19 @@ impl<'a> Storm<'a> {
 
     /// How the ground of a cell has changed, what is carried in it included.
     fn change(&self, i: usize, c: usize, r: usize, loose: Field<'_>) -> f32 {
+        if self.fixed.is_held(i) {
+            return 0.0;
+        }
         let [rock, sand, ..] = &self.now.planes;
         let settled = self.settled(i, c, r);
         if self.fixed.live[i] == 1 { rock[i] + (sand[i] - depth(loose, c, r)) + settled } else { settled }
     }
 
-    /// What settles of the load of a cell when all water stands still: as much as finds room. 0 in a hole.
+    /// What settles of the load of a cell when all water stands still: as much as finds room. 0 in a hole and on held ground.
     fn settled(&self, i: usize, c: usize, r: usize) -> f32 {
+        if self.fixed.is_held(i) {
+            return 0.0;
+        }
         let [rock, sand, _, load, ..] = &self.now.planes;
         let most = self.params.max_deposit_m as f32;
         let room = match self.fixed.live[i] {
@@ -205,12 +223,14 @@ impl<'a> Storm<'a> {
     }
 
     /// Depth of loose ground now, what is carried included.
-    pub fn sediment(&self) -> Raster<f32> {
-        self.map(|i, c, r| match self.fixed.live[i] {
+    pub fn sediment(&self) -> Result<Raster<f32>, OpError> {
+        let loose = self.params.loose_m.on(self.terrain)?;
+        Ok(self.map(|i, c, r| match self.fixed.live[i] {
+            1 if self.fixed.is_held(i) => depth(loose, c, r),
             1 => self.now.planes[1][i] + self.settled(i, c, r),
             _ if self.height.row(r)[c].is_nan() => f32::NAN,
             _ => self.settled(i, c, r),
-        })
+        }))
     }
 
     /// How much higher the ground is than at the start.
@@ -263,7 +283,7 @@ impl<'a> Storm<'a> {
         ctx.report("ground_deposited", deposited * area, "m3");
         ctx.report("ground_carried_off", carried_off * area, "m3");
         ctx.report("ground_imbalance", (eroded - deposited - carried_off) * area, "m3");
-        let (water, sediment) = (self.water(), self.sediment());
+        let (water, sediment) = (self.water(), self.sediment()?);
         let mut height = risen;
         height.par_rows(|r, line| {
             for (change, ground) in line.iter_mut().zip(self.height.row(r)) {

@@ -423,3 +423,27 @@ fn snapshots_show_the_way() {
     assert_close!(sum(height), sum(after.get(layer::HEIGHT).unwrap()), rel = 1e-4);
     assert!(plain.layers().keys().all(|name| !name.as_str().starts_with("film")));
 }
+
+#[test]
+fn after_the_default_storm_slopes_are_dry_and_hollows_are_not() {
+    // Waves that fall to the east, with hollows between them.
+    let terrain =
+        land(100, 100, 15.0, |x, y| 400.0 - 0.1 * x + 40.0 * (math::sin(x / 110.0) + math::cos(y / 90.0)));
+    let after = Pipes::default().apply(terrain, &Ctx::new(Seed(2))).unwrap();
+    let (height, water) = (after.get(layer::HEIGHT).unwrap(), after.get(layer::WATER).unwrap());
+    let (mut slopes, mut dry, mut deepest) = (0.0, 0.0, 0.0f32);
+    for row in 1..99 {
+        for col in 1..99 {
+            let x = height.row(row)[col + 1] - height.row(row)[col - 1];
+            let y = height.row(row + 1)[col] - height.row(row - 1)[col];
+            let deep = water.row(row)[col];
+            if (x * x + y * y).sqrt() / 30.0 > 0.15 {
+                slopes += 1.0;
+                dry += if deep < 0.01 { 1.0 } else { 0.0 };
+            }
+            deepest = deepest.max(deep);
+        }
+    }
+    assert!(slopes > 4000.0 && dry > 0.98 * slopes, "{dry} of {slopes} samples on slopes are dry");
+    assert!(deepest > 0.2, "{deepest} m in the deepest hollow");
+}

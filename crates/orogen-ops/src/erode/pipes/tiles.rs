@@ -56,11 +56,24 @@ impl State {
     }
 }
 
-/// What does not change: first height of the rock, and whether a cell is land.
+/// What does not change: first height of the rock, whether a cell is land, and the cells that keep their ground, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Fixed {
     pub base: Vec<f32>,
     pub live: Vec<u8>,
+    pub held: Vec<usize>,
+}
+
+impl Fixed {
+    /// The cells of a row that keep their ground, out of rows of `cols`.
+    pub fn held_in(&self, row: usize, cols: usize) -> &[usize] {
+        let first = |row: usize| self.held.partition_point(|&i| i < row * cols);
+        &self.held[first(row)..first(row + 1)]
+    }
+
+    pub fn is_held(&self, cell: usize) -> bool {
+        self.held.binary_search(&cell).is_ok()
+    }
 }
 
 /// What a pass found.

@@ -6,6 +6,7 @@ use orogen_core::param::Field;
 use orogen_core::{Coef, Frame, Raster, Terrain, math};
 
 use super::laws::{exp2, larger, smaller};
+use super::tiles::Fixed;
 use super::{Pipes, Spring};
 
 /// How much rarer, and larger, single drops are than rain that is spread out.
@@ -19,6 +20,7 @@ pub(super) struct Weather<'a> {
     hardness: Field<'a>,
     soil: Field<'a>,
     springs: &'a [Source],
+    fixed: &'a Fixed,
     /// Depth a step that falls evenly where the moisture is 1, and that of a drop.
     even: f32,
     drop: f32,
@@ -37,6 +39,7 @@ impl<'a> Weather<'a> {
         params: &Pipes,
         terrain: &'a Terrain,
         springs: &'a [Source],
+        fixed: &'a Fixed,
         luck: u32,
         falls: bool,
         dt: f64,
@@ -50,6 +53,7 @@ impl<'a> Weather<'a> {
             hardness: field(&params.hardness),
             soil: field(&params.soil_m),
             springs,
+            fixed,
             even: (depth * (1.0 - params.patter)) as f32,
             drop: (depth * params.patter) as f32 * DROP,
             dries: (-dt / params.evaporate_s * std::f64::consts::LOG2_E) as f32,
@@ -92,6 +96,12 @@ impl<'a> Weather<'a> {
         let line = (y as u32).wrapping_mul(0x85eb_ca77) ^ self.luck;
         let first = (x as u32).wrapping_add(from as u32).wrapping_sub(1);
         self.weigh(first, line, live, rock, loose, rain, soft, sinks, stays);
+        for &cell in self.fixed.held_in(row, cols + 2) {
+            let at = (cell - row * (cols + 2)).wrapping_sub(from);
+            if at < soft.len() {
+                (soft[at], sinks[at]) = (0.0, 0.0);
+            }
+        }
         if row != r + 1 {
             return;
         }

@@ -131,6 +131,10 @@ impl Blow {
                         *wear += (per_flux as f32) * q as f32 * (1.0 - d as f32 * bare).max(0.0);
                     }
                 }
+                if let Some(closed) = &land.closed {
+                    let wear = wear.as_mut_slice()[at.clone()].iter_mut().zip(closed.row(row));
+                    wear.filter(|(_, closed)| **closed).for_each(|(wear, _)| *wear = 0.0);
+                }
             }
             let lines = Lines {
                 incoming: &incoming,
@@ -142,6 +146,14 @@ impl Blow {
             let sand = &mut land.sand.as_mut_slice()[at];
             let change = dispatch!(simd, _simd => rule.row(&lines, height, sand, &mut carried));
             most = most.max(change);
+            if let Some(closed) = &land.closed {
+                for col in (0..cols).filter(|&col| closed.row(row)[col]) {
+                    let taken = carried[col] - incoming[col];
+                    height[col] += taken;
+                    sand[col] += taken;
+                    carried[col] = incoming[col];
+                }
+            }
         }
         match params.edge {
             Edge::Loop => self.waiting = carried,
@@ -156,7 +168,8 @@ impl Blow {
         let row = if gale.down { 0 } else { rows - 1 };
         for (col, q) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
             let at = row * cols + col;
-            if land.height.as_slice()[at] == HOLE {
+            let closed = land.closed.as_ref().is_some_and(|closed| closed.as_slice()[at]);
+            if closed || land.height.as_slice()[at] == HOLE {
                 self.out += i64::from(q);
             } else {
                 land.height.as_mut_slice()[at] += q;

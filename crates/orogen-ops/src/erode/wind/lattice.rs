@@ -56,6 +56,25 @@ impl Lattice {
         })
     }
 
+    /// The nodes that have to do with some samples of a map: each node with such a sample beside it, and those around one.
+    pub fn touched(&self, samples: &Raster<bool>) -> Raster<bool> {
+        let around = |at: f64, count: usize| at.floor() as usize..(at.ceil() as usize + 1).min(count);
+        let (cols, rows) = (samples.cols(), samples.rows());
+        let mut nodes = Raster::from_fn(self.cols, self.rows, |col, row| {
+            let [x, y] = [col as f64 / self.per_sample[0], row as f64 / self.per_sample[1]];
+            around(y, rows).any(|r| around(x, cols).any(|c| samples.row(r)[c]))
+        });
+        for (i, _) in samples.as_slice().iter().enumerate().filter(|(_, touched)| **touched) {
+            let [x, y] = [(i % cols) as f64 * self.per_sample[0], (i / cols) as f64 * self.per_sample[1]];
+            for row in around(y, self.rows) {
+                for col in around(x, self.cols) {
+                    nodes.as_mut_slice()[row * self.cols + col] = true;
+                }
+            }
+        }
+        nodes
+    }
+
     /// The depth of sand at the samples of a map: what sticks out of the ground between the nodes sticks out of the sand,
     /// and deep sand buries it.
     pub fn lay(&self, height: &Raster<f32>, ground: &Raster<f32>, depth: &Raster<f32>) -> Raster<f32> {

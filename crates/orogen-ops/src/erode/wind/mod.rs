@@ -15,6 +15,7 @@ use self::blow::{Blow, Gale};
 use self::lattice::Lattice;
 use self::slide::Slide;
 use self::stress::Stress;
+use crate::hold;
 use crate::noise::Noise;
 
 /// Blows sand into dunes: the wind lifts it where it is fast, drops it in the lee, and what is too steep slides down a
@@ -39,7 +40,8 @@ use crate::noise::Noise;
 /// the layers; with `edge = "open"` what leaves the map is reported; (2) where there is no sand nothing changes, to the bit;
 /// (3) a dune wanders with the wind, slower the higher it is, with its slip face at the angle of repose in its lee;
 /// (4) crests follow the wind and not the grid; (5) neither threads nor the number of samples decide where dunes are: the
-/// wind blows over a lattice of its own, `saturation_m` wide.
+/// wind blows over a lattice of its own, `saturation_m` wide; (6) what is held keeps its height to the bit: sand passes over
+/// it.
 ///
 /// **Limits** Ground finer than the lattice rises from the sand but steers no wind. The lattice has at most four million
 /// nodes; dunes too small for it come out larger, with a warning. The time goes with the duration times `flux_m2_per_yr`
@@ -133,7 +135,7 @@ impl Default for Wind {
 
 impl Op for Wind {
     const ID: &'static str = "erode.wind";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -153,7 +155,8 @@ impl Op for Wind {
             depth if depth > 0.0 && !before.row(r)[c].is_nan() => depth,
             _ => 0.0,
         });
-        let Blown { height, sand, figures } = wind(before, sand, terrain.frame(), self, ctx)?;
+        let held = hold::held_samples(&terrain);
+        let Blown { height, sand, figures } = wind(before, sand, held.as_ref(), terrain.frame(), self, ctx)?;
         let [dx, dy] = terrain.frame().spacing_m();
         let mut moved = Raster::filled(height.cols(), height.rows(), 0.0f32);
         moved.par_rows(|row, out| {
@@ -197,13 +200,15 @@ const CREEP: f64 = 0.3;
 /// Sweeps of sliding at the end, at most.
 const LAST_SLIDES: usize = 400;
 
-/// The algorithm alone. `sand` is the depth at the start, part of the height and 0 in holes.
+/// The algorithm alone. `sand` is the depth at the start, part of the height and 0 in holes; `held` tells which samples must
+/// stay.
 ///
 /// # Errors
 /// When cancelled.
 pub fn wind(
     height: &Raster<f32>,
     sand: Raster<f32>,
+    held: Option<&Raster<bool>>,
     frame: &Frame,
     params: &Wind,
     ctx: &Ctx<'_>,
@@ -231,7 +236,13 @@ pub fn wind(
         roughen(&mut depth, &lattice, frame, params, ctx);
     }
 
-    let mut land = Land::new(&ground, &given, &depth, &lattice);
+    let closed = held.map(|held| lattice.touched(held));
+    if let Some(closed) = &closed {
+        for (i, depth) in depth.as_mut_slice().iter_mut().enumerate().filter(|(i, _)| closed.as_slice()[*i]) {
+            *depth = given.as_slice()[i];
+        }
+    }
+    let mut land = Land::new(&ground, &given, &depth, closed, &lattice);
     let rock = land.bed();
     let total = land.total();
     let out = land.blow(params, ctx)?;
@@ -242,13 +253,25 @@ pub fn wind(
     let per_unit = before / total.max(1) as f64;
     let depth_after = land.depth();
     let drop = land.drop_of(&rock);
-    let fine = lattice.lay(height, &ground, &depth_after);
-    let share = (per_unit * after as f64) / volume(&fine).max(f64::MIN_POSITIVE);
-    let fine_drop = lattice.spread(&drop, height);
+    let mut fine = lattice.lay(height, &ground, &depth_after);
+    let mut fine_drop = lattice.spread(&drop, height);
+    let stays = |i: usize| held.is_some_and(|held| held.as_slice()[i]);
+    // What lies on held ground is none of the sand that was blown.
+    let mut kept = 0.0;
+    for i in (0..sand.as_slice().len()).filter(|&i| stays(i)) {
+        kept += f64::from(sand.as_slice()[i]) * dx * dy;
+        (fine.as_mut_slice()[i], fine_drop.as_mut_slice()[i]) = (0.0, 0.0);
+    }
+    let share = (per_unit * after as f64 - kept).max(0.0) / volume(&fine).max(f64::MIN_POSITIVE);
     let drop_share = per_unit * worn as f64 / volume(&fine_drop).max(f64::MIN_POSITIVE);
     let mut height_after = height.clone();
     let mut sand_after = fine;
-    sand_after.par_rows(|_, out| out.iter_mut().for_each(|d| *d = (f64::from(*d) * share) as f32));
+    let cols = height.cols();
+    sand_after.par_rows(|row, out| {
+        for (col, (d, &was)) in out.iter_mut().zip(sand.row(row)).enumerate() {
+            *d = if stays(row * cols + col) { was } else { (f64::from(*d) * share) as f32 };
+        }
+    });
     height_after.par_rows(|row, out| {
         let depths = sand.row(row).iter().zip(sand_after.row(row));
         for ((h, (&was, &is)), &drop) in out.iter_mut().zip(depths).zip(fine_drop.row(row)) {
@@ -289,6 +312,8 @@ struct Land {
     sand: Raster<i32>,
     /// Units a metre.
     unit: f64,
+    /// Nodes that neither give nor take.
+    closed: Option<Raster<bool>>,
     spacing_m: [f64; 2],
     swapped: bool,
     /// Rock worn but not yet taken away, in units.
@@ -297,7 +322,13 @@ struct Land {
 
 impl Land {
     /// Sand as deep as `depth` on the rock that lies below the `given` sand.
-    fn new(ground: &Raster<f32>, given: &Raster<f32>, depth: &Raster<f32>, lattice: &Lattice) -> Self {
+    fn new(
+        ground: &Raster<f32>,
+        given: &Raster<f32>,
+        depth: &Raster<f32>,
+        closed: Option<Raster<bool>>,
+        lattice: &Lattice,
+    ) -> Self {
         let (low, high) = ground.range().unwrap_or((0.0, 0.0));
         let deepest = depth.range().map_or(0.0, |(_, d)| d);
         // Differences must fit as well, so heights keep below 2^30 of these units.
@@ -313,7 +344,7 @@ impl Land {
             h if h.is_nan() => HOLE,
             h => whole(h) - there(given, c, r) + there(depth, c, r),
         });
-        Self { height, sand, unit, spacing_m: lattice.spacing_m, swapped: false, wear: None }
+        Self { height, sand, unit, closed, spacing_m: lattice.spacing_m, swapped: false, wear: None }
     }
 
     fn total(&self) -> i64 {
@@ -407,6 +438,7 @@ impl Land {
         if self.swapped != swapped {
             self.height = transposed(&self.height);
             self.sand = transposed(&self.sand);
+            self.closed = self.closed.as_ref().map(transposed);
             self.wear = self.wear.as_ref().map(transposed);
             self.spacing_m.reverse();
             self.swapped = swapped;

@@ -6,6 +6,9 @@ use rayon::prelude::*;
 
 use super::{HOLE, Land};
 
+/// How much of the slope is too steep at a node that neither gives nor takes: so far below 0 that the mean with any other is.
+const CLOSED: f32 = -4.0;
+
 /// Room for a sweep.
 pub(super) struct Slide {
     /// How much of the slope at each node is too steep.
@@ -58,6 +61,11 @@ impl Slide {
                 let lines = [row.saturating_sub(1), row, (row + 1).min(rows - 1)].map(|r| land.height.row(r));
                 let sand = land.sand.row(row);
                 *steep = dispatch!(level, _simd => law.parts(lines, sand, slides, there));
+                if let Some(closed) = &land.closed {
+                    for col in (0..cols).filter(|&col| closed.row(row)[col]) {
+                        slides[col] = CLOSED;
+                    }
+                }
             },
         );
         if !steep.contains(&true) {
@@ -126,6 +134,7 @@ fn fall(here: i32, there: i32) -> i32 {
     if here == HOLE || there == HOLE { 0 } else { here.wrapping_sub(there) }
 }
 
+/// `drop`, or 0 where it is less.
 #[inline(always)]
 fn lower(drop: f32) -> f32 {
     if drop > 0.0 { drop } else { 0.0 }
@@ -184,7 +193,7 @@ impl Law {
     #[inline(always)]
     fn flux(&self, drop: i32, [own, their]: [f32; 2], [has, they_have]: [f32; 2], weight: f32) -> i32 {
         let there = if drop > 0 { has } else { they_have };
-        let mean = 0.5 * (own + their);
+        let mean = lower(0.5 * (own + their));
         let share = if mean < there { mean } else { there };
         (share * (weight * drop as f32)) as i32
     }

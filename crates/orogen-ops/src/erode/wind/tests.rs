@@ -21,7 +21,7 @@ fn frame(cols: usize, rows: usize) -> Frame {
 
 fn run(height: &Raster<f32>, sand: &Raster<f32>, params: &Wind) -> Blown {
     let frame = frame(height.cols(), height.rows());
-    wind(height, sand.clone(), &frame, params, &Ctx::new(Seed(5))).unwrap()
+    wind(height, sand.clone(), None, &frame, params, &Ctx::new(Seed(5))).unwrap()
 }
 
 /// A heap of sand in the west of flat rock.
@@ -172,7 +172,7 @@ fn a_finer_map_has_the_same_dunes() {
         let height = Raster::from_fn(samples, samples, |c, r| {
             (30.0 * math::sin(frame.x_m(c) / 150.0) * math::cos(frame.y_m(r) / 190.0)) as f32
         });
-        wind(&height, Raster::filled(samples, samples, 6.0), &frame, &params, &Ctx::new(Seed(3)))
+        wind(&height, Raster::filled(samples, samples, 6.0), None, &frame, &params, &Ctx::new(Seed(3)))
             .unwrap()
             .sand
     };
