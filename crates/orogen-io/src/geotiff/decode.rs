@@ -318,7 +318,7 @@ impl<'a> Image<'a> {
             )));
         }
         let wanted = self.row_bytes() * if self.tiled { self.chunk_rows } else { rows };
-        let unpacked = if self.is_as_in_memory() {
+        let unpacked = if self.is_as_in_memory() && self.packing == Packing::None && !self.tiled {
             let whole = length >= wanted && self.source.fill(at, bytemuck::cast_slice_mut(band))?;
             whole.then(|| self.settle(band))
         } else {
@@ -333,10 +333,9 @@ impl<'a> Image<'a> {
         })
     }
 
-    /// Whether a chunk is a part of the raster byte for byte, but for the order of the bytes and for holes.
+    /// Whether unpacked rows are parts of the raster byte for byte, but for the order of the bytes and for holes.
     fn is_as_in_memory(&self) -> bool {
-        let plain = self.packing == Packing::None && self.predictor == Predictor::None;
-        plain && self.kind == SampleKind::F32 && self.stride == 1 && !self.tiled
+        self.predictor == Predictor::None && self.kind == SampleKind::F32 && self.stride == 1
     }
 
     /// Makes heights of what was read into their place.
@@ -354,6 +353,11 @@ impl<'a> Image<'a> {
 
     /// The first band of one unpacked row; `raw` is left in disorder.
     fn read_row(&self, raw: &mut [u8], out: &mut [f32]) {
+        if self.is_as_in_memory() {
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
+            bytes.copy_from_slice(&raw[..bytes.len()]);
+            return self.settle(out);
+        }
         match self.kind {
             SampleKind::U8 => self.read_samples::<1>(raw, out, |bits| f32::from(bits as u8)),
             SampleKind::I8 => self.read_samples::<1>(raw, out, |bits| f32::from(bits as u8 as i8)),

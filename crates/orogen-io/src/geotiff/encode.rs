@@ -122,12 +122,11 @@ pub fn write_u8_at(
 
 /// Smallest and largest byte that is no hole.
 fn range_of_bytes(values: &[u8], nodata: Option<u8>) -> Option<(f64, f64)> {
-    // Holes count as whatever changes nothing, so that the loop becomes vector code.
-    let part = |values: &[u8]| match nodata {
-        None => values.iter().fold((u8::MAX, 0), |(low, high), &v| (v.min(low), v.max(high))),
-        Some(hole) => values.iter().fold((u8::MAX, 0), |(low, high), &v| {
-            (low.min(if v == hole { u8::MAX } else { v }), high.max(if v == hole { 0 } else { v }))
-        }),
+    // Holes count as whatever changes nothing, and each end has a loop of its own: both become vector code.
+    let or = |v: u8, instead: u8| if Some(v) == nodata { instead } else { v };
+    let part = |values: &[u8]| {
+        let low = values.iter().fold(u8::MAX, |low, &v| low.min(or(v, u8::MAX)));
+        (low, values.iter().fold(0, |high, &v| high.max(or(v, 0))))
     };
     let parts = values.par_chunks(1 << 16).map(part);
     let (low, high) = parts.reduce(|| (u8::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
