@@ -43,6 +43,7 @@ const RUNNERS: &[(&str, Start)] = &[
     ("rust", Start::Peers),
     ("pypi", Start::Python("bench/python/pypi.py")),
     ("gdal", Start::Python("bench/python/gdal.py")),
+    ("files", Start::Program("bench/python/files.py")),
     ("numba-pipes", Start::Python("bench/python/pipes.py")),
     ("numba", Start::Python("bench/python/compiled.py")),
     ("landscapes", Start::Python("bench/python/landscapes.py")),
@@ -53,6 +54,8 @@ const RUNNERS: &[(&str, Start)] = &[
 enum Start {
     /// A script in the environment.
     Python(&'static str),
+    /// The same, given the program `orogen`; it answers for both sides.
+    Program(&'static str),
     /// The example `yardstick` of the crate `orogen`.
     Yardstick,
     /// The program of `bench/peers`.
@@ -100,6 +103,11 @@ const fn noise(what: &'static str, ours: &'static str, theirs: &'static str) -> 
 /// A survey tool on 4096 x 4096 samples against GDAL's.
 const fn gdal(what: &'static str, ours: &'static str, theirs: &'static str, most: f64) -> Figure {
     figure(what, ours, Theirs::Asked("gdal", theirs), NOISE, Some(most))
+}
+
+/// A survey tool from file to file against `gdaldem`; one runner answers for both sides.
+const fn files(what: &'static str, ours: &'static str, theirs: &'static str) -> Figure {
+    figure(what, ours, Theirs::Asked("files", theirs), NOISE, Some(1.0))
 }
 
 /// Triangles of 1025 x 1025 samples against a package's.
@@ -188,6 +196,10 @@ const FIGURES: &[Figure] = &[
     ),
     gdal("hillshade, GDAL", "survey survey.hillshade 4096", "dem hillshade 4096", 0.2),
     gdal("slope, GDAL", "survey survey.slope 4096", "dem slope 4096", 0.2),
+    files("hillshade of a file, gdaldem", "ours hillshade 4096 plain", "theirs hillshade 4096 plain"),
+    files("slope of a file, gdaldem", "ours slope 4096 plain", "theirs slope 4096 plain"),
+    files("  hillshade, deflated, gdaldem", "ours hillshade 4096 deflate", "theirs hillshade 4096 deflate"),
+    files("  slope, deflated, gdaldem", "ours slope 4096 deflate", "theirs slope 4096 deflate"),
     gdal("contours every 20 m, GDAL", "contours 20 4096", "contours 20 4096", 1.0 / 3.0),
     gdal("viewshed, GDAL", "viewshed 4096", "viewshed 4096", 0.5),
     // RichDEM (or TopoToolbox), pysheds and SurtGIS, the fastest at each.
@@ -374,10 +386,11 @@ fn measure(figure: &Figure, runners: &mut BTreeMap<&'static str, Runner>) -> Res
     let mut ask = |runner: &str, question: &str| -> Result<f64> {
         runners.get_mut(runner).with_context(|| format!("{runner} is not there"))?.ask(question)
     };
+    let own = if matches!(figure.theirs, Theirs::Asked("files", _)) { "files" } else { "orogen" };
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let start = Instant::now();
     // The first answers warm up caches and clocks, and are not counted.
-    ask("orogen", figure.ours)?;
+    ask(own, figure.ours)?;
     if let Theirs::Asked(runner, question) = figure.theirs {
         ask(runner, question)?;
     }
@@ -385,7 +398,7 @@ fn measure(figure: &Figure, runners: &mut BTreeMap<&'static str, Runner>) -> Res
         if round >= FEWEST && start.elapsed() > LONG {
             break;
         }
-        ours.push(ask("orogen", figure.ours)?);
+        ours.push(ask(own, figure.ours)?);
         theirs.push(match figure.theirs {
             Theirs::Asked(runner, question) => ask(runner, question)?,
             Theirs::Raster(side) => (4 * side * side) as f64,
@@ -457,6 +470,12 @@ fn command(start: Start, venv: &Path) -> Result<Command> {
         Start::Python(script) => {
             let mut command = Command::new(venv.join("bin/python"));
             command.arg(script);
+            Ok(command)
+        }
+        Start::Program(script) => {
+            run(&mut cargo(&["build", "--release", "--quiet", "-p", "orogen-cli"]))?;
+            let mut command = Command::new(venv.join("bin/python"));
+            command.arg(script).arg(target().join("release/orogen"));
             Ok(command)
         }
         Start::Yardstick => {

@@ -72,6 +72,8 @@ fn the_smallest_models_level_ground_and_nothing_but_holes() {
         for tool in RASTER_TOOLS {
             bench.run(&["dem", tool, "in.tif", "out.tif"]).succeeds();
             assert_eq!(read(&bench, "out.tif").0.cols(), raster.cols());
+            bench.run(&["dem", tool, "in.tif", "out.png"]).succeeds();
+            assert_eq!(grey(&bench, "out.png").cols(), raster.cols());
         }
     }
 }
@@ -85,6 +87,75 @@ fn the_same_bytes_on_any_number_of_threads() {
             std::fs::read(bench.path("out.tif")).unwrap()
         });
         assert_eq!(bytes[0], bytes[1], "{tool}");
+    }
+}
+
+#[test]
+fn packed_files_hold_the_same_and_are_smaller() {
+    let bench = bench_with(&orogen_core::testkit::hills(200, 300.0));
+    for tool in RASTER_TOOLS {
+        bench.run(&["dem", tool, "in.tif", "plain.tif"]).succeeds();
+        bench.run(&["dem", tool, "in.tif", "packed.tif", "--compress", "deflate"]).succeeds();
+        let bits =
+            |name: &str| read(&bench, name).0.as_slice().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits("plain.tif"), bits("packed.tif"), "{tool}");
+        let size = |name: &str| std::fs::metadata(bench.path(name)).unwrap().len();
+        assert!(size("packed.tif") < size("plain.tif"), "{tool}");
+    }
+    bench.run(&["dem", "slope", "in.tif", "--compress", "zip"]).fails(2, &["zip", "none, deflate"]);
+}
+
+/// The numbers of a grey picture.
+fn grey(bench: &Bench, name: &str) -> Raster<f32> {
+    elevation::read(&bench.path(name), &Limits::default()).unwrap().height
+}
+
+#[test]
+fn pictures_span_the_range_of_what_they_show() {
+    let mut ground = orogen_core::testkit::hills(90, 300.0);
+    for tool in RASTER_TOOLS.iter().filter(|tool| **tool != "hillshade") {
+        let bench = bench_with(&ground);
+        let run = bench.run(&["dem", tool, "in.tif", "p.png"]);
+        let low = u32::from(run.succeeds().stderr.contains("holes black"));
+        assert!(run.stderr.contains(&format!(" as grey {low} to 65535")), "{tool}: {}", run.stderr);
+        bench.run(&["dem", tool, "in.tif", "p.tif"]).succeeds();
+        let (values, picture) = (read(&bench, "p.tif").0, grey(&bench, "p.png"));
+        let (min, max) = values.range().unwrap();
+        for (value, found) in values.as_slice().iter().zip(picture.as_slice()) {
+            let share = if value.is_nan() { f64::NAN } else { f64::from(value - min) / f64::from(max - min) };
+            let expected = if share.is_nan() { 0.0 } else { f64::from(low) + share * f64::from(65535 - low) };
+            assert!((f64::from(*found) - expected).abs() < 1.0, "{tool}: {found} for {value}");
+        }
+        assert_eq!(bench.files(), ["in.tif", "p.png", "p.tif"], "{tool}");
+    }
+    ground[orogen::core::Cell { col: 5, row: 5 }] = f32::NAN;
+    let bench = bench_with(&ground);
+    let found = numbers(&bench.run(&["dem", "slope", "in.tif", "p.png", "--json"]));
+    assert_eq!(found["grey"], serde_json::json!([1, 65535]));
+    assert_eq!(grey(&bench, "p.png").row(5)[5], 0.0);
+    bench.run(&["dem", "hillshade", "in.tif", "h.png"]).succeeds();
+    bench.run(&["dem", "hillshade", "in.tif", "h.tif"]).succeeds();
+    let bytes = read(&bench, "h.tif").0.map(|v| if v.is_nan() { 0.0 } else { v });
+    assert_eq!(bytes, grey(&bench, "h.png"));
+}
+
+#[test]
+fn masks_and_maps_beside_other_results_are_pictures_too() {
+    let bench = bench_with(&bowl());
+    for call in [
+        &["viewshed", "in.tif", "p.png", "--from", "520,3970"][..],
+        &["watershed", "in.tif", "p.png", "--at", "520,3970"],
+    ] {
+        bench.run(&[&["dem"], call].concat()).succeeds();
+        assert!(grey(&bench, "p.png").as_slice().iter().all(|v| [0.0, 128.0, 255.0].contains(v)), "{call:?}");
+    }
+    for call in [
+        &["basins", "in.tif", "p.png", "--min-area", "0"][..],
+        &["cutfill", "in.tif", "p.png", "--level", "5"],
+        &["rivers", "in.tif", "p.png"],
+    ] {
+        let run = bench.run(&[&["dem"], call].concat());
+        assert!(run.succeeds().stderr.contains(" as grey 0 to 65535"), "{call:?}: {}", run.stderr);
     }
 }
 
@@ -253,7 +324,7 @@ fn basins_and_the_watershed_of_a_place() {
     assert_eq!(found["area_m2"].as_f64(), Some(count as f64 * 100.0));
     assert!(std::fs::read_to_string(bench.path("w.geojson")).unwrap().contains("\"Polygon\""));
     bench.run(&["dem", "watershed", "in.tif", "--at", "0,0"]).fails(2, &["--at", "0,0", "500"]);
-    bench.run(&["dem", "watershed", "in.tif", "w.png", "--at", "520,3970"]).fails(2, &["png", "tif"]);
+    bench.run(&["dem", "watershed", "in.tif", "w.jpg", "--at", "520,3970"]).fails(2, &["jpg", "tif"]);
 }
 
 #[test]

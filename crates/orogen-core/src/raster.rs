@@ -26,6 +26,9 @@ pub struct Raster<T> {
 /// Rows a thread takes at a time: few enough to share work out, many enough to be worth the handing over.
 const ROWS_PER_BLOCK: usize = 8;
 
+/// Ranges found side by side in a part of a raster.
+const RANGES: usize = 16;
+
 impl<T> Raster<T> {
     /// A raster over given values, `None` when their number is not `cols * rows` or the grid is empty.
     #[must_use]
@@ -175,15 +178,26 @@ impl Raster<f32> {
     /// Smallest and largest value; holes (NaN) are passed over, and a raster of holes has no range.
     #[must_use]
     pub fn range(&self) -> Option<(f32, f32)> {
-        let (low, high) = self
-            .data
-            .par_chunks(1 << 16)
-            .map(|part| {
-                // `f32::min` passes over NaN, and min and max do not depend on the order.
-                part.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)))
-            })
-            .reduce(|| (f32::INFINITY, f32::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-        (low <= high).then_some((low, high))
+        const NONE: (f32, f32) = (f32::INFINITY, f32::NEG_INFINITY);
+        let wider = |a: (f32, f32), b: (f32, f32)| {
+            // A comparison with NaN is false, so a hole changes nothing.
+            (if b.0 < a.0 { b.0 } else { a.0 }, if b.1 > a.1 { b.1 } else { a.1 })
+        };
+        let part = |values: &[f32]| {
+            // Several ranges side by side become vector code; one would wait for itself at every sample.
+            let (low, high) = (&mut [NONE.0; RANGES], &mut [NONE.1; RANGES]);
+            let (groups, rest) = values.as_chunks::<RANGES>();
+            for group in groups {
+                for i in 0..RANGES {
+                    (low[i], high[i]) = wider((low[i], high[i]), (group[i], group[i]));
+                }
+            }
+            let sides = low.iter().copied().zip(high.iter().copied());
+            rest.iter().map(|&v| (v, v)).chain(sides).fold(NONE, wider)
+        };
+        let (low, high) = self.data.par_chunks(1 << 16).map(part).reduce(|| NONE, wider);
+        // Zero has two signs that compare alike: which of them was met first must not show.
+        (low <= high).then_some((low + 0.0, high + 0.0))
     }
 
     /// The sum in double precision: each row by itself, then the rows in order, whatever the thread count.

@@ -156,7 +156,7 @@ impl Header {
 #[must_use]
 pub fn encode(raster: &Raster<f32>, frame: &Frame) -> Vec<u8> {
     let [dx, dy] = frame.spacing_m();
-    let nodata = nodata_value(raster.as_slice());
+    let nodata = nodata_value(raster.as_slice(), raster.range());
     let south_west = frame.extent().min;
     let cell = if dx == dy { format!("cellsize {dx}") } else { format!("dx {dx}\ndy {dy}") };
     let mut text = format!(

@@ -29,10 +29,11 @@ pub fn read(path: &Path, limits: &Limits) -> Result<Elevation, ReadError> {
 pub fn read_placed(path: &Path, limits: &Limits) -> Result<(Elevation, Option<Place>), ReadError> {
     let fail = |reason: String| ReadError { path: path.to_owned(), reason };
     let format = Format::of(path).map_err(fail)?;
-    let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
     if format == Format::GeoTiff {
-        return geotiff::decode_placed(&bytes, limits).map_err(|e| fail(e.to_string()));
+        let (file, _) = open(path, limits.max_bytes_file).map_err(fail)?;
+        return geotiff::decode_file(&file, limits).map_err(|e| fail(e.to_string()));
     }
+    let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
     let sidecar = if format.has_sidecar() { read_sidecar(path)? } else { None };
     let elevation = format.decode(&bytes, sidecar.as_ref(), limits).map_err(|e| fail(e.to_string()))?;
     let place = elevation.spacing_m.map(|spacing_m| {
@@ -125,11 +126,22 @@ fn too_large(bytes: u64, max_bytes: u64) -> String {
     format!("the file has {bytes} bytes; at most {max_bytes} are allowed")
 }
 
+/// Opens a plain file that is neither empty nor larger than allowed, and tells its length.
+fn open(path: &Path, max_bytes: u64) -> Result<(File, u64), String> {
+    look_at(path, max_bytes)?;
+    let file = File::open(path).map_err(cannot)?;
+    // Another file may have come to this path since.
+    let length = file.metadata().map_err(cannot)?.len();
+    if length > max_bytes {
+        return Err(too_large(length, max_bytes));
+    }
+    Ok((file, length))
+}
+
 /// The bytes of a plain file that is neither empty nor larger than allowed.
 pub(crate) fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
-    let length = look_at(path, max_bytes)?;
+    let (file, length) = open(path, max_bytes)?;
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    let file = File::open(path).map_err(cannot)?;
     file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > max_bytes {
         return Err(too_large(bytes.len() as u64, max_bytes));

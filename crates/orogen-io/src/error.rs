@@ -35,6 +35,9 @@ pub enum FormatError {
         /// Samples allowed.
         allowed: u64,
     },
+    /// The disk does not give the bytes.
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
     /// What the file lacks stands in its sidecar, and there is none or it does not fit.
     #[error("sidecar: {0}")]
     Sidecar(String),

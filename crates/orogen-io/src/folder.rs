@@ -119,6 +119,18 @@ impl OutputFolder {
         self.create(name, |file| file.write_all(bytes))
     }
 
+    /// Writes one output aside by a function that writes large pieces.
+    ///
+    /// # Errors
+    /// As [`OutputFolder::write`], and when `f` fails.
+    pub fn write_pieces(
+        &self,
+        name: &str,
+        f: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> Result<(), FolderError> {
+        self.create(name, f)
+    }
+
     /// Writes one output aside piece by piece, for files that are too large to hold, and tells what came of it.
     ///
     /// # Errors

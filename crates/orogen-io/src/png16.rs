@@ -82,16 +82,23 @@ fn checked(sidecar: Option<&Sidecar>, cols: u64, rows: u64, top: u16) -> Result<
 #[must_use]
 pub fn encode(raster: &Raster<f32>, frame: &Frame, about: &About<'_>) -> WithSidecar {
     let levels = Levels::of(raster);
-    let samples = raster.map(|v| levels.level(v).to_be_bytes());
-    let bytes = crate::png8::write(
-        raster.cols(),
-        raster.rows(),
-        bytemuck::cast_slice(samples.as_slice()),
-        png::ColorType::Grayscale,
-        png::BitDepth::Sixteen,
-    );
+    let bytes = drawn(raster, &levels);
     let mut sidecar = Sidecar::about(raster, frame, about, 16, &bytes);
     levels.describe(&mut sidecar);
     sidecar.warning = levels.warning(about);
     WithSidecar { bytes, sidecar }
+}
+
+/// The same picture alone, and the number that stands for the lowest value: 1 beside holes, else 0.
+#[must_use]
+pub fn picture(raster: &Raster<f32>) -> (Vec<u8>, u16) {
+    let levels = Levels::of(raster);
+    (drawn(raster, &levels), u16::from(levels.holes))
+}
+
+fn drawn(raster: &Raster<f32>, levels: &Levels) -> Vec<u8> {
+    let samples = raster.map(|v| levels.level(v).to_be_bytes());
+    let raw = bytemuck::cast_slice(samples.as_slice());
+    let (color, depth) = (png::ColorType::Grayscale, png::BitDepth::Sixteen);
+    crate::png8::write(raster.cols(), raster.rows(), raw, color, depth)
 }

@@ -1,4 +1,4 @@
-//! Pictures: 8-bit RGB PNG.
+//! Pictures: 8-bit PNG, RGB or grey.
 
 use orogen_core::Raster;
 
@@ -10,6 +10,13 @@ pub type Picture = Raster<[u8; 3]>;
 pub fn encode(picture: &Picture) -> Vec<u8> {
     let raw = bytemuck::cast_slice(picture.as_slice());
     write(picture.cols(), picture.rows(), raw, png::ColorType::Rgb, png::BitDepth::Eight)
+}
+
+/// The bytes of a grey PNG.
+#[must_use]
+pub fn encode_grey(picture: &Raster<u8>) -> Vec<u8> {
+    let (color, depth) = (png::ColorType::Grayscale, png::BitDepth::Eight);
+    write(picture.cols(), picture.rows(), picture.as_slice(), color, depth)
 }
 
 /// A PNG of raw samples (big-endian where they have two bytes).

@@ -63,6 +63,18 @@ fn geotiff_survives_anything() {
 }
 
 #[test]
+fn geotiff_on_disk_survives_anything() {
+    let place = tempfile::NamedTempFile::new().unwrap();
+    survives(&corpus("geotiff"), 300, |bytes, limits| {
+        std::fs::write(place.path(), bytes).unwrap();
+        let file = std::fs::File::open(place.path()).unwrap();
+        let on_disk = geotiff::decode_file(&file, limits).map(|(model, _)| model);
+        assert_eq!(on_disk.is_ok(), geotiff::decode(bytes, limits).is_ok());
+        on_disk
+    });
+}
+
+#[test]
 fn files_that_should_be_refused_are() {
     for (target, read) in
         [("geotiff", geotiff::decode as fn(&[u8], &Limits) -> _), ("ascii_grid", ascii_grid::decode)]

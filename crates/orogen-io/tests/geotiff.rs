@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use orogen_core::testkit::{assert_close, hills};
 use orogen_core::{Cell, Elevation, Frame, Raster};
+use orogen_io::geotiff::{Compression, Place};
 use orogen_io::{About, FormatError, Limits, elevation, geotiff};
 
 fn gdal_file(name: &str) -> Vec<u8> {
@@ -124,6 +125,45 @@ fn frame_of<T>(raster: &Raster<T>) -> Frame {
     whole.unwrap().window(0, 0, raster.cols(), raster.rows())
 }
 
+/// A float file, packed in either way.
+fn encoded(raster: &Raster<f32>, compression: Compression) -> Vec<u8> {
+    let frame = frame_of(raster);
+    if compression == Compression::Deflate {
+        return geotiff::encode_f32(raster, &frame, &ABOUT);
+    }
+    let place = Place::local([frame.x_m(0), frame.y_m(0)], frame.spacing_m());
+    let mut file = Vec::new();
+    geotiff::write_f32_at(&mut file, raster, raster.range(), &place, &ABOUT, compression).unwrap();
+    file
+}
+
+const BOTH: [Compression; 2] = [Compression::None, Compression::Deflate];
+
+fn bits(raster: &Raster<f32>) -> Vec<u32> {
+    raster.as_slice().iter().map(|v| if v.is_nan() { 0x7fc0_0000 } else { v.to_bits() }).collect()
+}
+
+#[test]
+fn a_file_on_disk_reads_as_its_bytes_do() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/geotiff");
+    let mut count = 0;
+    for entry in std::fs::read_dir(corpus).unwrap() {
+        let path = entry.unwrap().path();
+        let from_bytes = geotiff::decode_placed(&std::fs::read(&path).unwrap(), &Limits::default());
+        let file = std::fs::File::open(&path).unwrap();
+        match (from_bytes, geotiff::decode_file(&file, &Limits::default())) {
+            (Ok((bytes, place)), Ok((disk, same_place))) => {
+                assert_eq!(bits(&bytes.height), bits(&disk.height), "{}", path.display());
+                assert_eq!(place, same_place, "{}", path.display());
+            }
+            (Err(bytes), Err(disk)) => assert_eq!(bytes, disk, "{}", path.display()),
+            (bytes, disk) => panic!("{}: {bytes:?}, {disk:?}", path.display()),
+        }
+        count += 1;
+    }
+    assert!(count > 20, "{count} files");
+}
+
 #[test]
 fn floats_come_back_bit_for_bit() {
     let odd = |col: usize, row: usize| match (col * 31 + row * 17) % 11 {
@@ -137,13 +177,12 @@ fn floats_come_back_bit_for_bit() {
     for (cols, rows) in [(1, 1), (1, 40), (40, 1), (17, 5), (33, 33), (1025, 67)] {
         let raster = Raster::from_fn(cols, rows, odd);
         let frame = frame_of(&raster);
-        let model = decode(&geotiff::encode_f32(&raster, &frame, &ABOUT)).unwrap();
-        let bits = |r: &Raster<f32>| -> Vec<u32> {
-            r.as_slice().iter().map(|v| if v.is_nan() { 0x7fc0_0000 } else { v.to_bits() }).collect()
-        };
-        assert_eq!(bits(&model.height), bits(&raster), "{cols} x {rows}");
-        assert_eq!(model.spacing_m, Some(frame.spacing_m()));
-        assert_eq!(model.north_west_m, Some([frame.x_m(0), frame.y_m(0)]));
+        for compression in BOTH {
+            let model = decode(&encoded(&raster, compression)).unwrap();
+            assert_eq!(bits(&model.height), bits(&raster), "{cols} x {rows}");
+            assert_eq!(model.spacing_m, Some(frame.spacing_m()));
+            assert_eq!(model.north_west_m, Some([frame.x_m(0), frame.y_m(0)]));
+        }
     }
 }
 
@@ -151,9 +190,11 @@ fn floats_come_back_bit_for_bit() {
 fn a_sample_with_the_usual_nodata_value_is_no_hole() {
     let mut raster = Raster::filled(4, 4, -9999.0);
     raster[Cell { col: 1, row: 2 }] = f32::NAN;
-    let model = decode(&geotiff::encode_f32(&raster, &frame_of(&raster), &ABOUT)).unwrap();
-    assert_eq!(model.height[Cell { col: 0, row: 0 }], -9999.0);
-    assert!(model.height[Cell { col: 1, row: 2 }].is_nan());
+    for compression in BOTH {
+        let model = decode(&encoded(&raster, compression)).unwrap();
+        assert_eq!(model.height[Cell { col: 0, row: 0 }], -9999.0);
+        assert!(model.height[Cell { col: 1, row: 2 }].is_nan());
+    }
 }
 
 #[test]
@@ -161,33 +202,60 @@ fn another_reader_sees_the_same() {
     use tiff::decoder::{Decoder, DecodingResult};
     use tiff::tags::Tag;
     let raster = hills(130, 800.0);
-    let file = geotiff::encode_f32(&raster, &frame_of(&raster), &ABOUT);
-    let mut reader = Decoder::new(Cursor::new(file)).unwrap();
-    assert_eq!(reader.dimensions().unwrap(), (130, 130));
-    assert_eq!(reader.get_tag_ascii_string(Tag::GdalNodata).unwrap(), "-9999");
-    let metadata = reader.get_tag_ascii_string(Tag::Unknown(42112)).unwrap();
-    assert!(metadata.contains("role=\"unittype\">m</Item>"), "{metadata}");
-    assert!(metadata.contains("a &amp;lt;b&amp;gt; &amp;amp; c"), "{metadata}");
-    let DecodingResult::F32(values) = reader.read_image().unwrap() else { panic!("not floats") };
-    assert_eq!(values, raster.as_slice());
+    for compression in BOTH {
+        let mut reader = Decoder::new(Cursor::new(encoded(&raster, compression))).unwrap();
+        assert_eq!(reader.dimensions().unwrap(), (130, 130));
+        assert_eq!(reader.get_tag_ascii_string(Tag::GdalNodata).unwrap(), "-9999");
+        let metadata = reader.get_tag_ascii_string(Tag::Unknown(42112)).unwrap();
+        assert!(metadata.contains("role=\"unittype\">m</Item>"), "{metadata}");
+        assert!(metadata.contains("a &amp;lt;b&amp;gt; &amp;amp; c"), "{metadata}");
+        let DecodingResult::F32(values) = reader.read_image().unwrap() else { panic!("not floats") };
+        assert_eq!(values, raster.as_slice());
+    }
 
     let ids = Raster::from_fn(70, 300, |c, r| ((c * r) % 256) as u8);
-    let file = geotiff::encode_u8(&ids, &frame_of(&ids), &About { layer: "biome", unit: "id", seed: "" });
-    let DecodingResult::U8(values) = Decoder::new(Cursor::new(file)).unwrap().read_image().unwrap() else {
-        panic!("not bytes")
+    let about = About { layer: "biome", unit: "id", seed: "" };
+    let mut plain = Vec::new();
+    let place = Place::local([0.0, 0.0], [1.0, 1.0]);
+    geotiff::write_u8_at(&mut plain, &ids, &place, None, &about, Compression::None).unwrap();
+    for file in [geotiff::encode_u8(&ids, &frame_of(&ids), &about), plain] {
+        let DecodingResult::U8(values) = Decoder::new(Cursor::new(file)).unwrap().read_image().unwrap()
+        else {
+            panic!("not bytes")
+        };
+        assert_eq!(values, ids.as_slice());
+    }
+}
+
+#[test]
+fn the_range_of_bytes_passes_over_holes() {
+    let range = |values: Vec<u8>, hole: Option<u8>| {
+        let raster = Raster::from_vec(values.len(), 1, values).unwrap();
+        let file = geotiff::encode_u8_at(&raster, &Place::local([0.0, 0.0], [1.0, 1.0]), hole, &ABOUT);
+        let text = String::from_utf8_lossy(&file).into_owned();
+        let item = |name: &str| {
+            let (_, rest) = text.split_once(&format!("STATISTICS_{name}\" sample=\"0\">"))?;
+            rest.split_once('<')?.0.parse::<f64>().ok()
+        };
+        item("MINIMUM").zip(item("MAXIMUM"))
     };
-    assert_eq!(values, ids.as_slice());
+    assert_eq!(range(vec![7, 0, 9, 255], None), Some((0.0, 255.0)));
+    assert_eq!(range(vec![7, 0, 9, 255], Some(0)), Some((7.0, 255.0)));
+    assert_eq!(range(vec![7, 0, 9, 255], Some(255)), Some((0.0, 9.0)));
+    assert_eq!(range(vec![255; 3], Some(255)), None);
+    assert_eq!(range(vec![0; 3], Some(0)), None);
 }
 
 #[test]
 fn bytes_do_not_depend_on_threads() {
     let raster = hills(700, 1200.0);
-    let frame = frame_of(&raster);
-    let with = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| geotiff::encode_f32(&raster, &frame, &ABOUT))
-    };
-    assert_eq!(with(1), with(3));
+    for compression in BOTH {
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| encoded(&raster, compression))
+        };
+        assert_eq!(with(1), with(3));
+    }
 }
 
 /// Name, samples, cell size and range in metres.

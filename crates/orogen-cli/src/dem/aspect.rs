@@ -7,6 +7,7 @@ use orogen::ops::survey::aspect::aspect;
 
 use super::Common;
 use super::job::Job;
+use super::raster::{ENDINGS, Packing};
 use super::slope::Gradient;
 
 /// `orogen dem aspect`
@@ -20,9 +21,11 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The GeoTIFF to write [default: IN-aspect.tif here]
+    /// The tif or png to write [default: IN-aspect.tif here]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     /// How the gradient is estimated.
     #[arg(long, value_name = "METHOD", default_value = "horn")]
     pub gradient: Gradient,
@@ -30,8 +33,8 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("aspect", &args.common)?;
-    job.ending(args.out.as_deref(), &["tif", "tiff"])?;
+    job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
     let faces = job.work(|ctx| aspect(&model.height, model.place.spacing_m(), args.gradient.into(), ctx))?;
-    job.write_raster(args.out.as_deref(), &model, &faces, "deg", "aspect")
+    job.write_raster(args.out.as_deref(), args.packing, &model, &faces, "deg", "aspect")
 }

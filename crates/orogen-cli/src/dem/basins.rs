@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use orogen::core::OpError;
+use orogen::io::About;
 use orogen::io::geojson::{self, System};
 use orogen::ops::drainage::drainage;
 use orogen::ops::water::basins::{BASINS, natural};
@@ -11,6 +12,7 @@ use serde_json::json;
 
 use super::flow::Sea;
 use super::job::Job;
+use super::raster::{ENDINGS, Packing};
 use super::{Common, parse};
 
 /// `orogen dem basins`
@@ -26,9 +28,11 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The file to write: numbers (tif) or outlines (geojson) [default: IN-basins.tif here]
+    /// The file to write: numbers (tif, png) or outlines (geojson) [default: IN-basins.tif here]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     /// Smallest basin that gets a number, in square metres.
     #[arg(long, value_name = "M2", default_value = "1e6", value_parser = parse::number(0.0, 1e15), allow_hyphen_values = true)]
     pub min_area: f64,
@@ -38,7 +42,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("basins", &args.common)?;
-    let ending = job.ending(args.out.as_deref(), &["tif", "tiff", "geojson", "json"])?;
+    let ending = job.ending(args.out.as_deref(), &["tif", "tiff", "png", "geojson", "json"])?;
     let model = job.read()?;
     let [dx, dy] = model.place.spacing_m();
     let sea_m = args.sea.level_m();
@@ -46,16 +50,16 @@ pub fn run(args: &Args) -> Result<()> {
         let found = drainage(&model.height, [dx, dy], sea_m, ctx)?;
         Ok(natural(&model.height, &found, sea_m, args.min_area / (dx * dy)))
     })?;
-    let file = match ending {
-        "tif" | "tiff" => model.encode(&basins.layer(&model.height), "basin", ""),
-        _ => {
-            let outlines = basins.vectors([dx, dy], |at| model.place.at(at));
-            geojson::encode_in(&outlines, BASINS, &System::of(&model.place))
-        }
-    };
     let count = basins.outlets.len();
     let largest = basins.cells.iter().max().copied().unwrap_or(0) as f64 * dx * dy;
     let facts = vec![("basins", json!(count)), ("largest_m2", json!(largest))];
     let said = format!("{count} basins, the largest has {:.3} km2", largest / 1e6);
-    job.write(args.out.as_deref(), ending, &file, facts, &said)
+    let out = args.out.as_deref();
+    if ENDINGS.contains(&ending) {
+        let (layer, about) = (basins.layer(&model.height), About { layer: "basin", unit: "", seed: "" });
+        let range = layer.range();
+        return job.write_floats(out, args.packing, &model, &layer, range, &about, facts, Some(said));
+    }
+    let outlines = basins.vectors([dx, dy], |at| model.place.at(at));
+    job.write(out, ending, &geojson::encode_in(&outlines, BASINS, &System::of(&model.place)), facts, &said)
 }

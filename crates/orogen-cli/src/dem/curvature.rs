@@ -8,6 +8,7 @@ use orogen::ops::survey::curvature::{self, curvature};
 
 use super::Common;
 use super::job::Job;
+use super::raster::{ENDINGS, Packing};
 
 /// `orogen dem curvature`
 #[derive(Debug, clap::Args)]
@@ -20,9 +21,11 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The GeoTIFF to write [default: IN-curvature.tif here]
+    /// The tif or png to write [default: IN-curvature.tif here]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     /// Which curvature.
     #[arg(long, value_name = "KIND", default_value = "mean")]
     pub kind: Kind,
@@ -41,7 +44,7 @@ pub enum Kind {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("curvature", &args.common)?;
-    job.ending(args.out.as_deref(), &["tif", "tiff"])?;
+    job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
     let kind = match args.kind {
         Kind::Mean => curvature::Kind::Mean,
@@ -49,5 +52,5 @@ pub fn run(args: &Args) -> Result<()> {
         Kind::Plan => curvature::Kind::Plan,
     };
     let bends = job.work(|ctx| curvature(&model.height, model.place.spacing_m(), kind, ctx))?;
-    job.write_raster(args.out.as_deref(), &model, &bends, "1/m", "curvature")
+    job.write_raster(args.out.as_deref(), args.packing, &model, &bends, "1/m", "curvature")
 }

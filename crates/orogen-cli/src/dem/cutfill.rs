@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use orogen::BuildError;
+use orogen::io::About;
 use orogen::ops::survey::cutfill::{Reference, cut_fill};
 use serde_json::json;
 
 use super::job::{Job, Model};
+use super::raster::{ENDINGS, Packing};
 use super::{Common, parse};
 
 /// `orogen dem cutfill`
@@ -22,9 +24,11 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The GeoTIFF to write the map to [default: no map]
+    /// The tif or png to write the map to [default: no map]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     /// The level to measure against, in metres.
     #[arg(long, value_name = "M", value_parser = parse::number(-1e6, 1e6), allow_hyphen_values = true, required_unless_present = "against")]
     pub level: Option<f64>,
@@ -35,7 +39,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("cutfill", &args.common)?;
-    job.ending(args.out.as_deref(), &["tif", "tiff"])?;
+    job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
     let other = args.against.as_ref().map(|path| Model::read(path, args.common.spacing)).transpose()?;
     let reference = match &other {
@@ -66,7 +70,10 @@ pub fn run(args: &Args) -> Result<()> {
         found.cut_m3, found.cut_m2, found.fill_m3, found.fill_m2
     );
     match args.out.as_deref() {
-        Some(out) => job.write(Some(out), "tif", &model.encode(&found.above_m, "cutfill", "m"), facts, &said),
+        Some(out) => {
+            let (map, about) = (&found.above_m, About { layer: "cutfill", unit: "m", seed: "" });
+            job.write_floats(Some(out), args.packing, &model, map, map.range(), &about, facts, Some(said))
+        }
         None if args.common.json => job.report(None, facts, &said),
         None => {
             crate::output::print(&format!(

@@ -9,6 +9,7 @@ use orogen::ops::drainage::drainage;
 use super::Common;
 use super::flow::Sea;
 use super::job::Job;
+use super::raster::{ENDINGS, Packing};
 
 /// `orogen dem fill`
 #[derive(Debug, clap::Args)]
@@ -21,16 +22,18 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The GeoTIFF to write [default: IN-fill.tif here]
+    /// The tif or png to write [default: IN-fill.tif here]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     #[command(flatten)]
     pub sea: Sea,
 }
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("fill", &args.common)?;
-    job.ending(args.out.as_deref(), &["tif", "tiff"])?;
+    job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
     let filled = job.work(|ctx| -> Result<_, OpError> {
         let found = drainage(&model.height, model.place.spacing_m(), args.sea.level_m(), ctx)?;
@@ -38,5 +41,5 @@ pub fn run(args: &Args) -> Result<()> {
         found.basins.fill(&mut filled);
         Ok(filled)
     })?;
-    job.write_raster(args.out.as_deref(), &model, &filled, "m", "height")
+    job.write_raster(args.out.as_deref(), args.packing, &model, &filled, "m", "height")
 }

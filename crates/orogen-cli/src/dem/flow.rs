@@ -8,6 +8,7 @@ use orogen::core::OpError;
 use orogen::ops::water::flow::{Flow, Method, flow};
 
 use super::job::Job;
+use super::raster::{ENDINGS, Packing};
 use super::{Common, parse};
 
 /// `orogen dem flow`
@@ -21,9 +22,11 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The GeoTIFF to write, in square metres [default: IN-flow.tif here]
+    /// The tif or png to write, in square metres [default: IN-flow.tif here]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     /// How water is shared out among lower neighbours.
     #[arg(long, value_name = "METHOD", default_value = "d8")]
     pub method: How,
@@ -69,11 +72,11 @@ impl From<How> for Method {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("flow", &args.common)?;
-    job.ending(args.out.as_deref(), &["tif", "tiff"])?;
+    job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
     let params = Flow { method: args.method.into(), ..Flow::default() };
     let area = job.work(|ctx| -> Result<_, OpError> {
         flow(&model.height, model.place.spacing_m(), &params, args.sea.level_m(), ctx)
     })?;
-    job.write_raster(args.out.as_deref(), &model, &area, "m2", "flow")
+    job.write_raster(args.out.as_deref(), args.packing, &model, &area, "m2", "flow")
 }

@@ -1,5 +1,7 @@
 //! What every tool does before and after its work: reads the model, watches, writes the result whole or not at all.
 
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,8 +9,8 @@ use std::time::Instant;
 use anyhow::Result;
 use orogen::BuildError;
 use orogen::core::{Cancel, Ctx, OpError, Raster, Watch};
-use orogen::io::geotiff::{self, Place};
-use orogen::io::{About, Limits, OutputFolder, elevation};
+use orogen::io::geotiff::Place;
+use orogen::io::{Limits, OutputFolder, elevation};
 use serde_json::{Map, Value, json};
 
 use super::Common;
@@ -50,11 +52,6 @@ impl Model {
             "{option} {},{} lies outside the model, which reaches from {},{} to {},{}",
             spot[0], spot[1], a[0], a[1], b[0], b[1]
         )))
-    }
-
-    /// A float raster as a GeoTIFF where the model lies.
-    pub fn encode(&self, raster: &Raster<f32>, layer: &str, unit: &str) -> Vec<u8> {
-        geotiff::encode_f32_at(raster, &self.place, &About { layer, unit, seed: "" })
     }
 }
 
@@ -137,26 +134,6 @@ impl Job {
         })
     }
 
-    /// Writes a float raster as a GeoTIFF.
-    pub fn write_raster(
-        &self,
-        out: Option<&Path>,
-        model: &Model,
-        raster: &Raster<f32>,
-        unit: &str,
-        layer: &str,
-    ) -> Result<()> {
-        self.ending(out, &["tif", "tiff"])?;
-        let range = raster.range();
-        let mut facts =
-            vec![("cols", json!(raster.cols())), ("rows", json!(raster.rows())), ("unit", json!(unit))];
-        if let Some((low, high)) = range {
-            facts.extend([("min", json!(low)), ("max", json!(high))]);
-        }
-        let said = range.map_or(String::from("all holes"), |(low, high)| format!("{low} to {high} {unit}"));
-        self.write(out, "tif", &model.encode(raster, layer, unit), facts, said.trim_end())
-    }
-
     /// Writes a result whole or not at all and says what came of it.
     pub fn write(
         &self,
@@ -166,11 +143,23 @@ impl Job {
         facts: Vec<(&'static str, Value)>,
         said: &str,
     ) -> Result<()> {
+        self.write_pieces(out, ending, |file| file.write_all(bytes), facts, said)
+    }
+
+    /// As [`Job::write`], by a function that writes large pieces.
+    pub fn write_pieces(
+        &self,
+        out: Option<&Path>,
+        ending: &str,
+        f: impl FnOnce(&mut File) -> io::Result<()>,
+        facts: Vec<(&'static str, Value)>,
+        said: &str,
+    ) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(BuildError::Cancelled.into());
         }
         let target = self.target(out, ending);
-        write_whole(&target, bytes)?;
+        write_whole(&target, f)?;
         self.report(Some(&target), facts, said)
     }
 
@@ -180,7 +169,7 @@ impl Job {
             return Err(BuildError::Cancelled.into());
         }
         let target = self.target(out, ending).with_extension(ending);
-        write_whole(&target, bytes)?;
+        write_whole(&target, |file| file.write_all(bytes))?;
         Ok(target)
     }
 
@@ -223,14 +212,14 @@ impl Job {
 }
 
 /// Writes aside and renames.
-fn write_whole(file: &Path, bytes: &[u8]) -> Result<(), BuildError> {
+fn write_whole(file: &Path, f: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), BuildError> {
     let name = file
         .file_name()
         .and_then(|name| name.to_str())
         .ok_or_else(|| BuildError::Call(format!("{}: this is no file name", file.display())))?;
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = OutputFolder::new(parent.unwrap_or(Path::new(".")))?;
-    folder.write(name, bytes)?;
+    folder.write_pieces(name, f)?;
     folder.commit()?;
     Ok(())
 }

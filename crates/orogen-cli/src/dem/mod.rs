@@ -12,6 +12,7 @@ mod intervisibility;
 mod job;
 mod parse;
 mod profile;
+mod raster;
 mod rivers;
 mod ruggedness;
 mod sample;
@@ -29,11 +30,13 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Places are given in the coordinates of the file itself (metres, feet, or degrees as LONGITUDE,LATITUDE); distances and
-heights are metres. Results lie where their source does. Holes stay holes and poison nothing.
+heights are metres. Results lie where their source does. Holes stay holes and poison nothing. Maps are GeoTIFFs, or grey
+pictures where OUT ends in png.
 
 Examples:
   orogen dem hillshade alps.tif shade.tif
   orogen dem slope alps.tif               alps-slope.tif here
+  orogen dem slope alps.tif slope.png     a picture, from the least slope to the greatest
   orogen dem TOOL --help                  what a tool takes, with examples")]
 pub struct Dem {
     /// What to measure.

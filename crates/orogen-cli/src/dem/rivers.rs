@@ -10,13 +10,14 @@ use serde_json::json;
 
 use super::flow::Sea;
 use super::job::Job;
+use super::raster::{ENDINGS, Packing};
 use super::{Common, parse};
 
 /// `orogen dem rivers`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every reach has its `id`, the one it runs `into` (-1 for none), its `river`, Strahler `order`, and `discharge_m3s`, `width_m`
-and `depth_m` at its lower end and at each vertex; z is that of the water. A tif instead of lines is the model with the rivers cut in.
+and `depth_m` at its lower end and at each vertex; z is that of the water. A tif or png instead of lines is the model with the rivers cut in.
 
 Examples:
   orogen dem rivers alps.tif rivers.geojson --rain 1500
@@ -25,9 +26,11 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The file to write, geojson or tif [default: IN-rivers.geojson here]
+    /// The file to write: geojson, tif or png [default: IN-rivers.geojson here]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     /// Rain in millimetres a year.
     #[arg(long, value_name = "MM", default_value = "1000", value_parser = parse::number(0.0, 20000.0), allow_hyphen_values = true)]
     pub rain: f64,
@@ -46,7 +49,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("rivers", &args.common)?;
-    let ending = job.ending(args.out.as_deref(), &["geojson", "json", "tif", "tiff"])?;
+    let ending = job.ending(args.out.as_deref(), &["geojson", "json", "tif", "tiff", "png"])?;
     let model = job.read()?;
     let params = Rivers {
         rain_mm_per_yr: Coef::Const(args.rain),
@@ -59,8 +62,8 @@ pub fn run(args: &Args) -> Result<()> {
     let made = job.work(|ctx| -> Result<_, OpError> {
         rivers(&model.height, spacing_m, &params, |_, _| args.rain as f32, args.sea.level_m(), ctx)
     })?;
-    if ending.starts_with("tif") {
-        return job.write_raster(args.out.as_deref(), &model, &made.height, "m", "height");
+    if ENDINGS.contains(&ending) {
+        return job.write_raster(args.out.as_deref(), args.packing, &model, &made.height, "m", "height");
     }
     let network = &made.network;
     let lines = network.vectors(|at| model.place.at(at));

@@ -8,6 +8,7 @@ use orogen::ops::survey::ruggedness::{self, ruggedness};
 
 use super::Common;
 use super::job::Job;
+use super::raster::{ENDINGS, Packing};
 
 /// `orogen dem ruggedness`
 #[derive(Debug, clap::Args)]
@@ -18,9 +19,11 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The GeoTIFF to write [default: IN-ruggedness.tif here]
+    /// The tif or png to write [default: IN-ruggedness.tif here]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     /// Which measure.
     #[arg(long, value_name = "KIND", default_value = "tri")]
     pub kind: Kind,
@@ -41,7 +44,7 @@ pub enum Kind {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("ruggedness", &args.common)?;
-    job.ending(args.out.as_deref(), &["tif", "tiff"])?;
+    job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
     let kind = match args.kind {
         Kind::Tri => ruggedness::Kind::Tri,
@@ -50,5 +53,5 @@ pub fn run(args: &Args) -> Result<()> {
         Kind::Roughness => ruggedness::Kind::Roughness,
     };
     let rugged = job.work(|ctx| ruggedness(&model.height, kind, ctx))?;
-    job.write_raster(args.out.as_deref(), &model, &rugged, "m", "ruggedness")
+    job.write_raster(args.out.as_deref(), args.packing, &model, &rugged, "m", "ruggedness")
 }

@@ -9,6 +9,7 @@ use orogen::ops::survey::slope::slope;
 
 use super::Common;
 use super::job::Job;
+use super::raster::{ENDINGS, Packing};
 
 /// `orogen dem slope`
 #[derive(Debug, clap::Args)]
@@ -19,9 +20,11 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The GeoTIFF to write [default: IN-slope.tif here]
+    /// The tif or png to write [default: IN-slope.tif here]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     /// Percent of rise instead of degrees: 100 is 45 degrees.
     #[arg(long)]
     pub percent: bool,
@@ -50,7 +53,7 @@ impl From<Gradient> for Method {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("slope", &args.common)?;
-    job.ending(args.out.as_deref(), &["tif", "tiff"])?;
+    job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
     let (spacing_m, method) = (model.place.spacing_m(), args.gradient.into());
     let (unit, steep) = if args.percent {
@@ -64,5 +67,5 @@ pub fn run(args: &Args) -> Result<()> {
     } else {
         ("deg", job.work(|ctx| slope(&model.height, spacing_m, method, ctx))?)
     };
-    job.write_raster(args.out.as_deref(), &model, &steep, unit, "slope")
+    job.write_raster(args.out.as_deref(), args.packing, &model, &steep, unit, "slope")
 }

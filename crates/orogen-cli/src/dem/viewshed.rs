@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use orogen::io::About;
-use orogen::io::geotiff;
 use orogen::ops::survey::viewshed::{self, HOLE, SEEN, Sight};
 use serde_json::json;
 
 use super::Common;
 use super::job::Job;
 use super::parse::{self, Spot};
+use super::raster::{ENDINGS, Meaning, Packing, mask_grey};
 
 /// Who looks, at what, through which air.
 #[derive(Debug, clap::Args)]
@@ -46,7 +45,7 @@ impl SightArgs {
 /// `orogen dem viewshed`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Written are bytes: 1 seen, 0 hidden, 255 a hole. The eye stands at the sample nearest to --from.
+Written are bytes: 1 seen, 0 hidden, 255 a hole; in a png white, black and grey. The eye stands at the sample nearest to --from.
 
 Examples:
   orogen dem viewshed alps.tif seen.tif --from 8.57,46.63
@@ -55,9 +54,11 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The GeoTIFF to write [default: IN-viewshed.tif here]
+    /// The tif or png to write [default: IN-viewshed.tif here]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     /// Where the eye stands, in the file's own coordinates.
     #[arg(long, value_name = "X,Y", value_parser = parse::spot, allow_hyphen_values = true)]
     pub from: Spot,
@@ -70,7 +71,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("viewshed", &args.common)?;
-    job.ending(args.out.as_deref(), &["tif", "tiff"])?;
+    job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
     let eye = model.nearest(args.from, "--from")?;
     let (spacing_m, sight) = (model.place.spacing_m(), args.sight.sight());
@@ -81,9 +82,8 @@ pub fn run(args: &Args) -> Result<()> {
     let count = |wanted: u8| seen.as_slice().iter().filter(|&&value| value == wanted).count();
     let (visible, ground) = (count(SEEN), seen.as_slice().len() - count(HOLE));
     let area_km2 = visible as f64 * spacing_m[0] * spacing_m[1] / 1e6;
-    let about = About { layer: "viewshed", unit: "", seed: "" };
-    let file = geotiff::encode_u8_at(&seen, &model.place, Some(HOLE), &about);
     let facts = vec![("seen", json!(visible)), ("samples", json!(ground)), ("seen_km2", json!(area_km2))];
     let said = format!("{visible} of {ground} samples are seen, {area_km2:.3} km2");
-    job.write(args.out.as_deref(), "tif", &file, facts, &said)
+    let meaning = Meaning { layer: "viewshed", hole: HOLE, grey: mask_grey };
+    job.write_bytes(args.out.as_deref(), args.packing, &model, &seen, &meaning, facts, &said)
 }

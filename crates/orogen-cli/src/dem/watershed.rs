@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use orogen::core::{OpError, Raster};
-use orogen::io::About;
 use orogen::io::geojson::{self, System};
-use orogen::io::geotiff;
 use orogen::ops::drainage::drainage;
 use orogen::ops::survey::viewshed::HOLE;
 use orogen::ops::water::basins::of_places;
@@ -16,12 +14,13 @@ use super::Common;
 use super::flow::Sea;
 use super::job::Job;
 use super::parse::{self, Spot};
+use super::raster::{ENDINGS, Meaning, Packing, mask_grey};
 
 /// `orogen dem watershed`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Written are bytes: 1 drains through the place, 0 does not, 255 a hole; and beside them the outline as GeoJSON, under the
-same name. The place moves to the sample of the most flow within --snap.
+Written are bytes: 1 drains through the place, 0 does not, 255 a hole (in a png white, black and grey); and beside them the
+outline as GeoJSON, under the same name. The place moves to the sample of the most flow within --snap.
 
 Examples:
   orogen dem watershed alps.tif ticino.tif --at 8.86,46.19
@@ -29,9 +28,11 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// The GeoTIFF to write [default: IN-watershed.tif here]
+    /// The tif or png to write [default: IN-watershed.tif here]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub packing: Packing,
     /// The place whose watershed is wanted, in the file's own coordinates.
     #[arg(long, value_name = "X,Y", value_parser = parse::spot, allow_hyphen_values = true)]
     pub at: Spot,
@@ -45,7 +46,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("watershed", &args.common)?;
     let out = args.out.as_deref();
-    job.ending(out, &["tif", "tiff"])?;
+    job.ending(out, ENDINGS)?;
     let model = job.read()?;
     let place = model.nearest(args.at, "--at")?;
     let [dx, dy] = model.place.spacing_m();
@@ -71,8 +72,7 @@ pub fn run(args: &Args) -> Result<()> {
         ("samples", json!(cells)),
         ("area_m2", json!(area_m2)),
     ];
-    let about = About { layer: "watershed", unit: "", seed: "" };
-    let file = geotiff::encode_u8_at(&mask, &model.place, Some(HOLE), &about);
     let said = format!("{:.3} km2 drain through {x},{y}", area_m2 / 1e6);
-    job.write(out, "tif", &file, facts, &said)
+    let meaning = Meaning { layer: "watershed", hole: HOLE, grey: mask_grey };
+    job.write_bytes(out, args.packing, &model, &mask, &meaning, facts, &said)
 }

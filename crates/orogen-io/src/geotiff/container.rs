@@ -1,8 +1,10 @@
 //! The TIFF container: a header and one directory of tagged arrays.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::FORMAT;
+use super::source::Source;
 use crate::error::FormatError;
 
 /// Where the array of a tag lies in the file.
@@ -15,7 +17,7 @@ struct Entry {
 
 /// The first directory of a TIFF file.
 pub(super) struct Directory<'a> {
-    pub bytes: &'a [u8],
+    pub source: Source<'a>,
     pub little_endian: bool,
     entries: BTreeMap<u16, Entry>,
 }
@@ -37,41 +39,43 @@ fn broken(reason: impl Into<String>) -> FormatError {
 
 impl<'a> Directory<'a> {
     /// Reads the header and the first directory; a tag of an unknown type is passed over.
-    pub fn read(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        let little_endian = match bytes.get(..2) {
+    pub fn read(source: Source<'a>) -> Result<Self, FormatError> {
+        let letters = source.get(0, 2)?;
+        let little_endian = match letters.as_deref() {
             Some(b"II") => true,
             Some(b"MM") => false,
             _ => return Err(broken("it does not start with the letters II or MM")),
         };
-        let mut directory = Self { bytes, little_endian, entries: BTreeMap::new() };
+        let mut directory = Self { source, little_endian, entries: BTreeMap::new() };
         let big = match directory.unsigned(2, 2)? {
             42 => false,
             43 => true,
             other => return Err(broken(format!("its version is {other}; 42 and 43 are TIFF"))),
         };
         let (start_at, word) = if big { (8, 8) } else { (4, 4) };
-        let start = directory.offset(start_at, word)?;
+        let start = directory.offset(directory.unsigned(start_at, word)?)?;
         let (count_size, entry_size) = if big { (8, 20) } else { (2, 12) };
         let count = directory.unsigned(start, count_size)?;
-        let room = (bytes.len().saturating_sub(start) / entry_size) as u64;
+        let room = (directory.source.len().saturating_sub(start) / entry_size) as u64;
         if count > room {
             return Err(broken(format!(
                 "its directory promises {count} tags, but the file has room for {room}"
             )));
         }
-        for i in 0..count as usize {
-            let at = start + count_size + i * entry_size;
-            let tag = directory.unsigned(at, 2)? as u16;
-            let kind = directory.unsigned(at + 2, 2)? as u16;
-            let count = directory.unsigned(at + 4, word)?;
+        let entries_at = start + count_size;
+        let entries = directory.bytes(entries_at, count as usize * entry_size)?;
+        for (i, entry) in entries.chunks_exact(entry_size).enumerate() {
+            let number = |at: usize, size: usize| directory.number(&entry[at..at + size]);
+            let (tag, kind, count) = (number(0, 2) as u16, number(2, 2) as u16, number(4, word));
             let Some(size) = size_of_kind(kind) else { continue };
             let length = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
-            let value_at = at + 4 + word;
             let entry = match length {
-                Some(length) if length <= word => Entry { kind, count: length / size, at: value_at },
+                Some(length) if length <= word => {
+                    Entry { kind, count: length / size, at: entries_at + i * entry_size + 4 + word }
+                }
                 _ => {
-                    let at = directory.offset(value_at, word)?;
-                    let length = length.filter(|&length| length <= bytes.len().saturating_sub(at));
+                    let at = directory.offset(number(4 + word, word))?;
+                    let length = length.filter(|&length| length <= directory.source.len() - at);
                     let Some(length) = length else {
                         return Err(broken(format!(
                             "the {count} values of tag {tag} run past the end of the file"
@@ -85,19 +89,27 @@ impl<'a> Directory<'a> {
         Ok(directory)
     }
 
-    /// An unsigned number of 1 to 8 bytes.
-    fn unsigned(&self, at: usize, size: usize) -> Result<u64, FormatError> {
-        let bytes = at.checked_add(size).and_then(|end| self.bytes.get(at..end));
-        let bytes = bytes
-            .ok_or_else(|| broken(format!("it ends after {} bytes, in its header", self.bytes.len())))?;
-        let fold = |sum: u64, &byte: &u8| sum << 8 | u64::from(byte);
-        Ok(if self.little_endian { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) })
+    /// Bytes that should be there.
+    fn bytes(&self, at: usize, length: usize) -> Result<Cow<'a, [u8]>, FormatError> {
+        self.source
+            .get(at, length)?
+            .ok_or_else(|| broken(format!("it ends after {} bytes, in its header", self.source.len())))
     }
 
-    fn offset(&self, at: usize, size: usize) -> Result<usize, FormatError> {
-        let offset = self.unsigned(at, size)?;
-        usize::try_from(offset).ok().filter(|&offset| offset < self.bytes.len()).ok_or_else(|| {
-            broken(format!("it points to byte {offset}, past its end at {}", self.bytes.len()))
+    /// An unsigned number of 1 to 8 bytes.
+    fn number(&self, bytes: &[u8]) -> u64 {
+        let fold = |sum: u64, &byte: &u8| sum << 8 | u64::from(byte);
+        if self.little_endian { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) }
+    }
+
+    fn unsigned(&self, at: usize, size: usize) -> Result<u64, FormatError> {
+        Ok(self.number(&self.bytes(at, size)?))
+    }
+
+    /// A place in the file.
+    fn offset(&self, offset: u64) -> Result<usize, FormatError> {
+        usize::try_from(offset).ok().filter(|&offset| offset < self.source.len()).ok_or_else(|| {
+            broken(format!("it points to byte {offset}, past its end at {}", self.source.len()))
         })
     }
 
@@ -108,6 +120,11 @@ impl<'a> Directory<'a> {
 
     /// The values of a tag as whole numbers; `None` when it is absent.
     pub fn whole_numbers(&self, tag: u16) -> Result<Option<Vec<u64>>, FormatError> {
+        self.first_whole_numbers(tag, usize::MAX)
+    }
+
+    /// The first values of a tag, at most so many.
+    pub fn first_whole_numbers(&self, tag: u16, most: usize) -> Result<Option<Vec<u64>>, FormatError> {
         let Some(&entry) = self.entries.get(&tag) else { return Ok(None) };
         let size = match entry.kind {
             1 | 7 => 1,
@@ -116,12 +133,13 @@ impl<'a> Directory<'a> {
             16 | 18 => 8,
             other => return Err(broken(format!("tag {tag} has type {other}; it should hold whole numbers"))),
         };
-        (0..entry.count).map(|i| self.unsigned(entry.at + i * size, size)).collect::<Result<_, _>>().map(Some)
+        let bytes = self.bytes(entry.at, entry.count.min(most) * size)?;
+        Ok(Some(bytes.chunks_exact(size).map(|bytes| self.number(bytes)).collect()))
     }
 
     /// The first value of a tag, or what holds when it is absent.
     pub fn whole_number(&self, tag: u16, or: Option<u64>) -> Result<u64, FormatError> {
-        let found = self.whole_numbers(tag)?.and_then(|values| values.first().copied());
+        let found = self.first_whole_numbers(tag, 1)?.and_then(|values| values.first().copied());
         found.or(or).ok_or_else(|| broken(format!("it has no tag {tag}")))
     }
 
@@ -130,18 +148,19 @@ impl<'a> Directory<'a> {
         match self.entries.get(&tag) {
             None => Ok(Vec::new()),
             Some(&Entry { kind: 12, count, at }) => {
-                (0..count).map(|i| Ok(f64::from_bits(self.unsigned(at + 8 * i, 8)?))).collect()
+                let bytes = self.bytes(at, 8 * count)?;
+                Ok(bytes.chunks_exact(8).map(|bytes| f64::from_bits(self.number(bytes))).collect())
             }
             Some(entry) => Err(broken(format!("tag {tag} has type {}; it should hold doubles", entry.kind))),
         }
     }
 
     /// The text of a tag up to its closing zero; `None` when it is absent or no text.
-    pub fn text(&self, tag: u16) -> Option<&'a str> {
-        let entry = self.entries.get(&tag).filter(|entry| entry.kind == 2)?;
-        let bytes = self.bytes.get(entry.at..)?.get(..entry.count)?;
+    pub fn text(&self, tag: u16) -> Result<Option<String>, FormatError> {
+        let Some(entry) = self.entries.get(&tag).filter(|entry| entry.kind == 2) else { return Ok(None) };
+        let bytes = self.bytes(entry.at, entry.count)?;
         let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
-        std::str::from_utf8(&bytes[..end]).ok()
+        Ok(std::str::from_utf8(&bytes[..end]).ok().map(str::to_owned))
     }
 }
 
@@ -154,20 +173,22 @@ pub(super) enum Field {
     Words(Vec<u64>),
     /// One number per chunk: where it starts.
     ChunkOffsets,
+    /// One number per chunk: how long it is.
+    ChunkLengths,
 }
 
-/// A little-endian TIFF of one directory and its chunks; BigTIFF when four bytes cannot reach the end.
+/// The head of a little-endian TIFF: all of it but its chunks, which follow one another and are so long. BigTIFF when four
+/// bytes cannot reach the end.
 ///
 /// The fields must come in the order of their tags.
-pub(super) fn write(fields: &[(u16, Field)], chunks: &[Vec<u8>]) -> Vec<u8> {
-    let data: usize = chunks.iter().map(Vec::len).sum();
+pub(super) fn head(fields: &[(u16, Field)], chunks: &[u64]) -> Vec<u8> {
+    let data: u64 = chunks.iter().sum();
     // The directory with all its arrays takes far less than what is set aside for it here.
-    let big = data + (1 << 20) + 16 * chunks.len() > u32::MAX as usize;
-    write_as(big, fields, chunks)
+    let big = data + (1 << 20) + 16 * chunks.len() as u64 > u64::from(u32::MAX);
+    head_as(big, fields, chunks)
 }
 
-fn write_as(big: bool, fields: &[(u16, Field)], chunks: &[Vec<u8>]) -> Vec<u8> {
-    let data: usize = chunks.iter().map(Vec::len).sum();
+fn head_as(big: bool, fields: &[(u16, Field)], chunks: &[u64]) -> Vec<u8> {
     let word = if big { 8 } else { 4 };
     let put_word = |out: &mut Vec<u8>, value: u64| out.extend_from_slice(&value.to_le_bytes()[..word]);
 
@@ -191,6 +212,10 @@ fn write_as(big: bool, fields: &[(u16, Field)], chunks: &[Vec<u8>]) -> Vec<u8> {
                 values.iter().for_each(|&v| put_word(&mut out, v));
                 (if big { 16 } else { 4 }, values.len(), out)
             }
+            Field::ChunkLengths => {
+                chunks.iter().for_each(|&v| put_word(&mut out, v));
+                (if big { 16 } else { 4 }, chunks.len(), out)
+            }
             Field::ChunkOffsets => {
                 offsets.iter().for_each(|&v| put_word(&mut out, v));
                 (if big { 16 } else { 4 }, offsets.len(), out)
@@ -210,12 +235,12 @@ fn write_as(big: bool, fields: &[(u16, Field)], chunks: &[Vec<u8>]) -> Vec<u8> {
     }
     let mut offsets = Vec::with_capacity(chunks.len());
     let mut at = chunks_at as u64;
-    for chunk in chunks {
+    for length in chunks {
         offsets.push(at);
-        at += chunk.len() as u64;
+        at += length;
     }
 
-    let mut out = Vec::with_capacity(chunks_at + data);
+    let mut out = Vec::with_capacity(chunks_at);
     out.extend_from_slice(b"II");
     if big {
         out.extend_from_slice(&[43, 0, 8, 0, 0, 0]);
@@ -244,9 +269,6 @@ fn write_as(big: bool, fields: &[(u16, Field)], chunks: &[Vec<u8>]) -> Vec<u8> {
     }
     put_word(&mut out, 0);
     out.extend_from_slice(&arrays);
-    for chunk in chunks {
-        out.extend_from_slice(chunk);
-    }
     out
 }
 
@@ -257,21 +279,25 @@ mod tests {
     #[test]
     fn what_is_written_is_read_in_both_widths() {
         let chunks = [vec![1, 2, 3], vec![], vec![4; 9]];
+        let lengths = [3, 0, 9];
         let fields = [
             (256, Field::Words(vec![70_000])),
             (258, Field::Shorts(vec![8, 16, 32, 64, 128])),
             (273, Field::ChunkOffsets),
+            (279, Field::ChunkLengths),
             (305, Field::Text(String::from("name"))),
             (33550, Field::Doubles(vec![0.1, -2.0])),
         ];
         for big in [false, true] {
-            let bytes = write_as(big, &fields, &chunks);
-            let directory = Directory::read(&bytes).unwrap();
+            let bytes = [head_as(big, &fields, &lengths), chunks.concat()].concat();
+            let directory = Directory::read(Source::Memory(&bytes)).unwrap();
             assert_eq!(directory.whole_number(256, None), Ok(70_000));
             assert_eq!(directory.whole_numbers(258), Ok(Some(vec![8, 16, 32, 64, 128])));
-            assert_eq!(directory.text(305), Some("name"));
+            assert_eq!(directory.text(305).unwrap().as_deref(), Some("name"));
             assert_eq!(directory.doubles(33550), Ok(vec![0.1, -2.0]));
             assert_eq!(directory.count(259), 0);
+            assert_eq!(directory.whole_numbers(279), Ok(Some(lengths.to_vec())));
+            assert_eq!(directory.first_whole_numbers(279, 1), Ok(Some(vec![3])));
             let offsets = directory.whole_numbers(273).unwrap().unwrap();
             for (offset, chunk) in offsets.iter().zip(&chunks) {
                 assert_eq!(&bytes[*offset as usize..][..chunk.len()], &chunk[..]);

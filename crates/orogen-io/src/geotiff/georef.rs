@@ -92,7 +92,7 @@ impl Georef {
                 unit_m,
                 keys: keys.carried(height_unit_m != 1.0),
                 doubles: keys.doubles,
-                text: directory.text(tag::GEO_TEXT).unwrap_or_default().to_owned(),
+                text: directory.text(tag::GEO_TEXT)?.unwrap_or_default(),
             }),
         })
     }

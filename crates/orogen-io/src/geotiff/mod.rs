@@ -10,7 +10,7 @@
 //! `GDAL_NODATA` and values that are not finite become NaN. Coordinates in degrees become metres on the WGS84
 //! ellipsoid at the model's middle latitude; feet become metres where the file itself says so.
 //!
-//! **Written** Deflate with the floating-point predictor, in a local metric coordinate system, samples as vertices
+//! **Written** Deflate with the floating-point predictor or no compression, in a local metric coordinate system, samples as vertices
 //! (`PixelIsPoint`), north up, holes as `GDAL_NODATA`.
 
 mod container;
@@ -18,9 +18,12 @@ mod decode;
 mod encode;
 mod georef;
 mod place;
+mod source;
 
-pub use decode::{decode, decode_placed};
-pub use encode::{encode_f32, encode_f32_at, encode_u8, encode_u8_at};
+pub use decode::{decode, decode_file, decode_placed};
+pub use encode::{
+    Compression, encode_f32, encode_f32_at, encode_u8, encode_u8_at, write_f32_at, write_u8_at,
+};
 pub use place::Place;
 
 const FORMAT: &str = "GeoTIFF";

@@ -58,7 +58,8 @@ impl Fit {
     fn at(&self, z: [[f32; 3]; 3]) -> Derivatives {
         // Taken from the middle: differences of heights stay exact far above sea level.
         let m = z[1][1];
-        let [[nw, n, ne], [w, _, e], [sw, s, se]] = z.map(|line| line.map(|value| value - m));
+        let [[nw, n, ne], [w, _, e], [sw, s, se]] = z;
+        let [nw, n, ne, w, e, sw, s, se] = [nw - m, n - m, ne - m, w - m, e - m, sw - m, s - m, se - m];
         let (west, east) = (nw + w + sw, ne + e + se);
         let (north, south) = (nw + n + ne, sw + s + se);
         let [px, py, pxx, pxy, pyy] = self.per;

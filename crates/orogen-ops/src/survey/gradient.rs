@@ -53,22 +53,38 @@ pub fn measure(
     ctx: &Ctx<'_>,
     f: impl Fn(f32, f32) -> f32 + Sync,
 ) -> Result<Raster<f32>, Cancelled> {
-    measure_at(Level::new(), height, spacing_m, method, ctx, f)
+    measure_as(height, spacing_m, method, ctx, f32::NAN, f)
 }
 
-fn measure_at(
+/// As [`measure`], into values of any kind, of which one stands for a hole.
+///
+/// # Errors
+/// When cancelled.
+pub fn measure_as<T: Copy + Default + Send + Sync>(
+    height: &Raster<f32>,
+    spacing_m: [f64; 2],
+    method: Method,
+    ctx: &Ctx<'_>,
+    hole: T,
+    f: impl Fn(f32, f32) -> T + Sync,
+) -> Result<Raster<T>, Cancelled> {
+    measure_at(Level::new(), height, spacing_m, method, ctx, hole, f)
+}
+
+fn measure_at<T: Copy + Default + Send + Sync>(
     level: Level,
     height: &Raster<f32>,
     spacing_m: [f64; 2],
     method: Method,
     ctx: &Ctx<'_>,
-    f: impl Fn(f32, f32) -> f32 + Sync,
-) -> Result<Raster<f32>, Cancelled> {
+    hole: T,
+    f: impl Fn(f32, f32) -> T + Sync,
+) -> Result<Raster<T>, Cancelled> {
     let gradient = Gradient::new(height, spacing_m, method);
     let counter = ctx.counter(height.rows());
-    let mut out = Raster::filled(height.cols(), height.rows(), 0.0);
+    let mut out = Raster::filled(height.cols(), height.rows(), T::default());
     out.try_par_rows(|row, values| {
-        dispatch!(level, _simd => gradient.measure_row(row, values, &f));
+        dispatch!(level, _simd => gradient.measure_row(row, values, hole, &f));
         counter.done()
     })?;
     Ok(out)
@@ -98,7 +114,7 @@ impl<'a> Gradient<'a> {
 
     /// `f` of a row.
     #[inline(always)]
-    fn measure_row(&self, row: usize, values: &mut [f32], f: &impl Fn(f32, f32) -> f32) {
+    fn measure_row<T: Copy>(&self, row: usize, values: &mut [T], hole: T, f: &impl Fn(f32, f32) -> T) {
         for (chunk, values) in values.chunks_mut(LANES).enumerate() {
             let start = chunk * LANES;
             let made;
@@ -110,15 +126,19 @@ impl<'a> Gradient<'a> {
                 }
             };
             let (mut p, mut q) = self.stencil.gradient(north, here, south);
-            let mut result = [0.0; LANES];
+            // A hole poisons the sums around it; the few stretches with one are put right.
+            let holes = (0..LANES).fold(false, |bad, i| bad | (p[i] + q[i] + here[i + 1]).is_nan());
+            if holes {
+                self.stencil.mend(&mut p, &mut q, north, here, south);
+            }
+            // The one place that calls `f`: called from two it might not be compiled into the loop, and stay scalar.
+            let mut result = [hole; LANES];
             for i in 0..LANES {
                 result[i] = f(p[i], q[i]);
             }
-            // A hole poisons the sums around it; the few stretches with one are done again.
-            if (0..LANES).fold(false, |bad, i| bad | (p[i] + q[i] + here[i + 1]).is_nan()) {
-                self.stencil.mend(&mut p, &mut q, north, here, south);
+            if holes {
                 for i in 0..LANES {
-                    result[i] = if p[i].is_nan() { f32::NAN } else { f(p[i], q[i]) };
+                    result[i] = if p[i].is_nan() { hole } else { result[i] };
                 }
             }
             values.copy_from_slice(&result[..values.len()]);
@@ -159,19 +179,57 @@ fn windows_row(height: &Raster<f32>, row: usize, values: &mut [f32], f: &impl Fn
                 made.each_ref()
             }
         };
-        let window =
-            |i: usize| [0, 1, 2].map(|line: usize| [lines[line][i], lines[line][i + 1], lines[line][i + 2]]);
+        let mended;
+        let row = |line| [part(line, 0), part(line, 1), part(line, 2)];
+        let mut around = [row(lines[0]), row(lines[1]), row(lines[2])];
+        let holes =
+            (0..PADDED).fold(false, |bad, i| bad | (lines[0][i] + lines[1][i] + lines[2][i]).is_nan());
+        if holes {
+            mended = mended_parts(around);
+            around = [mended[0].each_ref(), mended[1].each_ref(), mended[2].each_ref()];
+        }
+        // The one place that calls `f`: called from two it might not be compiled into the loop, and stay scalar.
         let mut result = [0.0; LANES];
         for i in 0..LANES {
-            result[i] = f(window(i));
+            result[i] = f(window(&around, i));
         }
-        if (0..PADDED).fold(false, |bad, i| bad | (lines[0][i] + lines[1][i] + lines[2][i]).is_nan()) {
-            for i in 0..values.len() {
-                result[i] = if lines[1][i + 1].is_nan() { f32::NAN } else { f(mended(window(i))) };
+        if holes {
+            for i in 0..LANES {
+                result[i] = if lines[1][i + 1].is_nan() { f32::NAN } else { result[i] };
             }
         }
         values.copy_from_slice(&result[..values.len()]);
     }
+}
+
+/// The columns of a padded line that lie `by` from its start.
+#[inline(always)]
+fn part(line: &[f32; PADDED], by: usize) -> &[f32; LANES] {
+    line[by..].first_chunk().expect("a line is padded by two columns")
+}
+
+/// The neighbourhood of one sample of a stretch.
+#[inline(always)]
+fn window([north, here, south]: &[[&[f32; LANES]; 3]; 3], i: usize) -> [[f32; 3]; 3] {
+    [
+        [north[0][i], north[1][i], north[2][i]],
+        [here[0][i], here[1][i], here[2][i]],
+        [south[0][i], south[1][i], south[2][i]],
+    ]
+}
+
+/// The neighbourhoods of a stretch, each mended by itself: who stands north-west of whom, north, and so on.
+#[cold]
+fn mended_parts(around: [[&[f32; LANES]; 3]; 3]) -> [[[f32; LANES]; 3]; 3] {
+    let mut parts = [[[0.0; LANES]; 3]; 3];
+    for i in 0..LANES {
+        for (parts, line) in parts.iter_mut().zip(mended(window(&around, i))) {
+            for (part, value) in parts.iter_mut().zip(line) {
+                part[i] = value;
+            }
+        }
+    }
+    parts
 }
 
 /// A neighbourhood with its missing neighbours mirrored through the middle, or level with it.
@@ -370,11 +428,31 @@ mod tests {
         height[Cell { col: 70, row: 90 }] = f32::NAN;
         let find = |level| {
             let f = crate::survey::slope::degrees;
-            measure_at(level, &height, [10.0, 25.0], Method::Horn, &Ctx::silent(), f).unwrap()
+            measure_at(level, &height, [10.0, 25.0], Method::Horn, &Ctx::silent(), f32::NAN, f).unwrap()
         };
         let (plain, wide) = (find(Level::baseline()), find(Level::new()));
         for (a, b) in plain.as_slice().iter().zip(wide.as_slice()) {
             assert_eq!(a.to_bits(), b.to_bits());
+        }
+    }
+
+    #[test]
+    fn stretches_of_windows_agree_with_one_neighbourhood_at_a_time() {
+        let mut height = hills(150, 300.0);
+        for (col, row) in [(70, 90), (71, 91), (0, 0), (149, 64), (64, 149), (63, 20)] {
+            height[Cell { col, row }] = f32::NAN;
+        }
+        let f = |z: [[f32; 3]; 3]| z.iter().flatten().fold(0.0, |sum: f32, v| 0.75 * sum + v);
+        let found = measure_windows(&height, &Ctx::silent(), f).unwrap();
+        for row in 0..150 {
+            for col in 0..150 {
+                let lines = [-1, 0, 1].map(|by| line(&height, row as isize + by, col - col % LANES));
+                let at = col % LANES;
+                let z = mended(lines.map(|line| [line[at], line[at + 1], line[at + 2]]));
+                let cell = Cell { col, row };
+                let expected = if height[cell].is_nan() { f32::NAN } else { f(z) };
+                assert_eq!(found[cell].to_bits(), expected.to_bits(), "{cell:?}");
+            }
         }
     }
 

@@ -83,16 +83,43 @@ pub fn hillshade(
     params: &Hillshade,
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, Cancelled> {
+    lit(height, spacing_m, params, ctx, f32::NAN, |shade| shade)
+}
+
+/// The same as bytes: 1 is dark, 255 fully lit, 0 a hole, as `gdaldem` writes them. 5 bytes a cell.
+///
+/// # Errors
+/// When cancelled.
+pub fn hillshade_bytes(
+    height: &Raster<f32>,
+    spacing_m: [f64; 2],
+    params: &Hillshade,
+    ctx: &Ctx<'_>,
+) -> Result<Raster<u8>, Cancelled> {
+    // Half of one more and cut off is rounded; the way over i32 becomes vector code.
+    lit(height, spacing_m, params, ctx, 0, |shade| ((1.0 + 254.0 * shade) + 0.5) as i32 as u8)
+}
+
+/// Brightness as whatever `value` makes of it.
+fn lit<T: Copy + Default + Send + Sync>(
+    height: &Raster<f32>,
+    spacing_m: [f64; 2],
+    params: &Hillshade,
+    ctx: &Ctx<'_>,
+    hole: T,
+    value: impl Fn(f32) -> T + Sync,
+) -> Result<Raster<T>, Cancelled> {
     let z = params.exaggeration as f32;
     let sun = |turn_deg: f64| Sun::new(params.azimuth_deg + turn_deg, params.altitude_deg);
     if params.multidirectional {
         let suns = [sun(-90.0), sun(-45.0), sun(0.0), sun(45.0)];
-        gradient::measure(height, spacing_m, params.method, ctx, |p, q| four_suns(&suns, z * p, z * q))
+        let light = |p: f32, q: f32| value(four_suns(&suns, z * p, z * q));
+        gradient::measure_as(height, spacing_m, params.method, ctx, hole, light)
     } else {
         let sun = sun(0.0);
-        gradient::measure(height, spacing_m, params.method, ctx, |p, q| {
+        gradient::measure_as(height, spacing_m, params.method, ctx, hole, |p, q| {
             let (p, q) = (z * p, z * q);
-            (sun.facing(p, q) / (1.0 + p * p + q * q).sqrt()).min(1.0)
+            value((sun.facing(p, q) / (1.0 + p * p + q * q).sqrt()).min(1.0))
         })
     }
 }
@@ -166,6 +193,20 @@ mod tests {
         assert_close!(lit_from(270.0), 1.0, abs = 1e-6);
         assert_close!(lit_from(90.0), 0.0, abs = 1e-6);
         assert_close!(lit_from(0.0), 0.5, abs = 1e-6);
+    }
+
+    #[test]
+    fn bytes_are_the_brightness_rounded_and_holes_are_nothing() {
+        let mut height = hills(70, 300.0);
+        height[orogen_core::Cell { col: 66, row: 3 }] = f32::NAN;
+        for multidirectional in [false, true] {
+            let params = Hillshade { multidirectional, ..Hillshade::default() };
+            let bytes = hillshade_bytes(&height, [CELL_M, CELL_M], &params, &Ctx::silent()).unwrap();
+            for (&byte, &light) in bytes.as_slice().iter().zip(shade(&height, &params).as_slice()) {
+                let expected = if light.is_nan() { 0 } else { (1.0 + 254.0 * light).round() as u8 };
+                assert_eq!(byte, expected);
+            }
+        }
     }
 
     /// The published formula of gdaldem in its own terms (slope and aspect angles), one cell at a time.
