@@ -290,7 +290,7 @@ fn cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|")
 }
 
-/// The picture of an operator's example: a map if it makes height, else the first layer it makes.
+/// The picture of an operator's example: a map if it makes height, or basins, which maps show; else the first layer it makes.
 fn picture(operator: &Operator) -> Result<Vec<u8>> {
     let folder = shell::root().join(EXAMPLES);
     let recipe = orogen::read_recipe(&folder.join(format!("{}.toml", operator.id)))?;
@@ -303,6 +303,7 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
     let picture = match writes.first() {
         // A map from above shows no overhang.
         Some(name) if *name == layer::DISPLACE_X.name() => oblique::render(&built.terrain, &View::default())?,
+        Some(name) if *name == layer::BASIN.name() => relief::render(&built.terrain, &built.exports.relief)?,
         Some(name) if !writes.contains(&layer::HEIGHT.name()) => match built.terrain.layers().get(name) {
             // From springs to rivers areas grow a million times.
             Some(LayerData::F32(raster)) if *name == layer::FLOW.name() => {

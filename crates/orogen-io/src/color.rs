@@ -83,7 +83,7 @@ fn oklab([r, g, b]: Light) -> [f64; 3] {
     ]
 }
 
-fn light_of_oklab([lightness, a, b]: [f64; 3]) -> Light {
+pub(crate) fn light_of_oklab([lightness, a, b]: [f64; 3]) -> Light {
     let cube = |v: f64| v * v * v;
     let l = cube(lightness + 0.396_337_777_4 * a + 0.215_803_757_3 * b);
     let m = cube(lightness - 0.105_561_345_8 * a - 0.063_854_172_8 * b);

@@ -127,6 +127,46 @@ fn rivers_and_lakes_are_drawn() {
 }
 
 #[test]
+fn sand_has_its_colour_by_its_depth() {
+    let mut land = terrain(Raster::filled(33, 33, 40.0), 330.0);
+    let bare = draw(&land).row(16)[16];
+    let with = |depth: f32, land: &mut Terrain| {
+        land.set(layer::SAND, Raster::filled(33, 33, depth));
+        draw(land).row(16)[16]
+    };
+    let [none, hole, thin, deep] = [0.0, f32::NAN, 0.25, 2.0].map(|depth| with(depth, &mut land));
+    assert_eq!((none, hole), (bare, bare));
+    // From the green of low land to a sandy tone.
+    let warmth = |[red, green, _]: [u8; 3]| i32::from(red) - i32::from(green);
+    assert!(
+        warmth(bare) + 10 < warmth(thin) && warmth(thin) + 10 < warmth(deep),
+        "{bare:?} {thin:?} {deep:?}"
+    );
+    let [red, green, blue] = deep;
+    assert!(red > green && green > blue && blue > 120, "{deep:?}");
+}
+
+#[test]
+fn basins_have_colours_and_divides() {
+    let mut land = terrain(Raster::filled(60, 60, 40.0), 600.0);
+    let plain = draw(&land);
+    // Three basins beside each other, then none.
+    let number = |c: usize, _| if c < 45 { (c / 15 + 1) as f32 } else { 0.0 };
+    land.set(layer::BASIN, Raster::from_fn(60, 60, number));
+    let picture = draw(&land);
+    let [a, b, c, none] = [7, 22, 37, 55].map(|col| picture.row(30)[col]);
+    let apart = |p: [u8; 3], q: [u8; 3]| (0..3).map(|i| p[i].abs_diff(q[i])).max().unwrap();
+    assert!(apart(a, b) > 25 && apart(b, c) > 25 && apart(a, c) > 25, "{a:?} {b:?} {c:?}");
+    assert_eq!(none, plain.row(30)[55]);
+    let divide = brightness(picture.row(30)[15]);
+    assert!(divide + 15.0 < brightness(a).min(brightness(b)), "the divide is {:?}", picture.row(30)[15]);
+    let off = render(&land, &ReliefStyle { basins: false, ..ReliefStyle::default() }).unwrap();
+    assert_eq!(off.as_slice(), plain.as_slice());
+    land.set(layer::BASIN, Raster::filled(60, 60, f32::NAN));
+    assert_eq!(draw(&land).as_slice(), plain.as_slice());
+}
+
+#[test]
 fn holes_single_rows_and_flat_ground_are_fine() {
     let mut holed = hills(40, 100.0);
     for row in 10..20 {

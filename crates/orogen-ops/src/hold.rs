@@ -5,7 +5,7 @@
 //! either side the height is to be kept). Every step adds to what is there.
 
 use orogen_core::vector::{Column, Point, Shape, VectorLayer};
-use orogen_core::{Raster, Terrain, math};
+use orogen_core::{Frame, Raster, Terrain, math};
 
 /// Name of the vector layer.
 pub const HOLD: &str = "hold";
@@ -70,35 +70,50 @@ pub fn held_samples(terrain: &Terrain) -> Option<Raster<bool>> {
     let frame = terrain.frame();
     let [dx, dy] = frame.spacing_m();
     let mut samples = Raster::filled(frame.cols(), frame.rows(), false);
-    for mark in &marks {
-        let radius_m = mark.radius_m.max(1.01 * math::hypot(dx, dy));
-        let lone = mark.points.len() == 1;
-        for (a, b) in mark.points.iter().zip(mark.points.iter().skip(usize::from(!lone))) {
-            // Metres from the north-west corner, south positive.
-            let local = |p: &Point| [p[0] - frame.x_m(0), frame.y_m(0) - p[1]];
-            hold_line(&mut samples, [dx, dy], local(a), local(b), radius_m);
-        }
-    }
+    let place_m = |col: usize, row: usize| [col as f64 * dx, row as f64 * dy];
+    beside(&marks, frame, [dx, dy], [frame.cols(), frame.rows()], place_m, |cell, _, _| {
+        samples.as_mut_slice()[cell] = true;
+    });
     Some(samples)
 }
 
-/// Marks the samples within a radius of a straight line.
-fn hold_line(samples: &mut Raster<bool>, [dx, dy]: [f64; 2], a: [f64; 2], b: [f64; 2], radius_m: f64) {
-    let (cols, rows) = (samples.cols(), samples.rows());
-    let span = |p: f64, q: f64, d: f64, count: usize| {
-        let first = ((p.min(q) - radius_m) / d).floor().max(0.0);
-        let end = ((p.max(q) + radius_m) / d).floor() + 1.0;
-        first as usize..(end.max(0.0) as usize).min(count)
-    };
-    let along = [b[0] - a[0], b[1] - a[1]];
-    let length2 = along[0] * along[0] + along[1] * along[1];
-    for row in span(a[1], b[1], dy, rows) {
-        for col in span(a[0], b[0], dx, cols) {
-            let off = [col as f64 * dx - a[0], row as f64 * dy - a[1]];
-            let t = if length2 > 0.0 { (off[0] * along[0] + off[1] * along[1]) / length2 } else { 0.0 };
-            let t = t.clamp(0.0, 1.0);
-            if math::hypot(off[0] - t * along[0], off[1] - t * along[1]) <= radius_m {
-                samples.as_mut_slice()[row * cols + col] = true;
+/// Visits the samples of a lattice over the frame within the radius of each piece of each mark, or within a cell of it: number,
+/// distance, and the height to keep at the nearest point. Places are in metres from the north-west corner, south positive,
+/// and less than a cell off the even lattice.
+pub(crate) fn beside(
+    marks: &[Held],
+    frame: &Frame,
+    [dx, dy]: [f64; 2],
+    [cols, rows]: [usize; 2],
+    place_m: impl Fn(usize, usize) -> [f64; 2],
+    mut visit: impl FnMut(usize, f64, f64),
+) {
+    let local = |p: &Point| [p[0] - frame.x_m(0), frame.y_m(0) - p[1], p[2]];
+    for mark in marks {
+        // All four samples round a place on the line are to keep its height.
+        let radius_m = mark.radius_m.max(1.01 * math::hypot(dx, dy));
+        let span = |p: f64, q: f64, d: f64, count: usize| {
+            let first = ((p.min(q) - radius_m) / d - 1.0).floor().max(0.0);
+            let end = ((p.max(q) + radius_m) / d + 1.0).floor() + 1.0;
+            first as usize..(end.max(0.0) as usize).min(count)
+        };
+        let lone = mark.points.len() == 1;
+        for (a, b) in mark.points.iter().zip(mark.points.iter().skip(usize::from(!lone))) {
+            let (a, b) = (local(a), local(b));
+            let along = [b[0] - a[0], b[1] - a[1]];
+            let length2 = along[0] * along[0] + along[1] * along[1];
+            for row in span(a[1], b[1], dy, rows) {
+                for col in span(a[0], b[0], dx, cols) {
+                    let [x, y] = place_m(col, row);
+                    let off = [x - a[0], y - a[1]];
+                    let t =
+                        if length2 > 0.0 { (off[0] * along[0] + off[1] * along[1]) / length2 } else { 0.0 };
+                    let t = t.clamp(0.0, 1.0);
+                    let far_m = math::hypot(off[0] - t * along[0], off[1] - t * along[1]);
+                    if far_m <= radius_m {
+                        visit(row * cols + col, far_m, a[2] + t * (b[2] - a[2]));
+                    }
+                }
             }
         }
     }
@@ -107,7 +122,7 @@ fn hold_line(samples: &mut Raster<bool>, [dx, dy]: [f64; 2], a: [f64; 2], b: [f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orogen_core::{Frame, layer};
+    use orogen_core::layer;
 
     #[test]
     fn samples_beside_a_line_are_held() {

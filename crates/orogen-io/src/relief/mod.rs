@@ -2,10 +2,11 @@
 //!
 //! The land is lit by a strong sun and three weak ones (so that no slope is lost along the strong one's rays), by the
 //! sky that each valley sees, and loses light in the shadow of mountains. It is tinted by biome where there are biomes
-//! and by height elsewhere, steep ground turns to rock. The sea is bright over its shelf and carries water lines along
+//! and by height elsewhere, steep ground turns to rock, sand lies over both, and drainage basins have their own colours. The sea is bright over its shelf and carries water lines along
 //! the coast; rivers and lakes are drawn with soft edges. Every width follows from the size of the picture, so a small
 //! build looks like a large one seen from afar.
 
+mod basins;
 mod biome;
 mod coarse;
 mod light;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::color::{Display, Light, Ramp, light_of, mix};
 use crate::png8::Picture;
+use basins::Basins;
 use coarse::Coarse;
 use light::{Suns, Wide};
 use palette::Colors;
@@ -42,6 +44,8 @@ pub struct ReliefStyle {
     pub exaggeration: Option<f64>,
     /// Colours by biome, where the terrain has a `biome` layer.
     pub biomes: bool,
+    /// Colours by drainage basin, where `water.basins` has found some.
+    pub basins: bool,
     /// Draws the rivers.
     pub rivers: bool,
     /// Draws lines of equal height, where `survey.contours` has made some.
@@ -59,6 +63,7 @@ impl Default for ReliefStyle {
             sun_height_deg: 42.0,
             exaggeration: None,
             biomes: true,
+            basins: true,
             rivers: true,
             contours: true,
             border_px: 0,
@@ -81,6 +86,13 @@ const WATER_LINE: [u8; 3] = [222, 238, 238];
 const PAPER: [u8; 3] = [238, 232, 218];
 /// Lines of equal height, as on printed maps.
 const CONTOUR_INK: [u8; 3] = [92, 58, 30];
+const DIVIDE_INK: [u8; 3] = [74, 66, 70];
+/// Sand, and the depths in metres between which it comes to hide the ground.
+const SAND: [u8; 3] = [232, 214, 170];
+const SAND_M: [f32; 2] = [0.02, 0.7];
+/// How much of the colour of the ground is its sand's, and its basin's.
+const SAND_SHARE: f32 = 0.85;
+const BASIN_SHARE: f32 = 0.72;
 
 /// Colour of the light of the sky and of the sun: shadows are cool, sunlit slopes warm.
 const SKY: Light = [0.86, 0.97, 1.16];
@@ -110,9 +122,12 @@ pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError
         drawn.then(|| terrain.vector(name)).flatten().and_then(|lines| rivers::coverage(lines, frame))
     };
     let (rivers, contours) = (lines(style.rivers, "rivers"), lines(style.contours, "contours"));
+    let sand = terrain.get(layer::SAND).ok();
+    let basins = style.basins.then(|| terrain.get(layer::BASIN).ok()).flatten().map(Basins::new);
     let suns = Suns::new(style.sun_from_deg, style.sun_height_deg);
     let display = Display::new();
-    let [river, shore, lake, paper, ink] = [RIVER_WATER, SHORE, LAKE_WATER, PAPER, CONTOUR_INK].map(light_of);
+    let [river, shore, lake, paper] = [RIVER_WATER, SHORE, LAKE_WATER, PAPER].map(light_of);
+    let [ink, divide, grains] = [CONTOUR_INK, DIVIDE_INK, SAND].map(light_of);
     let cell_m = frame.spacing_m().map(|s| s as f32);
 
     let mut picture = Raster::filled(cols, rows, [0u8; 3]);
@@ -156,8 +171,19 @@ pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError
             let mut color = [0f32; 3];
             if around.land > 0.0 {
                 let steep = (grade_x * grade_x + grade_y * grade_y).sqrt();
-                let base =
+                let mut base =
                     ground.color(h.max(0.0), steep, tint.as_ref().map(|t| [t[0][col], t[1][col], t[2][col]]));
+                if let Some(sand) = sand {
+                    // A hole in the layer compares as no sand.
+                    let deep = sand.row(row)[col];
+                    if deep > SAND_M[0] {
+                        base = mix(base, grains, SAND_SHARE * math::smoothstep(SAND_M[0], SAND_M[1], deep));
+                    }
+                }
+                if let Some(basins) = &basins {
+                    let (color, share, edge) = basins.at(col, row);
+                    base = mix(mix(base, color, BASIN_SHARE * share), divide, 0.6 * share * edge);
+                }
                 let mut land = shone(base, lit, open);
                 if let Some(contours) = &contours {
                     land = mix(land, ink, 0.8 * contours.row(row)[col]);

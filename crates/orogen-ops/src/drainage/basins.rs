@@ -3,12 +3,12 @@
 //! After Barnes, Lehman & Mulla (2014) for the flood and Cordonnier, Bovy & Braun (2019) for working on the graph of
 //! basins, which is far smaller than the map.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use orogen_core::{Cancelled, Ctx, D8, Raster};
 use rayon::prelude::*;
 
+use super::lowest::Lowest;
 use super::strip_rows;
 use super::ways::{NOWHERE, Ways, back, step};
 
@@ -357,30 +357,6 @@ impl Found {
     }
 }
 
-/// A basin to be flooded next: over the lowest pass first, ties by the number of the pass.
-struct Next {
-    level: f32,
-    pass: u32,
-    basin: u32,
-}
-
-impl PartialEq for Next {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-impl Eq for Next {}
-impl PartialOrd for Next {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Next {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.level.total_cmp(&self.level).then(other.pass.cmp(&self.pass))
-    }
-}
-
 /// Floods basins from the outside inwards, always over the lowest pass: their levels, and where they spill.
 fn flood(count: usize, passes: &[Pass]) -> (Vec<f32>, Vec<[u32; 2]>) {
     let ends = |pass: &Pass| [(pass.pair >> 32) as usize, pass.pair as u32 as usize];
@@ -411,20 +387,20 @@ fn flood(count: usize, passes: &[Pass]) -> (Vec<f32>, Vec<[u32; 2]>) {
             let [a, b] = ends(pass);
             let other = if a == basin { b } else { a };
             if !done[other] {
-                queue.push(Next { level: pass.level.max(levels[basin]), pass: i, basin: other as u32 });
+                queue.push(Lowest { level: pass.level.max(levels[basin]), number: i, with: other as u32 });
             }
         }
         let next = loop {
             match queue.pop() {
-                Some(next) if done[next.basin as usize] => {}
+                Some(next) if done[next.with as usize] => {}
                 other => break other,
             }
         };
         let Some(next) = next else { break };
-        basin = next.basin as usize;
+        basin = next.with as usize;
         done[basin] = true;
         levels[basin] = next.level;
-        let pass = &passes[next.pass as usize];
+        let pass = &passes[next.number as usize];
         let [a, b] = pass.cells;
         spills[basin] = if ends(pass)[0] == basin { [a, b] } else { [b, a] };
     }
@@ -448,12 +424,12 @@ mod tests {
             if at <= sea_m || at.is_nan() || is_outlet(height, sea_m, Edge::Open, cell) {
                 seen[cell] = true;
                 if !at.is_nan() {
-                    queue.push(Next { level: at, pass: cell as u32, basin: 0 });
+                    queue.push(Lowest { level: at, number: cell as u32, with: () });
                 }
             }
         }
         while let Some(next) = queue.pop() {
-            let cell = next.pass as usize;
+            let cell = next.number as usize;
             for &(dc, dr) in &D8 {
                 let (col, row) = (
                     (cell % cols).wrapping_add_signed(dc as isize),
@@ -466,7 +442,7 @@ mod tests {
                 seen[other] = true;
                 let level = height.as_slice()[other].max(next.level);
                 filled.as_mut_slice()[other] = level;
-                queue.push(Next { level, pass: other as u32, basin: 0 });
+                queue.push(Lowest { level, number: other as u32, with: () });
             }
         }
         filled

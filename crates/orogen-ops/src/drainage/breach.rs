@@ -4,7 +4,6 @@
 //! place where water leaves is reached. Channels here are level, at the height of their pit, so that what a channel costs
 //! does not depend on how it is reached and the search is exact.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use orogen_core::{Ctx, D8, OpError, Raster};
@@ -12,6 +11,7 @@ use rayon::prelude::*;
 
 use super::basins::{Edge, is_outlet};
 use super::check_size;
+use super::lowest::Lowest;
 use super::ways::{NOWHERE, Ways};
 
 /// How outlets are cut.
@@ -163,10 +163,10 @@ impl Work<'_> {
         self.nodes.clear();
         self.slots[pit as usize] = 0;
         self.nodes.push(Node { cell: pit, from: 0, origin: pit, settled: false, cost: 0.0, length: 0.0 });
-        queue.push(Next { key: [0.0, 0.0], cell: pit, node: 0 });
+        queue.push(Lowest { level: [0.0, 0.0], number: pit, with: 0 });
         let mut settled = 0usize;
         while let Some(next) = queue.pop() {
-            let number = next.node as usize;
+            let number = next.with as usize;
             if self.nodes[number].settled {
                 continue;
             }
@@ -222,7 +222,7 @@ impl Work<'_> {
                         self.nodes.len() - 1
                     }
                 };
-                queue.push(Next { key: [cost, length], cell: other as u32, node: slot as u32 });
+                queue.push(Lowest { level: [cost, length], number: other as u32, with: slot as u32 });
             }
         }
         Ok(None)
@@ -271,7 +271,7 @@ impl Work<'_> {
         let mut queue = BinaryHeap::new();
         let mut level = f32::NEG_INFINITY;
         self.nodes.clear();
-        let reach = |work: &mut Self, cell: usize, queue: &mut BinaryHeap<Next>| {
+        let reach = |work: &mut Self, cell: usize, queue: &mut BinaryHeap<Lowest<f32, u32>>| {
             let here = work.height.as_slice()[cell];
             if here.is_nan() || work.node_of(cell).is_some() {
                 return;
@@ -286,17 +286,17 @@ impl Work<'_> {
                 cost: 0.0,
                 length: 0.0,
             });
-            queue.push(Next { key: [f64::from(here), 0.0], cell: cell as u32, node });
+            queue.push(Lowest { level: here, number: cell as u32, with: node });
         };
         reach(self, pit as usize, &mut queue);
         while let Some(next) = queue.pop() {
-            let cell = next.cell as usize;
+            let cell = next.number as usize;
             let here = self.height.as_slice()[cell];
             if here < level {
                 break;
             }
             level = level.max(here);
-            self.nodes[next.node as usize].settled = true;
+            self.nodes[next.with as usize].settled = true;
             if is_outlet(self.height, self.how.sea_m, Edge::Open, cell) {
                 break;
             }
@@ -316,33 +316,6 @@ impl Work<'_> {
             self.drained[node.cell as usize] = Drained::Yes;
         }
         sum
-    }
-}
-
-/// A cell to be looked at next: the least key first, ties by the number of the cell.
-struct Next {
-    key: [f64; 2],
-    cell: u32,
-    node: u32,
-}
-
-impl PartialEq for Next {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-impl Eq for Next {}
-impl PartialOrd for Next {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Next {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key[0]
-            .total_cmp(&self.key[0])
-            .then(other.key[1].total_cmp(&self.key[1]))
-            .then(other.cell.cmp(&self.cell))
     }
 }
 

@@ -11,6 +11,7 @@ pub mod area;
 pub mod basins;
 pub mod breach;
 pub mod catchment;
+pub(crate) mod lowest;
 pub mod outline;
 pub mod spread;
 pub mod ways;

@@ -56,12 +56,18 @@ pub(super) fn lay(
     let slope = math::tan(params.beach_deg.to_radians()) as f32;
     let berm = params.berm_m as f32;
     let depth = |place: &Place, widest: f32| {
-        let out = place.inland_m.min(0.0) + place.may * widest;
+        let reach = place.may * widest;
+        if reach <= 0.0 {
+            return 0;
+        }
+        let out = place.inland_m.min(0.0) + reach;
         let toe = out * slope + TOE_M;
         let rise = if toe < 0.0 { toe / slope * TOE_GRADE - TOE_M } else { out * slope };
         let top = berm * (1.0 - math::smoothstep(BEHIND_M[0], BEHIND_M[1], place.inland_m));
         let surface = if rise < top { rise } else { top };
-        (f64::from((surface - place.ground_m).max(0.0)) * UNIT) as i32
+        // No farther out than twice where it comes up to the sea: a steep shore would swallow all sand in the deep.
+        let near = math::smoothstep(-2.0 * reach, -reach, place.inland_m);
+        (f64::from((surface - place.ground_m).max(0.0) * near) * UNIT) as i32
     };
     let sum = |widest: f32| places.par_iter().map(|place| i64::from(depth(place, widest))).sum::<i64>();
     let widest = if sum(WIDEST_M) <= wanted {
@@ -74,9 +80,6 @@ pub(super) fn lay(
         }
         low
     };
-    if sum(widest) > wanted {
-        return laid; // even the narrowest beach is more than there is sand for
-    }
     for place in &places {
         laid.as_mut_slice()[place.cell] = depth(place, widest);
     }

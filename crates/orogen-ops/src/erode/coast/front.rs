@@ -39,30 +39,42 @@ impl Front {
         let mut worn = Raster::filled(cols, rows, 0.0f32);
         let looks = (farthest / LOOK_M.max(cell)).ceil().clamp(1.0, 100_000.0) as usize;
         let dt = params.duration_yr / looks as f64;
+        // As far as the shore moves between two looks, and a cell more.
+        let ahead = LOOK_M.max(cell) + cell;
         let mut next = inland.clone();
-        let mut speed = worn.clone();
+        let mut strength = worn.clone();
         for look in 0..looks {
             ctx.tick(90 * look / looks + 1, 100)?;
             let sea = inland.map(|d| d <= 0.0);
             let exposure = waves::exposure(&sea, spacing_m, params);
-            speed.par_rows(|row, out| {
-                for ((v, &e), &soft) in out.iter_mut().zip(exposure.row(row)).zip(softness.row(row)) {
-                    let strong = (e as f32 / FULL - CALM) / (1.0 - CALM);
-                    *v = if strong > 0.0 { strong * soft } else { 0.0 };
+            strength.par_rows(|row, out| {
+                for ((v, &e), &d) in out.iter_mut().zip(exposure.row(row)).zip(inland.row(row)) {
+                    if d <= 0.0 || look == 0 {
+                        *v = strong(e);
+                    }
                 }
+            });
+            // What is farther off has been carried there by an earlier look.
+            carry_inland(&mut strength, &inland, spacing_m, if look == 0 { band } else { ahead });
+            let mut speed = strength.clone();
+            speed.par_rows(|row, out| {
+                out.iter_mut().zip(softness.row(row)).for_each(|(v, soft)| *v *= soft);
             });
             let most = f64::from(speed.range().map_or(0.0, |(_, most)| most));
             let steps = (2.5 * most * dt / cell).ceil().max(1.0);
-            let dt = (dt / steps) as f32;
+            let short = (dt / steps) as f32;
             for step in 0..steps as usize {
                 if step > 0 {
                     ctx.tick(90 * look / looks + 1, 100)?;
                 }
-                advance(&inland, &speed, spacing_m, dt, &mut next);
+                advance(&inland, &speed, spacing_m, short, &mut next);
                 std::mem::swap(&mut inland, &mut next);
             }
-            let all = dt * steps as f32;
-            worn.par_rows(|row, out| out.iter_mut().zip(speed.row(row)).for_each(|(w, v)| *w += v * all));
+            worn.par_rows(|row, out| {
+                for ((w, &e), &soft) in out.iter_mut().zip(exposure.row(row)).zip(softness.row(row)) {
+                    *w += strong(e) * soft * dt as f32;
+                }
+            });
         }
         let sea = inland.map(|d| d <= 0.0);
         let exposure = waves::exposure(&sea, spacing_m, params);
@@ -70,6 +82,60 @@ impl Front {
         let inland_m = distance(&inland, spacing_m, (farthest + 400.0).min(size));
         Ok(Self { inland_m, worn_m: worn, exposure })
     }
+}
+
+/// How strongly waves of an exposure work, 0 to 1 or a little more.
+fn strong(exposure: i32) -> f32 {
+    ((exposure as f32 / FULL - CALM) / (1.0 - CALM)).max(0.0)
+}
+
+/// Carries what is known at sea straight inland, so far.
+///
+/// Waves die on their way up the land. Were the ground just before the shore slower than the shore itself, the more so
+/// the larger its cells, the shore would lag behind, most of all on coarse maps.
+fn carry_inland(values: &mut Raster<f32>, inland: &Raster<f32>, [dx, dy]: [f64; 2], far_m: f64) {
+    let (cols, rows) = (values.cols(), values.rows());
+    let (per_x, per_y) = ((1.0 / (dx * dx)) as f32, (1.0 / (dy * dy)) as f32);
+    let farthest = far_m.min(f64::from(FAR) / 2.0) as f32;
+    // A cell with every sweep, along rows and columns: more of them where the shore runs aslant.
+    let sweeps = (1.5 * far_m / dx.min(dy)).ceil() as usize + 1;
+    let mut next = values.clone();
+    for _ in 0..sweeps {
+        next.par_rows(|row, out| {
+            let around = [row.saturating_sub(1), row, (row + 1).min(rows - 1)];
+            let [d_north, d, d_south] = around.map(|row| inland.row(row));
+            let [north, here, south] = around.map(|row| values.row(row));
+            for col in 0..cols {
+                out[col] = here[col];
+                if !(d[col] > 0.0 && d[col] <= farthest) {
+                    continue;
+                }
+                let (west, east) = (col.saturating_sub(1), (col + 1).min(cols - 1));
+                let x = seaward(d[col], [d[west], d[east]], [here[west], here[east]], per_x);
+                let y = seaward(d[col], [d_north[col], d_south[col]], [north[col], south[col]], per_y);
+                let weight = x[0] + y[0];
+                if weight > 0.0 {
+                    out[col] = (x[1] + y[1]) / weight;
+                }
+            }
+        });
+        let still = *values == next;
+        std::mem::swap(values, &mut next);
+        if still {
+            break;
+        }
+    }
+}
+
+/// How much nearer to the sea the nearer of two neighbours is, and that times its value; of two as near, the mean.
+fn seaward(here: f32, [a, b]: [f32; 2], [of_a, of_b]: [f32; 2], per: f32) -> [f32; 2] {
+    let (low, value) = match a.total_cmp(&b) {
+        std::cmp::Ordering::Less => (a, of_a),
+        std::cmp::Ordering::Greater => (b, of_b),
+        std::cmp::Ordering::Equal => (a, 0.5 * (of_a + of_b)),
+    };
+    let weight = if low < here { (here - low) * per } else { 0.0 };
+    [weight, weight * value]
 }
 
 /// Moves the zero of a field for a short time: `φ − v dt |∇φ|`, slopes taken from the side that the shore comes from.
@@ -91,9 +157,7 @@ fn advance(field: &Raster<f32>, speed: &Raster<f32>, [dx, dy]: [f64; 2], dt: f32
             };
             let x = rise(here[col.saturating_sub(1)], here[(col + 1).min(cols - 1)]) * per_x;
             let y = rise(up[col], down[col]) * per_y;
-            let grade = (x * x + y * y).sqrt();
-            // Steeper than a distance can be only where it was cut off.
-            out[col] = d - v * dt * if grade < 1.5 { grade } else { 1.5 };
+            out[col] = d - v * dt * (x * x + y * y).sqrt();
         }
     });
 }

@@ -38,8 +38,8 @@ use crate::noise::Noise;
 /// result (without `variety`, whose noise does not turn); (6) what is held keeps its height to the bit.
 ///
 /// **Limits** The sea keeps its level, and tides, currents, spits and scree are not modelled (`erode.thermal` lays scree). A
-/// hole is land that stays. The volume cut changes by up to 15 % when cells of 12 m are halved. Cliffs
-/// retreat a cell at a time or less, so time grows with the cube of the resolution. 40 bytes a cell.
+/// hole is land that stays. The volume cut changes by about 4 % when cells of 12 m are halved. Cliffs
+/// retreat a cell at a time or less, so time grows with the cube of the resolution. 48 bytes a cell.
 ///
 /// **After** Sunamura, "Geomorphology of Rocky Coasts", 1992, for retreat by wave force against rock strength; Osher &
 /// Sethian, J. Comput. Phys. 79 (1988), for the moving front.
@@ -96,7 +96,7 @@ impl Default for Coast {
             wind_deg: 70.0,
             steadiness: 0.6,
             fetch_m: 4000.0,
-            duration_yr: 3000.0,
+            duration_yr: 1500.0,
             retreat_mm_per_yr: 80.0,
             hardness: Coef::Const(0.5),
             variety: 0.6,

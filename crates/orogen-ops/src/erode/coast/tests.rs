@@ -36,8 +36,8 @@ fn shore(height: &Raster<f32>, row: usize) -> usize {
 fn capes_retreat_more_than_bays_and_a_lagoon_keeps_its_shore() {
     let before = land(161);
     let after = run(&before, &Coast { beach_share: 0.0, ..plain() });
-    // Bays lie where the cosine is 1, capes where it is -1.
-    let (bay, cape) = (0, 40);
+    // Bays lie where the cosine is 1, capes where it is -1; the bay at the edge is open to waves from beyond it.
+    let (bay, cape) = (80, 40);
     let retreat = |row: usize| (shore(&after.height, row) as f64 - shore(&before, row) as f64) * CELL_M;
     assert!(retreat(cape) > 24.0, "the cape retreats by {} m", retreat(cape));
     assert!(retreat(cape) >= 1.3 * retreat(bay), "{} m and {} m", retreat(cape), retreat(bay));
@@ -62,6 +62,23 @@ fn a_cliff_stands_over_a_platform() {
     for c in foot - 4..foot {
         let most = (foot - c) as f32 * CELL_M as f32 * math::tan(1.5f64.to_radians()) as f32;
         assert!((-most - 0.1..=0.0).contains(&row[c]), "{} m at {c}", row[c]);
+    }
+}
+
+#[test]
+fn a_straight_shore_retreats_as_fast_as_the_equation_says() {
+    // Full exposure and low land that is no harder anywhere: 80 mm a year, half of it for the rock.
+    for samples in [41, 81, 161] {
+        let frame = Frame::square(960.0, samples).unwrap();
+        let low = Raster::from_fn(samples, samples, |c, _| (0.01 * (frame.x_m(c) - 300.0)) as f32);
+        let params = Coast { beach_share: 0.0, steadiness: 1.0, ..plain() };
+        let after = coast(&low, Field::Const(0.5), &frame, &params, &Ctx::new(Seed(2))).unwrap();
+        let row = after.height.row(samples / 2);
+        let foot = row.iter().position(|h| *h > 0.0).unwrap();
+        // Somewhere between the last sample of sea and the first of land.
+        let retreat = frame.x_m(foot) - 300.0;
+        let cell = frame.spacing_m()[0];
+        assert!((56.0..64.0 + cell).contains(&retreat), "{retreat} m at cells of {cell} m");
     }
 }
 
@@ -135,7 +152,7 @@ fn a_finer_map_has_the_same_coast() {
     };
     let (height, sand) = (differ(&coarse.height, &fine.height), differ(&coarse.sand, &fine.sand));
     assert!(height < 0.02 && sand < 0.04, "{height} of the heights, {sand} of the sand");
-    assert!((coarse.cut_m3 / fine.cut_m3 - 1.0).abs() < 0.15, "{} and {}", coarse.cut_m3, fine.cut_m3);
+    assert!((coarse.cut_m3 / fine.cut_m3 - 1.0).abs() < 0.1, "{} and {}", coarse.cut_m3, fine.cut_m3);
 }
 
 #[test]

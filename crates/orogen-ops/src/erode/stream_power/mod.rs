@@ -400,52 +400,12 @@ fn pins(held: &[Held], frame: &Frame, nodes: &Nodes) -> Option<Raster<f32>> {
     }
     let mut pins = Raster::filled(nodes.cols, nodes.rows, f32::NAN);
     let mut nearest = vec![f64::INFINITY; nodes.cols * nodes.rows];
-    let [dx, dy] = nodes.spacing_m;
-    let corner = [frame.x_m(0), frame.y_m(0)];
-    for mark in held {
-        // All four nodes round a place on the line are to keep its height.
-        let radius = mark.radius_m.max(1.01 * math::hypot(dx, dy));
-        let lone = mark.points.len() == 1;
-        let ends = mark.points.iter().skip(usize::from(!lone));
-        for (a, b) in mark.points.iter().zip(ends) {
-            let local = |p: &[f64; 3]| [p[0] - corner[0], corner[1] - p[1], p[2]];
-            pin_line(&mut pins, &mut nearest, nodes, local(a), local(b), radius);
+    let place_m = |col: usize, row: usize| nodes.place_m(col, row);
+    hold::beside(held, frame, nodes.spacing_m, [nodes.cols, nodes.rows], place_m, |cell, far_m, height| {
+        if far_m < nearest[cell] {
+            nearest[cell] = far_m;
+            pins.as_mut_slice()[cell] = height as f32;
         }
-    }
+    });
     Some(pins)
-}
-
-/// Pins the nodes near a straight line to the height of its nearest point.
-fn pin_line(
-    pins: &mut Raster<f32>,
-    nearest: &mut [f64],
-    nodes: &Nodes,
-    a: [f64; 3],
-    b: [f64; 3],
-    radius: f64,
-) {
-    let [dx, dy] = nodes.spacing_m;
-    let span = |p: f64, q: f64, d: f64, count: usize| {
-        let first = ((p.min(q) - radius) / d - 1.0).floor().clamp(0.0, (count - 1) as f64);
-        let last = ((p.max(q) + radius) / d + 1.0).ceil().clamp(0.0, (count - 1) as f64);
-        first as usize..=last as usize
-    };
-    let along = [b[0] - a[0], b[1] - a[1]];
-    let length2 = along[0] * along[0] + along[1] * along[1];
-    for row in span(a[1], b[1], dy, nodes.rows) {
-        for col in span(a[0], b[0], dx, nodes.cols) {
-            let [x, y] = nodes.place_m(col, row);
-            let t = if length2 > 0.0 {
-                (((x - a[0]) * along[0] + (y - a[1]) * along[1]) / length2).clamp(0.0, 1.0)
-            } else {
-                0.0
-            };
-            let off = math::hypot(x - a[0] - t * along[0], y - a[1] - t * along[1]);
-            let cell = row * nodes.cols + col;
-            if off <= radius && off < nearest[cell] {
-                nearest[cell] = off;
-                pins.as_mut_slice()[cell] = (a[2] + t * (b[2] - a[2])) as f32;
-            }
-        }
-    }
 }

@@ -32,8 +32,9 @@ use particles::{COARSE, Crest, Field, Node, Pieces, bells, crosses, ridges, rive
 /// what a cell of the working grid resolves, and nearly all land beside it is higher. (4) All steps are in metres on a
 /// grid of `cell_m`, so resolutions agree. (5) A height depends on the seed, the recipe's frame and its place: windows fit.
 ///
-/// **Limits** Detail ends at `cell_m`. Particles run in turn, so that part is not shared by threads. More than 4 million
-/// cells are refused. Endless land it cannot make: every river hangs on all ridges of the frame.
+/// **Limits** Detail ends at `cell_m`, which grows with frames of more than 32 km unless it is given: there valleys should
+/// be wider than the default too. Particles run in turn, so that part is not shared by threads. More than 4 million cells
+/// are refused. Endless land it cannot make: every river hangs on all ridges of the frame.
 ///
 /// **Vectors** `rivers`: lines downstream with `width_m` and `mass` at every vertex, and the line each runs `into`, -1 for none.
 ///
@@ -85,8 +86,9 @@ pub struct Ridges {
     /// Width of the greatest river.
     #[schemars(range(min = 0.0, max = 1e4), extend("x-unit" = "m", "x-slider" = [1.0, 100.0]))]
     pub river_width_m: f64,
-    /// Cell of the working grid, and the step of all particles.
-    #[schemars(range(min = 0.01, max = 1e5), extend("x-unit" = "m", "x-slider" = [4.0, 64.0]))]
+    /// Cell of the working grid, and the step of all particles; 0 for 16 m, doubled until the frame has no more than 4
+    /// million cells.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [4.0, 64.0]))]
     pub cell_m: f64,
 }
 
@@ -107,13 +109,17 @@ impl Default for Ridges {
             smoothness: 0.9,
             level_m: 60.0,
             river_width_m: 20.0,
-            cell_m: 16.0,
+            cell_m: 0.0,
         }
     }
 }
 
 /// Most cells of the working grid.
 const MOST_CELLS: f64 = 4e6;
+/// Cell of the working grid where none is given and the frame is not too large for it: a fifth of the usual valley.
+const USUAL_CELL_M: f64 = 16.0;
+/// The finest cell.
+const LEAST_CELL_M: f64 = 0.01;
 /// Cells beyond the frame on every side.
 const MARGIN: i64 = 3;
 /// The least fall of a bed.
@@ -143,11 +149,38 @@ impl Op for Ridges {
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let country = Country::new(self, &ctx.world(&terrain).extent(), ctx)?;
+        let world = ctx.world(&terrain).extent();
+        let country = Country::new(&self.on(&world)?, &world, ctx)?;
         let frame = *terrain.frame();
         terrain.set(layer::HEIGHT, country.raster(&frame, ctx)?);
         terrain.set_vector("rivers", country.lines(self));
         Ok(terrain)
+    }
+}
+
+impl Ridges {
+    /// The same with the cell that a frame of this extent is worked on with.
+    fn on(&self, rect: &Rect) -> Result<Self, OpError> {
+        let size = rect.size();
+        let fits = |cell_m: f64| (size[0] / cell_m + 16.0) * (size[1] / cell_m + 16.0) <= MOST_CELLS;
+        let mut cell_m = self.cell_m;
+        if cell_m == 0.0 {
+            cell_m = USUAL_CELL_M;
+            while !fits(cell_m) {
+                cell_m *= 2.0;
+            }
+        }
+        if cell_m >= LEAST_CELL_M && fits(cell_m) {
+            return Ok(Self { cell_m, ..self.clone() });
+        }
+        let least =
+            1.1 * (size[0] * size[1] / MOST_CELLS).sqrt().max(size[0].max(size[1]) * 16.0 / MOST_CELLS);
+        Err(OpError::Failed(format!(
+            "cell_m: found {cell_m}, which makes more than 4 million cells of a frame of {} m × {} m, or is less than {LEAST_CELL_M}; allowed is {:.3} or more, or 0 for a fitting one",
+            size[0],
+            size[1],
+            least.max(LEAST_CELL_M)
+        )))
     }
 }
 
@@ -159,17 +192,9 @@ struct Country {
 }
 
 impl Country {
+    /// The parameters are those of [`Ridges::on`].
     fn new(params: &Ridges, rect: &Rect, ctx: &Ctx<'_>) -> Result<Self, OpError> {
-        let size = rect.size();
         let cell_m = params.cell_m;
-        if (size[0] / cell_m + 16.0) * (size[1] / cell_m + 16.0) > MOST_CELLS {
-            return Err(OpError::Failed(format!(
-                "cell_m: found {cell_m}, which makes more than 4 million cells of a frame of {} m × {} m; allowed is {:.3} or more",
-                size[0],
-                size[1],
-                1.1 * (size[0] * size[1] / MOST_CELLS).sqrt().max(size[0].max(size[1]) * 16.0 / MOST_CELLS)
-            )));
-        }
         let coarse = blank(rect, cell_m * COARSE as f64);
         let seed = ctx.seed();
         let ridges = ridges(params, rect, seed.child("ridges"));

@@ -15,13 +15,13 @@ fn build(op: &Ridges, samples: usize, seed: u64) -> Terrain {
 }
 
 fn country(op: &Ridges, seed: u64) -> Country {
-    Country::new(op, &rect(), &Ctx::new(Seed(seed))).unwrap()
+    Country::new(&op.on(&rect()).unwrap(), &rect(), &Ctx::new(Seed(seed))).unwrap()
 }
 
 #[test]
 fn ridge_particles_leave_in_pairs_and_fall_as_a_bell_does() {
     let op = Ridges { wander: 0.0, ridges: 3, ridge_m: 600.0, ..Ridges::default() };
-    let ridges = ridges(&op, &rect(), Seed(5));
+    let ridges = ridges(&op.on(&rect()).unwrap(), &rect(), Seed(5));
     assert_eq!(ridges.len(), 6);
     for pair in ridges.chunks(2) {
         let (a, b) = (&pair[0], &pair[1]);
@@ -175,10 +175,51 @@ fn without_ridges_or_rivers_there_is_still_land() {
 
 #[test]
 fn too_fine_a_grid_gets_a_sentence() {
-    let frame = Frame::square(1e5, 9).unwrap();
+    for (side_m, cell_m) in [(1e5, 16.0), (5e3, 1e-3), (1.0, 1e-30)] {
+        let frame = Frame::square(side_m, 9).unwrap();
+        let op = Ridges { cell_m, ..Ridges::default() };
+        let message = op.apply(Terrain::new(frame), &Ctx::silent()).unwrap_err().to_string();
+        let allowed = message.split("allowed is ").nth(1).unwrap().split(' ').next().unwrap();
+        let op = Ridges { cell_m: allowed.parse().unwrap(), ..op };
+        assert_eq!(op.on(&frame.extent()).unwrap(), op, "{message}");
+    }
+}
+
+#[test]
+fn the_grid_follows_the_frame() {
     let op = Ridges::default();
-    let message = op.apply(Terrain::new(frame), &Ctx::silent()).unwrap_err().to_string();
-    let allowed: f64 =
-        message.split("allowed is ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    assert!((1e5 / allowed + 16.0) * (1e5 / allowed + 16.0) < MOST_CELLS, "{message}");
+    let cell_m = |size_m: f64| op.on(&Frame::square(size_m, 9).unwrap().extent()).unwrap().cell_m;
+    // The defaults draw in cells of 16 m wherever the frame has no more of them than are allowed.
+    assert_eq!([100.0, 5e3, 3e4].map(cell_m), [16.0; 3]);
+    assert_eq!([4e4, 1e5, 4e5].map(cell_m), [32.0, 64.0, 256.0]);
+    let long = Frame::new([0.0, 0.0], [8e6, 1.0], [9, 2]).unwrap();
+    assert_eq!(op.on(&long.extent()).unwrap().cell_m, 64.0);
+
+    let build = |op: &Ridges, size_m: f64| {
+        op.apply(Terrain::new(Frame::square(size_m, 129).unwrap()), &Ctx::new(Seed(3))).unwrap()
+    };
+    let given = Ridges { cell_m: 16.0, ..Ridges::default() };
+    let (small, same) = (build(&op, 5e3), build(&given, 5e3));
+    assert_eq!(small.get(layer::HEIGHT).unwrap(), same.get(layer::HEIGHT).unwrap());
+    // A whole range: ridges and rivers, which still fall and end at the border or in each other.
+    let range = Ridges {
+        ridges: 12,
+        ridge_m: 2e4,
+        width_m: 5e3,
+        bend_m: 2e4,
+        peak_m: 3e3,
+        depth_m: 1e3,
+        valley_m: 800.0,
+        ..op
+    };
+    for (land, least_m) in [(small, 600.0), (build(&range, 1e5), 1800.0)] {
+        let (low, high) = land.get(layer::HEIGHT).unwrap().range().unwrap();
+        assert!(high - low > least_m, "relief of {} m", high - low);
+        let rivers = land.vector("rivers").unwrap();
+        assert!(rivers.len() > 50, "{} rivers", rivers.len());
+        for line in (0..rivers.len()).flat_map(|i| rivers.parts(i)) {
+            let falls = rivers.vertices()[line].windows(2).all(|w| w[1][2] < w[0][2]);
+            assert!(falls, "a river rises");
+        }
+    }
 }

@@ -26,6 +26,9 @@ pub struct Drainage {
     pub density_km_per_km2: f64,
     /// Exponent `h` of Hack's law, length of the longest stream ∝ area^h; none without a network.
     pub hack: Option<f64>,
+    /// Share of reaches of channels that are level: across lakes, plains, and hollows filled to the brim. At most a quarter on
+    /// surveyed models, from three eighths to six tenths on noise, filled or not.
+    pub level_share: Option<f64>,
     /// Exponent of slope ∝ area^-theta along channels.
     pub concavity: Option<f64>,
     /// Share of the variance that this law explains.
@@ -109,13 +112,14 @@ pub fn measure(
     let orders: Vec<u64> = stream_lengths.iter().map(|s| s[1] as u64).collect();
     let falls = stream_lengths.iter().map(|s| s[1]);
     let grows = stream_lengths.iter().map(|s| s[0] / s[1].max(1.0));
-    let law = concavity(&filled, sea_m, area, ways, &length, spacing_m);
+    let (law, level_share) = profiles(&filled, sea_m, area, ways, &length, spacing_m);
     let land_km2 = land * spacing_m[0] * spacing_m[1] * 1e-6;
     Ok(Drainage {
         pit_share: pits(height, sea_m) / land,
         depression_share: raised / land,
         density_km_per_km2: channel_m * 1e-3 / land_km2,
         hack: line(&hack).map(|l| l[0]),
+        level_share,
         concavity: law.map(|l| -l[0]),
         concavity_r2: law.map(|l| l[2]),
         bifurcation_ratio: ratio(falls).map(|ratio| 1.0 / ratio),
@@ -151,7 +155,8 @@ fn pits(height: &Raster<f32>, sea_m: f32) -> f64 {
     count
 }
 
-/// How fast channels grow gentle with the land they drain, by least squares over fifths of a decade of area.
+/// How fast channels grow gentle with the land they drain, by least squares over fifths of a decade of area; and the share of
+/// their reaches that is level.
 ///
 /// Each channel cell begins a reach of ten cells down the filled land; a reach that leaves the land before is left out.
 /// Its slope counts at the geometric mean of the areas it drains, and a level one, across a lake or a filled hollow, as
@@ -159,18 +164,19 @@ fn pits(height: &Raster<f32>, sea_m: f32) -> f64 {
 ///
 /// This definition was found by trial: of some hundred it is the one that gives, within 7 %, the exponents that the
 /// bands of the realism report were drawn from, on nine surveyed models at 10 to 90 m. On noise it finds level reaches
-/// across filled hollows, so this exponent alone does not tell noise from land; the share of hollows does.
-fn concavity(
+/// across filled hollows, so this exponent alone does not tell noise from land; how many there are of those does.
+fn profiles(
     filled: &Raster<f32>,
     sea_m: f32,
     area: &[u32],
     ways: &drainage::Ways,
     length: &dyn Fn(usize) -> f64,
     spacing_m: [f64; 2],
-) -> Option<[f64; 3]> {
+) -> (Option<[f64; 3]>, Option<f64>) {
     /// Of a fifth of a decade: slopes and logarithms of area, summed, and how many.
     type Bin = [f64; 3];
     let mut bins: Vec<Bin> = Vec::new();
+    let (mut level, mut reaches) = (0.0, 0.0);
     let height = filled.as_slice();
     let fifth = math::ln(10.0) / 5.0;
     'reaches: for (cell, &drained) in area.iter().enumerate() {
@@ -184,7 +190,9 @@ fn concavity(
             far += length(at);
             at = next;
         }
-        let slope = ((f64::from(height[cell]) - f64::from(height[at])) / far).max(LEVEL);
+        let slope = (f64::from(height[cell]) - f64::from(height[at])) / far;
+        (level, reaches) = (level + f64::from(u8::from(slope < LEVEL)), reaches + 1.0);
+        let slope = slope.max(LEVEL);
         let log_area = log_area / REACH as f64;
         let bin = (log_area / fifth) as usize;
         if bins.len() <= bin {
@@ -199,7 +207,7 @@ fn concavity(
         .filter(|[_, _, count]| *count >= FEWEST)
         .map(|[slopes, areas, count]| [areas / count + cell_m2, math::ln(slopes / count)])
         .collect();
-    line(&points)
+    (line(&points), (reaches > 0.0).then(|| level / reaches))
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Where lakes stand when as much water is lost as comes in.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use orogen_core::Raster;
@@ -8,6 +7,7 @@ use orogen_core::param::Field;
 
 use super::find::Found;
 use crate::drainage::catchment::catchments;
+use crate::drainage::lowest::Lowest;
 use crate::drainage::{Drainage, around};
 
 /// A year's water.
@@ -66,7 +66,8 @@ fn lower(found: &mut Found, index: usize, inflow: f64, height: &Raster<f32>, cli
     let own = index as u32 + 1;
     let lake = found.lakes[index].clone();
     let mut left = inflow;
-    let mut queue = BinaryHeap::from([Next { height: h[lake.lowest], cell: lake.lowest }]);
+    let wait = |cell: usize| Lowest { level: h[cell], number: cell as u32, with: () };
+    let mut queue = BinaryHeap::from([wait(lake.lowest)]);
     // Dry until the water is known to stay: all cells out first, then back in as they are reached.
     let mut all = vec![lake.lowest];
     found.labels.as_mut_slice()[lake.lowest] = WAITING;
@@ -88,11 +89,12 @@ fn lower(found: &mut Found, index: usize, inflow: f64, height: &Raster<f32>, cli
     let mut overflows = true;
     while let Some(first) = queue.peek() {
         // All cells that the water covers as it rises past one height, with the hollows it runs down into.
-        level = level.max(first.height);
+        level = level.max(first.level);
         let from = pool.len();
         let mut gain = 0.0;
-        while queue.peek().is_some_and(|next| next.height <= level) {
-            let Some(Next { cell, .. }) = queue.pop() else { break };
+        while queue.peek().is_some_and(|next| next.level <= level) {
+            let Some(Lowest { number, .. }) = queue.pop() else { break };
+            let cell = number as usize;
             let [dry, wet] = climate.gains(cell, cols);
             gain += wet - dry;
             pool.push(cell);
@@ -100,7 +102,7 @@ fn lower(found: &mut Found, index: usize, inflow: f64, height: &Raster<f32>, cli
                 let label = &mut found.labels.as_mut_slice()[other];
                 if *label == WAITING {
                     *label = QUEUED;
-                    queue.push(Next { height: h[other], cell: other });
+                    queue.push(wait(other));
                 }
             }
         }
@@ -113,7 +115,7 @@ fn lower(found: &mut Found, index: usize, inflow: f64, height: &Raster<f32>, cli
         left += gain;
         if left < 0.0 {
             // The lowest cells alone lose more than comes in.
-            surface = queue.peek().map_or(lake.surface, |next| next.height.max(level));
+            surface = queue.peek().map_or(lake.surface, |next| next.level.max(level));
             overflows = false;
             break;
         }
@@ -126,27 +128,4 @@ fn lower(found: &mut Found, index: usize, inflow: f64, height: &Raster<f32>, cli
     lake.volume_m = pool.iter().map(|&cell| f64::from(surface) - f64::from(h[cell])).sum();
     lake.overflows = overflows;
     if overflows { left.max(0.0) } else { 0.0 }
-}
-
-/// A cell that water comes to next: the lowest first, ties by its number.
-struct Next {
-    height: f32,
-    cell: usize,
-}
-
-impl PartialEq for Next {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-impl Eq for Next {}
-impl PartialOrd for Next {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Next {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.height.total_cmp(&self.height).then(other.cell.cmp(&self.cell))
-    }
 }
