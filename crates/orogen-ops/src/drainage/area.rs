@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use orogen_core::Raster;
 use rayon::prelude::*;
 
+use super::Spare;
 use super::ways::Ways;
 
 /// Cells that drain through each cell, itself included, given the ways and their [`Ways::donors`]. The ways must not go
@@ -14,21 +15,35 @@ use super::ways::Ways;
 /// numbers add up to the same in any order. Moves about 20 bytes a cell.
 #[must_use]
 pub fn cells(ways: &Ways, donors: &Raster<u8>) -> Raster<u32> {
+    cells_in(ways, donors, &mut Spare::default())
+}
+
+/// As [`cells`], in rasters that are to spare.
+#[must_use]
+pub fn cells_in(ways: &Ways, donors: &Raster<u8>, spare: &mut Spare) -> Raster<u32> {
     let (cols, rows) = (ways.0.cols(), ways.0.rows());
-    let missing: Vec<AtomicU8> = donors
-        .as_slice()
-        .par_iter()
-        .with_min_len(1 << 14)
-        .map(|bits| AtomicU8::new(bits.count_ones() as u8))
-        .collect();
-    let sums: Vec<AtomicU32> =
-        (0..cols * rows).into_par_iter().with_min_len(1 << 14).map(|_| AtomicU32::new(1)).collect();
-    walk(ways, donors, &missing, |from, to| {
+    // Collecting a vector as one of the same layout keeps its memory.
+    let mut sums: Vec<AtomicU32> =
+        spare.words(cols, rows).into_vec().into_iter().map(AtomicU32::new).collect();
+    sums.par_chunks_mut(CHUNK).for_each(|sums| sums.iter_mut().for_each(|sum| *sum.get_mut() = 1));
+    walk(ways, donors, spare, |from, to| {
         sums[to].fetch_add(sums[from].load(Ordering::Relaxed), Ordering::Relaxed);
     });
-    let sums = sums.into_par_iter().with_min_len(1 << 14).map(AtomicU32::into_inner).collect();
+    let sums = sums.into_iter().map(AtomicU32::into_inner).collect();
     // As long as the ways are, by construction.
     Raster::from_vec(cols, rows, sums).unwrap_or_else(|| Raster::filled(cols, rows, 1))
+}
+
+/// Numbers of cells as areas, given that of one, in the memory of the numbers.
+#[must_use]
+pub fn areas(mut cells: Raster<u32>, cell_m2: f64) -> Raster<f32> {
+    let (cols, rows) = (cells.cols(), cells.rows());
+    cells.par_rows(|_, row| {
+        row.iter_mut().for_each(|cells| *cells = ((f64::from(*cells) * cell_m2) as f32).to_bits());
+    });
+    let areas = cells.into_vec().into_iter().map(f32::from_bits).collect();
+    // As long as the numbers are, by construction.
+    Raster::from_vec(cols, rows, areas).unwrap_or_else(|| Raster::filled(cols, rows, 0.0))
 }
 
 /// As [`cells`], each cell counting as much as `own` says. Whole numbers, so that sums are the same in any order and what
@@ -36,46 +51,58 @@ pub fn cells(ways: &Ways, donors: &Raster<u8>) -> Raster<u32> {
 #[must_use]
 pub fn sums(ways: &Ways, donors: &Raster<u8>, own: impl Fn(usize) -> u64 + Sync) -> Raster<u64> {
     let (cols, rows) = (ways.0.cols(), ways.0.rows());
-    let missing: Vec<AtomicU8> = donors
-        .as_slice()
-        .par_iter()
-        .with_min_len(1 << 14)
-        .map(|bits| AtomicU8::new(bits.count_ones() as u8))
-        .collect();
-    let sums: Vec<AtomicU64> = (0..cols * rows)
-        .into_par_iter()
-        .with_min_len(1 << 14)
-        .map(|cell| AtomicU64::new(own(cell)))
-        .collect();
-    walk(ways, donors, &missing, |from, to| {
+    let sums: Vec<AtomicU64> =
+        (0..cols * rows).into_par_iter().with_min_len(CHUNK).map(|cell| AtomicU64::new(own(cell))).collect();
+    walk(ways, donors, &mut Spare::default(), |from, to| {
         sums[to].fetch_add(sums[from].load(Ordering::Relaxed), Ordering::Relaxed);
     });
-    let sums = sums.into_par_iter().with_min_len(1 << 14).map(AtomicU64::into_inner).collect();
+    let sums = sums.into_iter().map(AtomicU64::into_inner).collect();
     // As long as the ways are, by construction.
     Raster::from_vec(cols, rows, sums).unwrap_or_else(|| Raster::filled(cols, rows, 0))
 }
 
+/// Cells that a thread takes at a time where each stands for itself.
+const CHUNK: usize = 1 << 14;
+/// Rows and columns of the tiles whose springs are followed one after the other: what is near each other stays in the cache.
+const TALL: usize = 32;
+const WIDE: usize = 256;
+
 /// Calls `hand_on(cell, next)` for every cell that drains to another, after all that drain to the cell were handed on.
-fn walk(ways: &Ways, donors: &Raster<u8>, missing: &[AtomicU8], hand_on: impl Fn(usize, usize) + Sync) {
-    let cols = ways.0.cols();
-    donors.as_slice().par_chunks(cols * 8).enumerate().for_each(|(block, bits)| {
-        for (i, &bits) in bits.iter().enumerate() {
-            if bits != 0 {
-                continue;
+fn walk(ways: &Ways, donors: &Raster<u8>, spare: &mut Spare, hand_on: impl Fn(usize, usize) + Sync) {
+    let (cols, rows) = (ways.0.cols(), ways.0.rows());
+    let mut missing: Vec<AtomicU8> =
+        spare.bytes(cols, rows).into_vec().into_iter().map(AtomicU8::new).collect();
+    missing.par_chunks_mut(CHUNK).zip(donors.as_slice().par_chunks(CHUNK)).for_each(|(missing, donors)| {
+        for (missing, donors) in missing.iter_mut().zip(donors) {
+            *missing.get_mut() = donors.count_ones() as u8;
+        }
+    });
+    let follow = |spring: usize| {
+        let mut at = spring;
+        while let Some(next) = ways.next(at) {
+            hand_on(at, next);
+            // A cell of one donor needs no talk between threads.
+            let lone = donors.as_slice()[next].is_power_of_two();
+            // Acquire and release: the last donor sees what the others handed on.
+            if !lone && missing[next].fetch_sub(1, Ordering::AcqRel) != 1 {
+                break;
             }
-            let mut at = block * cols * 8 + i;
-            while let Some(next) = ways.next(at) {
-                hand_on(at, next);
-                // A cell of one donor needs no talk between threads.
-                let lone = donors.as_slice()[next].is_power_of_two();
-                // Acquire and release: the last donor sees what the others handed on.
-                if !lone && missing[next].fetch_sub(1, Ordering::AcqRel) != 1 {
-                    break;
-                }
-                at = next;
+            at = next;
+        }
+    };
+    (0..rows.div_ceil(TALL)).into_par_iter().for_each(|band| {
+        for from in (0..cols).step_by(WIDE) {
+            for row in band * TALL..((band + 1) * TALL).min(rows) {
+                let bits = &donors.row(row)[from..(from + WIDE).min(cols)];
+                let springs = bits.iter().enumerate().filter(|(_, bits)| **bits == 0);
+                springs.for_each(|(i, _)| follow(row * cols + from + i));
             }
         }
     });
+    let missing = missing.into_iter().map(AtomicU8::into_inner).collect();
+    if let Some(missing) = Raster::from_vec(cols, rows, missing) {
+        spare.take_bytes(missing);
+    }
 }
 
 #[cfg(test)]

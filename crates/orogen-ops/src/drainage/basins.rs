@@ -9,8 +9,8 @@ use orogen_core::{Cancelled, Ctx, D8, Raster};
 use rayon::prelude::*;
 
 use super::lowest::Lowest;
-use super::strip_rows;
 use super::ways::{NOWHERE, Ways, back, step};
+use super::{Spare, strip_rows};
 
 /// The basin of everything that leaves the map.
 pub const OUTSIDE: u32 = 0;
@@ -72,7 +72,20 @@ impl Basins {
         edge: Edge,
         ctx: &Ctx<'_>,
     ) -> Result<Self, Cancelled> {
-        let (labels, pits) = labels(height, &ways.0, sea_m, edge);
+        Self::find_in(height, ways, sea_m, edge, ctx, &mut Spare::default())
+    }
+
+    /// The same in rasters that are to spare.
+    pub(super) fn find_in(
+        height: &Raster<f32>,
+        ways: &Ways,
+        sea_m: f32,
+        edge: Edge,
+        ctx: &Ctx<'_>,
+        spare: &mut Spare,
+    ) -> Result<Self, Cancelled> {
+        let zeros = spare.zeros(height.cols(), height.rows());
+        let (labels, pits) = labels(height, &ways.0, sea_m, edge, zeros);
         ctx.tick(2, 4)?;
         let passes = passes(height, &labels, pits.len(), edge);
         ctx.tick(3, 4)?;
@@ -141,12 +154,13 @@ fn way_to(from: usize, to: usize, cols: usize) -> u8 {
 
 /// Whether water leaves the map from a cell of no way: in the sea, at the edge, in or beside a hole.
 pub(super) fn is_outlet(height: &Raster<f32>, sea_m: f32, edge: Edge, cell: usize) -> bool {
-    let (cols, rows) = (height.cols(), height.rows());
-    let (col, row) = (cell % cols, cell / cols);
     let here = height.as_slice()[cell];
+    // First, as it needs no division and much of a map may be sea.
     if here <= sea_m || here.is_nan() {
         return true;
     }
+    let (cols, rows) = (height.cols(), height.rows());
+    let (col, row) = (cell % cols, cell / cols);
     if col == 0 || row == 0 || col + 1 == cols || row + 1 == rows {
         return edge.lets_out(cell);
     }
@@ -164,14 +178,19 @@ enum End {
     Beyond(u32),
 }
 
-/// No label yet.
+/// No label yet: all are zero at first.
 const FRESH: u32 = 0;
 
 /// Labels by following every cell down. Strips of rows are followed on their own, then joined.
-fn labels(height: &Raster<f32>, ways: &Raster<u8>, sea_m: f32, edge: Edge) -> (Raster<u32>, Vec<u32>) {
+fn labels(
+    height: &Raster<f32>,
+    ways: &Raster<u8>,
+    sea_m: f32,
+    edge: Edge,
+    mut labels: Raster<u32>,
+) -> (Raster<u32>, Vec<u32>) {
     let (cols, rows) = (ways.cols(), ways.rows());
     let cells_per_strip = cols * strip_rows(rows);
-    let mut labels = Raster::filled(cols, rows, FRESH);
     let strips: Vec<Vec<End>> = labels
         .as_mut_slice()
         .par_chunks_mut(cells_per_strip)

@@ -9,17 +9,23 @@
 
 pub mod area;
 pub mod basins;
+pub mod bits;
 pub mod breach;
 pub mod catchment;
 pub(crate) mod lowest;
 pub mod outline;
+pub mod spare;
 pub mod spread;
 pub mod ways;
 
 pub use basins::{Basins, Edge};
+pub use bits::Bits;
+pub use spare::Spare;
 pub use ways::{NOWHERE, Ways};
 
 use orogen_core::{Ctx, D8, OpError, Raster};
+
+use self::ways::Spans;
 
 /// Most cells of a map: cells are numbered in 32 bits, and the last number stands for none.
 pub const MOST_CELLS: usize = u32::MAX as usize;
@@ -45,11 +51,41 @@ pub fn drainage(
     sea_m: f32,
     ctx: &Ctx<'_>,
 ) -> Result<Drainage, OpError> {
+    drainage_in(height, spacing_m, sea_m, ctx, &mut Spare::default())
+}
+
+/// As [`drainage`], in rasters that are to spare.
+///
+/// # Errors
+/// As [`drainage`].
+pub fn drainage_in(
+    height: &Raster<f32>,
+    spacing_m: [f64; 2],
+    sea_m: f32,
+    ctx: &Ctx<'_>,
+    spare: &mut Spare,
+) -> Result<Drainage, OpError> {
+    let mut found = depressions(height, spacing_m, sea_m, ctx, spare)?;
+    found.basins.drain(&mut found.ways);
+    Ok(found)
+}
+
+/// As [`drainage_in`], but the ways of depressions end in their pits: enough for who asks for levels only.
+///
+/// # Errors
+/// As [`drainage`].
+pub fn depressions(
+    height: &Raster<f32>,
+    spacing_m: [f64; 2],
+    sea_m: f32,
+    ctx: &Ctx<'_>,
+    spare: &mut Spare,
+) -> Result<Drainage, OpError> {
     check_size(height)?;
-    let mut ways = Ways::steepest(height, spacing_m, sea_m);
+    let ways = spare.bytes(height.cols(), height.rows());
+    let ways = Ways::along_in(height, &Spans::even(spacing_m), sea_m, ways);
     ctx.tick(1, 4)?;
-    let basins = Basins::find(height, &ways, sea_m, Edge::Open, ctx)?;
-    basins.drain(&mut ways);
+    let basins = Basins::find_in(height, &ways, sea_m, Edge::Open, ctx, spare)?;
     Ok(Drainage { ways, basins })
 }
 

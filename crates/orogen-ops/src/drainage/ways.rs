@@ -3,6 +3,8 @@
 use fearless_simd::{Level, dispatch};
 use orogen_core::{D8, Raster};
 
+use super::Spare;
+
 /// No way: a pit, a hole, or a place where water leaves the map.
 pub const NOWHERE: u8 = 8;
 
@@ -55,8 +57,12 @@ impl Ways {
     /// Down the steepest slope between neighbours at given distances.
     #[must_use]
     pub fn along(height: &Raster<f32>, spans: &Spans, sea_m: f32) -> Self {
-        let (cols, rows) = (height.cols(), height.rows());
-        let mut ways = Raster::filled(cols, rows, NOWHERE);
+        Self::along_in(height, spans, sea_m, Raster::filled(height.cols(), height.rows(), NOWHERE))
+    }
+
+    /// The same in a raster of the same size.
+    pub(super) fn along_in(height: &Raster<f32>, spans: &Spans, sea_m: f32, mut ways: Raster<u8>) -> Self {
+        let cols = height.cols();
         let level = Level::new();
         ways.par_rows(|row, out| match spans {
             Spans::Even(spans) => {
@@ -82,8 +88,13 @@ impl Ways {
     /// Which neighbours drain to each cell: bit `k` for the one along [`D8`]`[k]`. 2 bytes a cell.
     #[must_use]
     pub fn donors(&self) -> Raster<u8> {
-        let (cols, rows) = (self.0.cols(), self.0.rows());
-        let mut donors = Raster::filled(cols, rows, 0);
+        self.donors_in(&mut Spare::default())
+    }
+
+    /// The same in a raster that is to spare.
+    #[must_use]
+    pub fn donors_in(&self, spare: &mut Spare) -> Raster<u8> {
+        let mut donors = spare.bytes(self.0.cols(), self.0.rows());
         let level = Level::new();
         donors.par_rows(|row, out| dispatch!(level, _simd => donors_row(&self.0, row, out)));
         donors

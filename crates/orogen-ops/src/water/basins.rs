@@ -3,6 +3,7 @@
 use orogen_core::param::{Fault, Segment};
 use orogen_core::vector::{Column, Point, Shape, VectorLayer};
 use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -186,7 +187,8 @@ pub fn natural(height: &Raster<f32>, found: &Drainage, sea_m: f32, least_cells: 
     let dry = |cell: usize| h[cell] > sea_m;
     // The last dry cell: at the edge, beside a hole, or before the sea.
     let is_outlet = |cell: usize| dry(cell) && found.ways.next(cell).is_none_or(|next| !dry(next));
-    let outlets: Vec<usize> = (0..h.len()).filter(|&cell| is_outlet(cell)).collect();
+    let outlets: Vec<usize> =
+        (0..h.len()).into_par_iter().with_min_len(1 << 14).filter(|&cell| is_outlet(cell)).collect();
     let number = |cell: usize| {
         if !dry(cell) {
             return Some(0);

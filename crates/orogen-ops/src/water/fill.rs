@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sea_level;
-use crate::drainage::drainage;
+use crate::drainage::{Spare, depressions};
 
 /// Raises the land in every depression to the level at which water would spill, so that no pit is left.
 ///
@@ -52,8 +52,9 @@ impl Op for Fill {
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let spacing_m = terrain.frame().spacing_m();
-        let found = drainage(terrain.get(layer::HEIGHT)?, spacing_m, sea_level(self.sea), ctx)?;
-        terrain.update(&layer::HEIGHT.name(), |height| found.basins.fill(height))?;
+        let height = terrain.get(layer::HEIGHT)?;
+        let basins = depressions(height, spacing_m, sea_level(self.sea), ctx, &mut Spare::default())?.basins;
+        terrain.update(&layer::HEIGHT.name(), |height| basins.fill(height))?;
         Ok(terrain)
     }
 }

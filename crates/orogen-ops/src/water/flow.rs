@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sea_level;
 use crate::drainage::spread::{self, Sharing};
-use crate::drainage::{Drainage, area, drainage};
+use crate::drainage::{Drainage, Spare, area, drainage};
 
 /// Measures how much land drains through each sample, in square metres, and keeps it as the layer `flow`.
 ///
@@ -78,13 +78,41 @@ impl Op for Flow {
         let spacing_m = terrain.frame().spacing_m();
         let height = terrain.get(layer::HEIGHT)?;
         let found = drainage(height, spacing_m, sea_level(self.sea), ctx)?;
-        let flow = through(height, &found, spacing_m, self, ctx)?;
+        let spread = self.spread(height, &found, spacing_m, ctx)?;
         if self.fill {
             terrain.update(&layer::HEIGHT.name(), |height| found.basins.fill(height))?;
         }
-        terrain.set(layer::FLOW, flow);
+        terrain.set(layer::FLOW, spread.unwrap_or_else(|| steepest(found, spacing_m)));
         Ok(terrain)
     }
+}
+
+impl Flow {
+    /// Flow that parts on its way; none with `d8`.
+    fn spread(
+        &self,
+        height: &Raster<f32>,
+        found: &Drainage,
+        spacing_m: [f64; 2],
+        ctx: &Ctx<'_>,
+    ) -> Result<Option<Raster<f32>>, OpError> {
+        let sharing = match self.method {
+            Method::D8 => return Ok(None),
+            Method::Dinf => Sharing::Facet,
+            Method::Mfd => Sharing::Slopes(self.concentration),
+        };
+        let cell_m2 = spacing_m[0] * spacing_m[1];
+        let cells = spread::cells(height, found, spacing_m, sharing, ctx)?;
+        Ok(Some(cells.map(|cells| (f64::from(cells) * cell_m2) as f32)))
+    }
+}
+
+/// Flow down the steepest ways, in the memory of the basins.
+fn steepest(found: Drainage, spacing_m: [f64; 2]) -> Raster<f32> {
+    let mut spare = Spare::default();
+    spare.take_words(found.basins.labels);
+    let cells = area::cells_in(&found.ways, &found.ways.donors(), &mut spare);
+    area::areas(cells, spacing_m[0] * spacing_m[1])
 }
 
 /// The algorithm alone, with the sea at any level.
@@ -99,27 +127,8 @@ pub fn flow(
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, OpError> {
     let found = drainage(height, spacing_m, sea_m, ctx)?;
-    through(height, &found, spacing_m, params, ctx)
-}
-
-fn through(
-    height: &Raster<f32>,
-    found: &Drainage,
-    spacing_m: [f64; 2],
-    params: &Flow,
-    ctx: &Ctx<'_>,
-) -> Result<Raster<f32>, OpError> {
-    let cell_m2 = spacing_m[0] * spacing_m[1];
-    let sharing = match params.method {
-        Method::D8 => {
-            return Ok(area::cells(&found.ways, &found.ways.donors())
-                .map(|cells| (f64::from(cells) * cell_m2) as f32));
-        }
-        Method::Dinf => Sharing::Facet,
-        Method::Mfd => Sharing::Slopes(params.concentration),
-    };
-    let cells = spread::cells(height, found, spacing_m, sharing, ctx)?;
-    Ok(cells.map(|cells| (f64::from(cells) * cell_m2) as f32))
+    let spread = params.spread(height, &found, spacing_m, ctx)?;
+    Ok(spread.unwrap_or_else(|| steepest(found, spacing_m)))
 }
 
 #[cfg(test)]

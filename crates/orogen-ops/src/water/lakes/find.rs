@@ -2,7 +2,7 @@
 
 use orogen_core::Raster;
 
-use crate::drainage::{Drainage, around};
+use crate::drainage::{Bits, Drainage, around};
 
 /// A lake.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,26 +45,19 @@ impl Found {
         let (cols, rows) = (height.cols(), height.rows());
         let h = height.as_slice();
         // A hole compares as false: it is never wet.
-        let wet = |cell: usize| h[cell] < drained.basins.level(cell);
-        let mut seen = vec![false; cols * rows];
+        let mut fresh = Bits::of(h.len(), |cell| h[cell] < drained.basins.level(cell));
         let mut found = Self { labels: Raster::filled(cols, rows, 0), lakes: Vec::new() };
         let mut pool = Vec::new();
-        for start in 0..cols * rows {
-            if seen[start] || !wet(start) {
-                continue;
-            }
-            seen[start] = true;
+        let mut from = 0;
+        while let Some(start) = fresh.first(from) {
+            from = start;
+            fresh.remove(start);
             pool.clear();
             pool.push(start);
             let mut next = 0;
             // Neighbours that are both wet have one level: the higher water would run into the lower.
             while next < pool.len() {
-                for other in around(pool[next], cols, rows) {
-                    if !seen[other] && wet(other) {
-                        seen[other] = true;
-                        pool.push(other);
-                    }
-                }
+                pool.extend(around(pool[next], cols, rows).filter(|&other| fresh.remove(other)));
                 next += 1;
             }
             let surface = drained.basins.level(start);

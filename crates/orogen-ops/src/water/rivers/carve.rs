@@ -42,10 +42,10 @@ impl Piece {
     }
 }
 
-/// All pieces, and which of them can be felt in which band of rows.
+/// Pieces by the bands of rows in which they can be felt. Each band has its own copies, in the order of the rivers: rivers
+/// go all over the map, and a band looks at its pieces for every row.
 struct Pieces {
-    list: Vec<Piece>,
-    bands: Vec<Vec<u32>>,
+    bands: Vec<Vec<Piece>>,
 }
 
 /// Cuts the rivers into a copy of the land; the second raster is the depth of their water.
@@ -89,7 +89,7 @@ pub(super) fn carve(
                 height[col] = if cut < height[col] { cut } else { height[col] };
             }
         });
-        if beds.list.is_empty() {
+        if beds.bands[row / BAND].is_empty() {
             return;
         }
         // The nearest piece counts; of two as near, the lower.
@@ -178,7 +178,7 @@ impl Pieces {
         wet_only: bool,
     ) -> Self {
         let grid = &land.grid;
-        let mut list = Vec::new();
+        let mut bands = vec![Vec::new(); grid.rows.div_ceil(BAND)];
         for (line, reaches) in courses.lines.iter().zip(profiles) {
             let node = |i: usize| {
                 let discharge = reaches[i].water as f64 * per_part;
@@ -193,14 +193,17 @@ impl Pieces {
                 let along = [b.0[0] - a.0[0], b.0[1] - a.0[1]];
                 let length2 = along[0] * along[0] + along[1] * along[1];
                 let (half_a, half_b) = (a.2.max(least_half), b.2.max(least_half));
-                list.push(Piece {
+                let piece = Piece {
                     at: a.0,
                     along,
                     per_length2: if length2 > 0.0 { 1.0 / length2 } else { 0.0 },
                     z: [a.1, b.1 - a.1],
                     half: [half_a, half_b - half_a],
                     depth: [a.3, b.3 - a.3],
-                });
+                };
+                if let Some((first, last)) = span(&piece, 1, grid.rows, grid.spacing_m[1], reach_m) {
+                    bands[first / BAND..=last / BAND].iter_mut().for_each(|band| band.push(piece));
+                }
             };
             let count = line.vertices.len();
             let mut i = 0;
@@ -226,13 +229,7 @@ impl Pieces {
                 push(node(count - 1), (end.0, end.1, half, depth));
             }
         }
-        let mut bands = vec![Vec::new(); grid.rows.div_ceil(BAND)];
-        for (number, piece) in list.iter().enumerate() {
-            if let Some((first, last)) = span(piece, 1, grid.rows, grid.spacing_m[1], reach_m) {
-                bands[first / BAND..=last / BAND].iter_mut().for_each(|band| band.push(number as u32));
-            }
-        }
-        Self { list, bands }
+        Self { bands }
     }
 
     /// Gives every piece that can be felt in a row, with the columns where.
@@ -243,8 +240,7 @@ impl Pieces {
         reach_m: f64,
         mut f: impl FnMut(&Piece, usize, usize),
     ) {
-        for &number in &self.bands[row / BAND] {
-            let piece = &self.list[number as usize];
+        for piece in &self.bands[row / BAND] {
             let rows = span(piece, 1, grid.rows, grid.spacing_m[1], reach_m);
             if rows.is_some_and(|(first, last)| (first..=last).contains(&row))
                 && let Some((first, last)) = span(piece, 0, grid.cols, grid.spacing_m[0], reach_m)

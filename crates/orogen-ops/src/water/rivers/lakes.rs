@@ -3,14 +3,16 @@
 use orogen_core::{D8, Raster};
 
 use super::Land;
-use crate::drainage::Basins;
+use crate::drainage::{Basins, Bits};
 
 /// No lake.
 pub(super) const DRY: u32 = u32::MAX;
 
 /// The lakes of a map.
 pub(super) struct Lakes {
-    /// The lake of each cell, or [`DRY`]; empty where there is no lake at all.
+    /// Which cells are wet: most ask no more.
+    wet: Bits,
+    /// The lake of each wet cell. Memory where no lake lies is never touched, so it costs nothing.
     of: Vec<u32>,
     /// Height of the water of each lake.
     pub levels: Vec<f32>,
@@ -25,51 +27,56 @@ impl Lakes {
     pub fn find(land: &Land<'_>, basins: &Basins, least_depth_m: f64, least_cells: f64) -> Self {
         let height = land.height;
         let (cols, rows) = (height.cols(), height.rows());
-        let mut lakes = Self { of: Vec::new(), levels: Vec::new(), cells: Vec::new(), on_river: Vec::new() };
+        let mut lakes = Self {
+            wet: Bits::default(),
+            of: Vec::new(),
+            levels: Vec::new(),
+            cells: Vec::new(),
+            on_river: Vec::new(),
+        };
         if basins.count() == 0 {
             return lakes;
         }
         let heights = height.as_slice();
-        let wet = |cell: usize| heights[cell] < basins.level(cell);
-        const SEEN: u32 = u32::MAX - 1;
-        let mut of = vec![DRY; cols * rows];
+        let mut fresh = Bits::of(heights.len(), |cell| heights[cell] < basins.level(cell));
         let mut stack = Vec::new();
-        for start in 0..of.len() {
-            if of[start] != DRY || !wet(start) {
-                continue;
-            }
+        let mut from = 0;
+        while let Some(start) = fresh.first(from) {
+            from = start;
             let level = basins.level(start);
             let (mut found, mut deepest) = (Vec::new(), 0f32);
-            of[start] = SEEN;
+            fresh.remove(start);
             stack.push(start);
             while let Some(cell) = stack.pop() {
                 found.push(cell as u32);
                 deepest = deepest.max(level - heights[cell]);
-                for next in around(cell, cols, rows) {
-                    if of[next] == DRY && wet(next) {
-                        of[next] = SEEN;
-                        stack.push(next);
-                    }
-                }
+                stack.extend(around(cell, cols, rows).filter(|&next| fresh.remove(next)));
             }
             if f64::from(deepest) >= least_depth_m && found.len() as f64 >= least_cells {
-                found.iter().for_each(|&cell| of[cell as usize] = lakes.levels.len() as u32);
                 lakes.levels.push(level);
                 lakes.cells.push(found);
             }
         }
-        of.iter_mut().filter(|lake| **lake == SEEN).for_each(|lake| *lake = DRY);
-        if !lakes.levels.is_empty() {
-            lakes.of = of;
-        }
         lakes.on_river = vec![false; lakes.levels.len()];
+        if lakes.levels.is_empty() {
+            return lakes;
+        }
+        // Nothing is left in the set by now.
+        lakes.wet = fresh;
+        lakes.of = vec![0; heights.len()];
+        for (lake, cells) in lakes.cells.iter().enumerate() {
+            for &cell in cells {
+                lakes.wet.insert(cell as usize);
+                lakes.of[cell as usize] = lake as u32;
+            }
+        }
         lakes
     }
 
     /// The lake of a cell, or [`DRY`].
     #[inline]
     pub fn of(&self, cell: usize) -> u32 {
-        self.of.get(cell).copied().unwrap_or(DRY)
+        if self.wet.has(cell) { self.of[cell] } else { DRY }
     }
 
     /// Height of the water at a cell, if it lies in a lake.
@@ -82,6 +89,7 @@ impl Lakes {
     pub fn take(&mut self, cell: usize, lake: u32) {
         match self.of(cell) {
             DRY => {
+                self.wet.insert(cell);
                 self.of[cell] = lake;
                 self.cells[lake as usize].push(cell as u32);
             }

@@ -23,7 +23,7 @@ use self::lakes::Lakes;
 pub use self::network::{Network, Reach as RiverReach, Vertex};
 use self::stems::Drained;
 use super::sea_level;
-use crate::drainage::{area, drainage};
+use crate::drainage::{Spare, area, drainage, drainage_in};
 
 /// Seconds of a year.
 const YEAR_S: f64 = 365.25 * 86400.0;
@@ -257,7 +257,8 @@ pub fn rivers(
     let found = drainage(height, spacing_m, sea_m, &ctx.unwatched())?;
     ctx.tick(3, 10)?;
     let donors = found.ways.donors();
-    let cells = area::cells(&found.ways, &donors);
+    let mut spare = Spare::default();
+    let cells = area::cells_in(&found.ways, &donors, &mut spare);
     // Water in whole parts; rain of no number counts as none.
     let parts = |cell: usize| {
         let rain = f64::from(rain_mm_per_yr(cell % grid.cols, cell / grid.cols));
@@ -287,15 +288,19 @@ pub fn rivers(
     let courses = Courses::draw(&land, &stems, &lakes, params, ctx.seed().child("meanders"), &discharge);
     ctx.tick(6, 10)?;
     let profiles = profile::profiles(&land, &stems, &courses, &mut lakes, &water, params, per_part);
-    drop((found, donors));
+    spare.take(found);
+    spare.take_bytes(donors);
     let (mut cut, mut depth) = carve::carve(&land, &courses, &profiles, &lakes, params, per_part);
     ctx.tick(7, 10)?;
-    drop((cells, sums));
+    drop(sums);
+    spare.take_words(cells);
 
-    let mut ways = drainage(&cut, spacing_m, sea_m, &ctx.unwatched())?.ways;
+    let found = drainage_in(&cut, spacing_m, sea_m, &ctx.unwatched(), &mut spare)?;
+    let mut ways = found.ways;
+    spare.take_words(found.basins.labels);
     ctx.tick(9, 10)?;
     courses.lead(&grid, &mut ways);
-    let donors = ways.donors();
+    let donors = ways.donors_in(&mut spare);
     let is_river = |cell: usize| courses.owner.contains_key(&(cell as u32));
     settle::settle(&land, &ways, &donors, &is_river, &mut lakes, &mut cut);
     for (lake, cells) in lakes.cells.iter().enumerate() {
@@ -304,7 +309,7 @@ pub fn rivers(
                 (lakes.levels[lake] - cut.as_slice()[cell as usize]).max(0.0);
         }
     }
-    let flow = area::cells(&ways, &donors).map(|cells| (f64::from(cells) * cell_m2) as f32);
+    let flow = area::areas(area::cells_in(&ways, &donors, &mut spare), cell_m2);
     let network = Network::new(&grid, &courses, &profiles, params, per_part);
     let lakes = lakes.levels.into_iter().zip(lakes.cells).filter(|(_, cells)| !cells.is_empty());
     let lakes = lakes.map(|(level_m, cells)| Lake { level_m, cells }).collect();
