@@ -236,6 +236,7 @@ class Applies:
         outlets: Literal["edge"] | Literal["lowest"] = ...,
         base_m: float = ...,
         beyond_m: float = ...,
+        coarse_first: bool = ...,
         steps: int = ...,
         id: str | None = ...,
         with_: Terrain | None = ...,
