@@ -242,6 +242,9 @@ fn the_range_of_bytes_passes_over_holes() {
     assert_eq!(range(vec![7, 0, 9, 255], None), Some((0.0, 255.0)));
     assert_eq!(range(vec![7, 0, 9, 255], Some(0)), Some((7.0, 255.0)));
     assert_eq!(range(vec![7, 0, 9, 255], Some(255)), Some((0.0, 9.0)));
+    let many: Vec<u8> = (0..1000).map(|i| if i == 777 { 3 } else { 20 + (i % 200) as u8 }).collect();
+    assert_eq!(range(many.clone(), None), Some((3.0, 219.0)));
+    assert_eq!(range(many, Some(3)), Some((20.0, 219.0)));
     assert_eq!(range(vec![255; 3], Some(255)), None);
     assert_eq!(range(vec![0; 3], Some(0)), None);
 }

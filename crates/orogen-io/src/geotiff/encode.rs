@@ -122,11 +122,23 @@ pub fn write_u8_at(
 
 /// Smallest and largest byte that is no hole.
 fn range_of_bytes(values: &[u8], nodata: Option<u8>) -> Option<(f64, f64)> {
-    // Holes count as whatever changes nothing, and each end has a loop of its own: both become vector code.
-    let or = |v: u8, instead: u8| if Some(v) == nodata { instead } else { v };
+    // Holes count as whatever changes nothing; without any, 0 counts as itself.
+    let (hole, as_low, as_high) = nodata.map_or((0, 0, 0), |hole| (hole, u8::MAX, 0));
     let part = |values: &[u8]| {
-        let low = values.iter().fold(u8::MAX, |low, &v| low.min(or(v, u8::MAX)));
-        (low, values.iter().fold(0, |high, &v| high.max(or(v, 0))))
+        // Ranges side by side become vector code.
+        let (mut low, mut high) = ([u8::MAX; 64], [0; 64]);
+        let (groups, rest) = values.as_chunks::<64>();
+        for group in groups {
+            for i in 0..64 {
+                low[i] = low[i].min(if group[i] == hole { as_low } else { group[i] });
+                high[i] = high[i].max(if group[i] == hole { as_high } else { group[i] });
+            }
+        }
+        for &v in rest {
+            low[0] = low[0].min(if v == hole { as_low } else { v });
+            high[0] = high[0].max(if v == hole { as_high } else { v });
+        }
+        (low.into_iter().fold(u8::MAX, u8::min), high.into_iter().fold(0, u8::max))
     };
     let parts = values.par_chunks(1 << 16).map(part);
     let (low, high) = parts.reduce(|| (u8::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
