@@ -72,7 +72,7 @@ fn a_straight_shore_retreats_as_fast_as_the_equation_says() {
         let frame = Frame::square(960.0, samples).unwrap();
         let low = Raster::from_fn(samples, samples, |c, _| (0.01 * (frame.x_m(c) - 300.0)) as f32);
         let params = Coast { beach_share: 0.0, steadiness: 1.0, ..plain() };
-        let after = coast(&low, Field::Const(0.5), &frame, &params, &Ctx::new(Seed(2))).unwrap();
+        let after = coast(&low, Field::Const(0.5), None, &frame, &params, &Ctx::new(Seed(2))).unwrap();
         let row = after.height.row(samples / 2);
         let foot = row.iter().position(|h| *h > 0.0).unwrap();
         // Somewhere between the last sample of sea and the first of land.
