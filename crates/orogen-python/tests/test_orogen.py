@@ -229,7 +229,10 @@ def test_other_threads_go_on_during_a_build() -> None:
 
 
 def test_ctrl_c_stops_a_build() -> None:
-    script = f"import orogen; print('go', flush=True); orogen.build({str(ISLAND)!r}, samples=8193, cache=False, memory_bytes=2**40)"
+    # Whoever starts the tests in the background may have interrupts ignored, and children inherit that.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    build = f"orogen.build({str(ISLAND)!r}, samples=8193, cache=False, memory_bytes=2**40)"
+    script = f"{heed}; import orogen; print('go', flush=True); {build}"
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout is not None and child.stdout.readline() == "go\n"
     time.sleep(1.0)
