@@ -412,7 +412,8 @@ fn measure(figure: &Figure, runners: &mut BTreeMap<&'static str, Runner>) -> Res
     };
     // A ratio of times or of bytes: less is better.
     let ratio = ours / theirs;
-    let asked = figure.most.map_or(String::from("-"), |most| format!("at most {most}"));
+    let asked =
+        figure.most.map_or(String::from("-"), |most| format!("at most {}", (1000.0 * most).round() / 1000.0));
     let met = figure.most.map_or("-", |most| if ratio <= most { "yes" } else { "NO" });
     Ok(format!(
         "{:<44} {:>14} {:>14} {ratio:>8.3}  {asked:<12} {met}",
