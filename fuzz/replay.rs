@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use peak_alloc::PeakAlloc;
+use orogen_memory::Memory;
 
 #[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
+static MEMORY: Memory = Memory::new();
 
 /// Tests share the counter, so one reader runs at a time: hold this while counting.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -17,10 +17,10 @@ pub fn alone() -> MutexGuard<'static, ()> {
 
 /// The result of `f` and the most bytes that were in use beyond those before it.
 pub fn with_peak<R>(f: impl FnOnce() -> R) -> (R, usize) {
-    MEMORY.reset_peak_usage();
-    let before = MEMORY.current_usage();
+    MEMORY.reset_peak();
+    let before = MEMORY.current_bytes();
     let result = f();
-    (result, MEMORY.peak_usage().saturating_sub(before))
+    (result, MEMORY.peak_bytes().saturating_sub(before))
 }
 
 /// The kept files of a target, by name.

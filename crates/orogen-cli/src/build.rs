@@ -95,10 +95,10 @@ struct AllocatorMeter;
 
 impl Meter for AllocatorMeter {
     fn reset(&self) {
-        MEMORY.reset_peak_usage();
+        MEMORY.reset_peak();
     }
 
     fn peak_bytes(&self) -> u64 {
-        MEMORY.peak_usage() as u64
+        MEMORY.peak_bytes() as u64
     }
 }

@@ -17,13 +17,13 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use orogen::BuildError;
-use peak_alloc::PeakAlloc;
+use orogen_memory::Memory;
 
 use crate::args::{Args, Command};
 
-/// Counts memory, so that the manifest can say what each step needed.
+/// Rasters on huge pages; counts bytes, so that the manifest can say what each step needed.
 #[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
+static MEMORY: Memory = Memory::new();
 
 fn main() -> ExitCode {
     // Wrong arguments, `--help` and `--version` end here, with exit code 2 or 0.

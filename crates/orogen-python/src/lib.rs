@@ -8,10 +8,15 @@ use std::path::{Path, PathBuf};
 
 use orogen::recipe::{Limits, Overrides, Set};
 use orogen::{BuildError, BuildOptions};
+use orogen_memory::Memory;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use crate::terrain::Terrain;
+
+/// Rasters on huge pages; arrays handed to NumPy are freed through it too.
+#[global_allocator]
+static MEMORY: Memory = Memory::new();
 
 pyo3::create_exception!(
     _orogen,
