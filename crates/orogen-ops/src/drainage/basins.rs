@@ -52,12 +52,18 @@ impl Edge {
 
 /// A way over the brim between two basins.
 #[derive(Clone, Copy)]
-struct Pass {
+pub(super) struct Pass {
     /// The two basins, the lower number first, as one key.
-    pair: u64,
-    level: f32,
+    pub(super) pair: u64,
+    pub(super) level: f32,
     /// The cells on either side, in the order of the pair.
     cells: [u32; 2],
+}
+
+impl Pass {
+    pub(super) fn basins(&self) -> [u32; 2] {
+        [(self.pair >> 32) as u32, self.pair as u32]
+    }
 }
 
 impl Basins {
@@ -182,7 +188,7 @@ enum End {
 const FRESH: u32 = 0;
 
 /// Labels by following every cell down. Strips of rows are followed on their own, then joined.
-fn labels(
+pub(super) fn labels(
     height: &Raster<f32>,
     ways: &Raster<u8>,
     sea_m: f32,
@@ -283,7 +289,7 @@ fn follow(
 }
 
 /// The lowest pass between every two neighbouring basins, in the order of their pairs.
-fn passes(height: &Raster<f32>, labels: &Raster<u32>, count: usize, edge: Edge) -> Vec<Pass> {
+pub(super) fn passes(height: &Raster<f32>, labels: &Raster<u32>, count: usize, edge: Edge) -> Vec<Pass> {
     if count == 1 {
         return Vec::new();
     }
@@ -378,7 +384,7 @@ impl Found {
 
 /// Floods basins from the outside inwards, always over the lowest pass: their levels, and where they spill.
 fn flood(count: usize, passes: &[Pass]) -> (Vec<f32>, Vec<[u32; 2]>) {
-    let ends = |pass: &Pass| [(pass.pair >> 32) as usize, pass.pair as u32 as usize];
+    let ends = |pass: &Pass| pass.basins().map(|basin| basin as usize);
     let mut starts = vec![0u32; count + 1];
     for pass in passes {
         ends(pass).iter().for_each(|&end| starts[end + 1] += 1);

@@ -9,10 +9,11 @@ use std::collections::BinaryHeap;
 use orogen_core::{Ctx, D8, OpError, Raster};
 use rayon::prelude::*;
 
-use super::basins::{Edge, is_outlet};
-use super::check_size;
+use super::basins::{Edge, OUTSIDE, is_outlet};
 use super::lowest::Lowest;
-use super::ways::{NOWHERE, Ways};
+use super::merging::Merging;
+use super::ways::Ways;
+use super::{around, check_size};
 
 /// How outlets are cut.
 #[derive(Clone, Copy, Debug)]
@@ -55,15 +56,21 @@ pub struct Breached {
 pub fn breach(height: &mut Raster<f32>, how: &Breaching<'_>, ctx: &Ctx<'_>) -> Result<Breached, OpError> {
     check_size(height)?;
     let ways = Ways::steepest(height, how.spacing_m, how.sea_m);
-    let mut pits: Vec<(f32, u32)> = (0..height.as_slice().len())
-        .into_par_iter()
-        .with_min_len(1 << 14)
-        .filter(|&cell| ways.0.as_slice()[cell] == NOWHERE)
-        .filter(|&cell| !is_outlet(height, how.sea_m, Edge::Open, cell))
-        .map(|cell| (height.as_slice()[cell], cell as u32))
-        .collect();
+    let tree = Merging::find(height, &ways, how.sea_m, ctx)?;
     drop(ways);
-    pits.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    resolve_all(height, how, tree, ctx)
+}
+
+fn resolve_all(
+    height: &mut Raster<f32>,
+    how: &Breaching<'_>,
+    tree: Merging,
+    ctx: &Ctx<'_>,
+) -> Result<Breached, OpError> {
+    let mut order: Vec<(f32, u32, u32)> = (1..tree.pits.len())
+        .map(|basin| (height.as_slice()[tree.pits[basin] as usize], tree.pits[basin], basin as u32))
+        .collect();
+    order.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     ctx.tick(1, 9)?;
 
     let cells = height.as_slice().len();
@@ -73,16 +80,18 @@ pub fn breach(height: &mut Raster<f32>, how: &Breaching<'_>, ctx: &Ctx<'_>) -> R
         slots: vec![0; cells],
         drained: vec![Drained::Unknown; cells],
         nodes: Vec::new(),
+        cut_through: vec![false; tree.pits.len()],
+        tree,
     };
     let mut done = Breached::default();
-    for (i, &(level, pit)) in pits.iter().enumerate() {
+    for (i, &(level, pit, basin)) in order.iter().enumerate() {
         if i % 1024 == 0 {
-            ctx.tick(pits.len() + 8 * i, 9 * pits.len())?;
+            ctx.tick(order.len() + 8 * i, 9 * order.len())?;
         }
         let cell = pit as usize;
         // Another channel or a filling may have come this way.
         if work.drained[cell] == Drained::Unknown && work.height.as_slice()[cell] == level {
-            work.resolve(pit, level, &mut done, ctx)?;
+            work.resolve(pit, basin, level, &mut done, ctx)?;
         }
     }
     Ok(done)
@@ -117,6 +126,9 @@ struct Work<'a> {
     slots: Vec<u32>,
     drained: Vec<Drained>,
     nodes: Vec<Node>,
+    tree: Merging,
+    /// Whether a channel touches a basin or one that met it: its dams may be lower than the tree says.
+    cut_through: Vec<bool>,
 }
 
 impl Work<'_> {
@@ -125,8 +137,16 @@ impl Work<'_> {
         self.nodes.get(slot).is_some_and(|node| node.cell as usize == cell).then_some(slot)
     }
 
-    fn resolve(&mut self, pit: u32, level: f32, done: &mut Breached, ctx: &Ctx<'_>) -> Result<(), OpError> {
-        let end = self.search(pit, level, ctx)?;
+    fn resolve(
+        &mut self,
+        pit: u32,
+        basin: u32,
+        level: f32,
+        done: &mut Breached,
+        ctx: &Ctx<'_>,
+    ) -> Result<(), OpError> {
+        let deepest = if self.is_behind_too_high_a_dam(basin, level) { 0.0 } else { self.how.depth_m };
+        let end = self.search(pit, level, deepest, ctx)?;
         let drained = match end {
             Some(end) => {
                 let cut = self.cut(end, level);
@@ -154,8 +174,32 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The node of the nearest end, by volume to be cut and then by length.
-    fn search(&mut self, pit: u32, level: f32, ctx: &Ctx<'_>) -> Result<Option<usize>, OpError> {
+    /// Whether every way to lower ground rises by more than may be cut, so that only the level ground round the pit need
+    /// be searched. Fillings only raise ground, so this stays true until a channel comes near.
+    fn is_behind_too_high_a_dam(&self, basin: u32, level: f32) -> bool {
+        !self.cut_through[basin as usize] && self.tree.at[basin as usize] - level > self.how.depth_m
+    }
+
+    /// Notes that ground at and round a cell is no longer as the tree knows it.
+    fn note_cut(&mut self, cell: usize) {
+        let (cols, rows) = (self.height.cols(), self.height.rows());
+        for near in around(cell, cols, rows).chain([cell]) {
+            let mut basin = self.tree.labels.as_slice()[near];
+            while basin != OUTSIDE && !self.cut_through[basin as usize] {
+                self.cut_through[basin as usize] = true;
+                basin = self.tree.into[basin as usize];
+            }
+        }
+    }
+
+    /// The node of the nearest end, by volume to be cut and then by length, if no cut need be deeper than `deepest`.
+    fn search(
+        &mut self,
+        pit: u32,
+        level: f32,
+        deepest: f32,
+        ctx: &Ctx<'_>,
+    ) -> Result<Option<usize>, OpError> {
         let (cols, rows) = (self.height.cols(), self.height.rows());
         let [dx, dy] = self.how.spacing_m;
         let slanted = (dx * dx + dy * dy).sqrt();
@@ -191,7 +235,8 @@ impl Work<'_> {
                 let cut = here - level;
                 // A hole compares as false both times: not level, and not to be cut.
                 let level_ground = cut <= 0.0;
-                if !level_ground && !self.may_cut(other, cut, level) {
+                let may_cut = cut <= deepest && self.may_cut(other, level);
+                if !level_ground && !may_cut {
                     continue;
                 }
                 let origin = if level_ground { other as u32 } else { origin };
@@ -235,9 +280,8 @@ impl Work<'_> {
             || is_outlet(self.height, self.how.sea_m, Edge::Open, cell)
     }
 
-    fn may_cut(&self, cell: usize, cut: f32, level: f32) -> bool {
-        let floor = self.how.floors.map_or(f32::NEG_INFINITY, |floors| floors.as_slice()[cell]);
-        cut <= self.how.depth_m && level >= floor
+    fn may_cut(&self, cell: usize, level: f32) -> bool {
+        self.how.floors.is_none_or(|floors| level >= floors.as_slice()[cell])
     }
 
     fn apart_m(&self, a: usize, b: usize) -> f64 {
@@ -253,10 +297,13 @@ impl Work<'_> {
         let mut number = end;
         loop {
             let Node { cell, from, .. } = self.nodes[number];
-            let here = &mut self.height.as_mut_slice()[cell as usize];
-            if *here >= level {
-                *here = level;
+            let here = self.height.as_slice()[cell as usize];
+            if here >= level {
+                self.height.as_mut_slice()[cell as usize] = level;
                 self.drained[cell as usize] = Drained::Yes;
+            }
+            if here > level {
+                self.note_cut(cell as usize);
             }
             if from as usize == number {
                 return sum;
@@ -326,6 +373,22 @@ mod tests {
     use crate::trial;
 
     const NO_SEA: f32 = f32::NEG_INFINITY;
+
+    #[test]
+    fn pits_behind_too_high_dams_need_no_search() {
+        let (land, ctx) = (trial::rough(90, 70), Ctx::silent());
+        for (depth_m, fill) in [(1.0, true), (4.0, true), (4.0, false), (15.0, true)] {
+            let how = Breaching { depth_m, fill, ..free() };
+            let (mut with, mut without) = (land.clone(), land.clone());
+            let done = breach(&mut with, &how, &ctx).unwrap();
+            assert!(done.channels > 3 && done.filled + done.left > 3, "{done:?}");
+            let ways = Ways::steepest(&land, how.spacing_m, how.sea_m);
+            let mut tree = Merging::find(&land, &ways, how.sea_m, &ctx).unwrap();
+            tree.at.fill(f32::NEG_INFINITY);
+            assert_eq!(resolve_all(&mut without, &how, tree, &ctx).unwrap(), done);
+            assert!(with == without);
+        }
+    }
 
     fn free() -> Breaching<'static> {
         Breaching {

@@ -13,6 +13,7 @@ pub mod bits;
 pub mod breach;
 pub mod catchment;
 pub(crate) mod lowest;
+mod merging;
 pub mod outline;
 pub mod spare;
 pub mod spread;

@@ -24,7 +24,7 @@ use crate::drainage::breach::{Breached, Breaching, breach};
 ///
 /// **Limits** A channel is one sample wide. Each sample keeps only its cheapest way during a search, so that with a
 /// `max_length_m` a dearer but shorter channel may be missed, and the pit is then filled. One thread searches; time goes
-/// by the size of the depressions. 14 bytes a cell.
+/// by the size of the depressions that are drained or filled. 18 bytes a cell.
 ///
 /// **After** Lindsay & Dhun, Int. J. Geogr. Inf. Sci. 29 (2015), who let channels slope and search up to a fixed length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
