@@ -4,11 +4,13 @@
 //! and the search for its address cost more than many kernels: hillshading 4096 x 4096 samples takes 1.6 times as long,
 //! following water over 8192 x 8192 samples 1.5 times. So large blocks are asked of the system in huge pages, where it
 //! has them (Linux); all else goes to the system's allocator. No crate does this: those that know huge pages reserve
-//! them by settings from outside.
+//! them by settings from outside. Kernels make and drop rasters of one size in turn, and the system clears each anew, a
+//! fifth of the time of some; so a few dropped blocks are kept for the next.
 //!
 //! It also counts the bytes in use, for the manifest and for tests of readers.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The global allocator; programs declare one, libraries none.
@@ -16,12 +18,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Memory {
     current: AtomicUsize,
     peak: AtomicUsize,
+    kept: Mutex<Kept>,
 }
 
 impl Memory {
     /// An allocator that has given nothing yet.
     pub const fn new() -> Self {
-        Self { current: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
+        Self {
+            current: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+            kept: Mutex::new(Kept { blocks: [(0, 0); MOST_KEPT], count: 0, bytes: 0 }),
+        }
     }
 
     /// Bytes in use.
@@ -52,32 +59,117 @@ impl Memory {
     }
 }
 
-// SAFETY: a layout alone decides whether `large` or the system's allocator has a block, so each gets back what it gave;
-// `realloc` is the trait's own, by way of `alloc` and `dealloc`, unless both sizes are the system's.
+/// Most blocks kept.
+const MOST_KEPT: usize = 16;
+/// Bytes that may be kept beyond a quarter of those in use.
+const SPARE: usize = 64 << 20;
+/// Largest kept block that is cleared for who wants zeros.
+const CLEARED: usize = 32 << 20;
+
+/// Large blocks that were dropped, the oldest first.
+#[derive(Debug, Default)]
+struct Kept {
+    /// Address and bytes of the first `count`.
+    blocks: [(usize, usize); MOST_KEPT],
+    count: usize,
+    bytes: usize,
+}
+
+impl Kept {
+    /// A block of just this many bytes, the latest dropped.
+    fn take(&mut self, bytes: usize) -> Option<usize> {
+        let place = self.blocks[..self.count].iter().rposition(|block| block.1 == bytes)?;
+        Some(self.remove(place).0)
+    }
+
+    fn remove(&mut self, place: usize) -> (usize, usize) {
+        let block = self.blocks[place];
+        self.blocks.copy_within(place + 1..self.count, place);
+        self.count -= 1;
+        self.bytes -= block.1;
+        block
+    }
+
+    /// Keeps a block if all together are no more than `most` bytes, and gives up the oldest for it.
+    ///
+    /// # Safety
+    /// The block is from [`large::map`], and nobody uses it.
+    unsafe fn keep(&mut self, block: *mut u8, bytes: usize, most: usize) {
+        while self.count > 0 && (self.count == MOST_KEPT || self.bytes + bytes > most) {
+            let (oldest, bytes) = self.remove(0);
+            // SAFETY: it came the same way.
+            unsafe { large::unmap(oldest as *mut u8, bytes) };
+        }
+        if bytes > most {
+            // SAFETY: as the caller says.
+            unsafe { large::unmap(block, bytes) };
+            return;
+        }
+        self.blocks[self.count] = (block as usize, bytes);
+        self.count += 1;
+        self.bytes += bytes;
+    }
+}
+
+impl Memory {
+    /// A large block and whether it is known to be zero. Who finds the kept ones busy takes a fresh one.
+    fn large(&self, bytes: usize) -> (*mut u8, bool) {
+        match self.kept.try_lock().ok().and_then(|mut kept| kept.take(bytes)) {
+            Some(block) => (block as *mut u8, false),
+            None => (large::map(bytes), true),
+        }
+    }
+}
+
+// SAFETY: a layout alone decides whether a block is large or the system allocator's, and how many bytes it has, so each
+// gets back what it gave.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract, which is passed on.
-        let block = unsafe { if large::holds(layout) { large::map(layout) } else { System.alloc(layout) } };
+        let block = match large::bytes(layout) {
+            Some(bytes) => self.large(bytes).0,
+            // SAFETY: the caller keeps the contract, which is passed on.
+            None => unsafe { System.alloc(layout) },
+        };
         self.given(block, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above; what the system maps anew is zero.
-        let block =
-            unsafe { if large::holds(layout) { large::map(layout) } else { System.alloc_zeroed(layout) } };
+        let block = match large::bytes(layout) {
+            // To clear a greater one here takes one thread; the system clears as many pages at once as threads touch.
+            Some(bytes) if bytes > CLEARED => large::map(bytes),
+            Some(bytes) => {
+                let (block, zero) = self.large(bytes);
+                if !zero {
+                    // SAFETY: the block has at least the layout's bytes.
+                    unsafe { block.write_bytes(0, layout.size()) };
+                }
+                block
+            }
+            // SAFETY: as above.
+            None => unsafe { System.alloc_zeroed(layout) },
+        };
         self.given(block, layout.size())
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: as above; `block` came from the same branch of `alloc`.
-        unsafe { if large::holds(layout) { large::unmap(block, layout) } else { System.dealloc(block, layout) } }
-        self.current.fetch_sub(layout.size(), Ordering::Relaxed);
+        let in_use = self.current.fetch_sub(layout.size(), Ordering::Relaxed) - layout.size();
+        let Some(bytes) = large::bytes(layout) else {
+            // SAFETY: as above; a block of this layout is the system allocator's.
+            unsafe { System.dealloc(block, layout) };
+            return;
+        };
+        match self.kept.try_lock() {
+            // SAFETY: a block of this layout is from `large`, and the caller is done with it.
+            Ok(mut kept) => unsafe { kept.keep(block, bytes, in_use / 4 + SPARE) },
+            // SAFETY: as above.
+            Err(_) => unsafe { large::unmap(block, bytes) },
+        }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller says that `size` makes a layout with this alignment.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        if large::holds(layout) || large::holds(wanted) {
+        if large::bytes(layout).is_some() || large::bytes(wanted).is_some() {
             // SAFETY: both blocks are valid for the smaller size and are two.
             return unsafe {
                 let moved = self.alloc(wanted);
@@ -112,25 +204,18 @@ mod large {
     /// From here on a block has huge pages of its own.
     const LARGE: usize = 4 << 20;
 
-    pub const fn holds(layout: Layout) -> bool {
-        layout.size() >= LARGE && layout.align() <= HUGE
-    }
-
-    /// Bytes mapped for a layout; none where no address space is that large.
-    fn pages(layout: Layout) -> Option<usize> {
-        layout.size().checked_next_multiple_of(PAGE)
+    /// Bytes of the block for a layout, if it is a large one.
+    pub fn bytes(layout: Layout) -> Option<usize> {
+        let is_large = layout.size() >= LARGE && layout.align() <= HUGE;
+        is_large.then(|| layout.size().next_multiple_of(PAGE))
     }
 
     /// A zeroed block that starts on a huge page, or null.
-    ///
-    /// # Safety
-    /// None beyond that of the allocator's contract: [`holds`] the layout.
-    pub unsafe fn map(layout: Layout) -> *mut u8 {
-        let Some((bytes, room)) = pages(layout).and_then(|bytes| Some((bytes, bytes.checked_add(HUGE)?))) else {
-            return null_mut();
-        };
-        // SAFETY: a private mapping anywhere touches no memory of ours; what lies outside the whole huge pages is given
-        // back at once, so that `unmap` need know the block only.
+    pub fn map(bytes: usize) -> *mut u8 {
+        // No layout exceeds half the address space, so that this cannot overflow.
+        let room = bytes + HUGE;
+        // SAFETY: a private mapping anywhere touches no memory of ours; what lies outside the block is given back at once,
+        // so that `unmap` need know the block only.
         unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             let start = libc::mmap(null_mut(), room, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
@@ -155,29 +240,27 @@ mod large {
     /// Gives a block back.
     ///
     /// # Safety
-    /// `block` is from [`map`] with this layout.
-    pub unsafe fn unmap(block: *mut u8, layout: Layout) {
-        if let Some(bytes) = pages(layout) {
-            // SAFETY: the mapping of `block` is this long.
-            unsafe { libc::munmap(block.cast(), bytes) };
-        }
+    /// `block` is from [`map`] with as many bytes, and nobody uses it.
+    pub unsafe fn unmap(block: *mut u8, bytes: usize) {
+        // SAFETY: the mapping of `block` is this long.
+        unsafe { libc::munmap(block.cast(), bytes) };
     }
 }
 
-/// Elsewhere the system's allocator has all blocks.
+/// Elsewhere no block is large.
 #[cfg(not(target_os = "linux"))]
 mod large {
     use std::alloc::Layout;
 
-    pub const fn holds(_: Layout) -> bool {
-        false
+    pub fn bytes(_: Layout) -> Option<usize> {
+        None
     }
 
-    pub unsafe fn map(_: Layout) -> *mut u8 {
+    pub fn map(_: usize) -> *mut u8 {
         std::ptr::null_mut()
     }
 
-    pub unsafe fn unmap(_: *mut u8, _: Layout) {}
+    pub unsafe fn unmap(_: *mut u8, _: usize) {}
 }
 
 #[cfg(test)]
@@ -201,6 +284,10 @@ mod tests {
                 let bytes = std::slice::from_raw_parts_mut(block, layout.size());
                 assert!(bytes.iter().all(|&byte| byte == 0));
                 bytes.fill(7);
+                memory.dealloc(block, layout);
+                // What was dropped may come again, and must be zero again.
+                let block = memory.alloc_zeroed(layout);
+                assert!((0..layout.size()).all(|i| block.add(i).read() == 0));
                 memory.dealloc(block, layout);
             }
         }
@@ -241,6 +328,24 @@ mod tests {
             memory.dealloc(b.0, b.1);
             memory.dealloc(c, layout(2000));
         }
+    }
+
+    #[test]
+    fn dropped_blocks_are_kept_within_bounds() {
+        let memory = Memory::new();
+        let sizes: Vec<usize> = (0..40).map(|i| (4 << 20) + i * (1 << 20)).collect();
+        // SAFETY: as above.
+        unsafe {
+            let blocks: Vec<*mut u8> = sizes.iter().map(|&size| memory.alloc(layout(size))).collect();
+            for (&block, &size) in blocks.iter().zip(&sizes) {
+                memory.dealloc(block, layout(size));
+                let kept = memory.kept.lock().expect("nobody panicked");
+                assert!(kept.bytes <= memory.current_bytes() / 4 + SPARE);
+                assert_eq!(kept.bytes, kept.blocks[..kept.count].iter().map(|block| block.1).sum::<usize>());
+            }
+        }
+        let kept = memory.kept.lock().expect("nobody panicked");
+        assert!(cfg!(not(target_os = "linux")) || kept.count > 0);
     }
 
     #[test]
