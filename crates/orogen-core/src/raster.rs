@@ -154,6 +154,33 @@ impl<T: Copy + Send + Sync> Raster<T> {
         out
     }
 
+    /// Rows as columns.
+    #[must_use]
+    pub fn transposed(&self) -> Self
+    where
+        T: Default,
+    {
+        // By squares, so that a line of the cache is read once, whatever the length of a row.
+        const SIDE: usize = 32;
+        let mut out = Self::filled(self.rows, self.cols, T::default());
+        out.data.par_chunks_mut(self.rows * SIDE).enumerate().for_each(|(block, lines)| {
+            let (first_col, wide) = (block * SIDE, lines.len() / self.rows);
+            let mut square = [[T::default(); SIDE]; SIDE];
+            for first_row in (0..self.rows).step_by(SIDE) {
+                let tall = SIDE.min(self.rows - first_row);
+                for (i, from) in square[..tall].iter_mut().enumerate() {
+                    from[..wide].copy_from_slice(&self.row(first_row + i)[first_col..][..wide]);
+                }
+                for (col, line) in lines.chunks_mut(self.rows).enumerate() {
+                    for (to, from) in line[first_row..][..tall].iter_mut().zip(&square) {
+                        *to = from[col];
+                    }
+                }
+            }
+        });
+        out
+    }
+
     /// The part of `cols` by `rows` that starts at a column and row; the part must lie inside.
     #[must_use]
     pub fn crop(&self, col: usize, row: usize, cols: usize, rows: usize) -> Self {
@@ -289,6 +316,14 @@ mod tests {
         raster[Cell { col: 2, row: 1 }] = -1.0;
         assert_eq!(raster.range(), Some((-1.0, 5.0)));
         assert_eq!(Raster::filled(2, 2, f32::NAN).range(), None);
+    }
+
+    #[test]
+    fn rows_become_columns() {
+        for (cols, rows) in [(1, 1), (1, 70), (33, 64), (100, 31)] {
+            let raster = Raster::from_fn(cols, rows, |c, r| (1000 * r + c) as i32);
+            assert_eq!(raster.transposed(), Raster::from_fn(rows, cols, |c, r| (1000 * c + r) as i32));
+        }
     }
 
     #[test]

@@ -169,6 +169,14 @@ unsafe impl GlobalAlloc for Memory {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller says that `size` makes a layout with this alignment.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        if let (Some(from), Some(to)) = (large::bytes(layout), large::bytes(wanted)) {
+            // SAFETY: a block of this layout is from `large`, and the caller has no other use for it from now on.
+            let moved = unsafe { large::resize(block, from, to) };
+            if !moved.is_null() {
+                self.current.fetch_sub(layout.size(), Ordering::Relaxed);
+            }
+            return self.given(moved, size);
+        }
         if large::bytes(layout).is_some() || large::bytes(wanted).is_some() {
             // SAFETY: both blocks are valid for the smaller size and are two.
             return unsafe {
@@ -237,6 +245,27 @@ mod large {
         }
     }
 
+    /// The block with more or fewer bytes, elsewhere; its pages go with it, uncopied. Null, and all as it was, where the
+    /// system refuses.
+    ///
+    /// # Safety
+    /// `block` is from [`map`] with `from` bytes, and not used after, unless null came back.
+    pub unsafe fn resize(block: *mut u8, from: usize, to: usize) -> *mut u8 {
+        let place = map(to);
+        if place.is_null() {
+            return place;
+        }
+        // SAFETY: `place` is a mapping of our own of `to` bytes, which the moved pages take over.
+        unsafe {
+            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+            if libc::mremap(block.cast(), from, to, flags, place) == libc::MAP_FAILED {
+                // Whether the place was given up already is not known; it holds addresses, not memory.
+                return null_mut();
+            }
+        }
+        place
+    }
+
     /// Gives a block back.
     ///
     /// # Safety
@@ -257,6 +286,10 @@ mod large {
     }
 
     pub fn map(_: usize) -> *mut u8 {
+        std::ptr::null_mut()
+    }
+
+    pub unsafe fn resize(_: *mut u8, _: usize, _: usize) -> *mut u8 {
         std::ptr::null_mut()
     }
 

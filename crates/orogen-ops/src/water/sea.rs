@@ -1,7 +1,6 @@
 //! Sea: where it is, how deep, and how far from the shore.
 
 use orogen_core::{Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, layer};
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -157,21 +156,17 @@ fn shore(above: &Raster<f32>, [dx, dy]: [f64; 2]) -> Raster<f32> {
     let (cols, rows) = (above.cols(), above.rows());
     let (width, depth) = ((cols - 1) as f64 * dx, (rows - 1) as f64 * dy);
     let far = (width * width + depth * depth).sqrt();
-    let at = |col: usize, row: usize| above.row(row)[col];
     // Crossings in rows, then the best of all rows; crossings in columns, then the best of all columns.
-    let mut by_row = vec![0.0; cols * rows];
-    by_row.par_chunks_mut(cols).enumerate().for_each(|(row, out)| {
-        along(cols, |i| crossing(at(i, row), at(i + 1, row)), dx, far, out);
-    });
-    let by_row = envelopes(&transposed(&by_row, cols, rows), rows, dy);
-    let mut by_col = vec![0.0; cols * rows];
-    by_col.par_chunks_mut(rows).enumerate().for_each(|(col, out)| {
-        along(rows, |i| crossing(at(col, i), at(col, i + 1)), dy, far, out);
-    });
-    let by_col = envelopes(&transposed(&by_col, rows, cols), cols, dx);
+    let in_rows = |above: &Raster<f32>, spacing: f64| {
+        let mut squares = Raster::filled(above.cols(), above.rows(), 0.0);
+        squares.par_rows(|row, out| along(above.row(row), spacing, far, out));
+        squares.transposed()
+    };
+    let by_row = envelopes(&in_rows(above, dx), dy).transposed();
+    let by_col = envelopes(&in_rows(&above.transposed(), dy), dx);
     Raster::from_fn(cols, rows, |col, row| {
-        let nearest = by_row[col * rows + row].min(by_col[row * cols + col]).sqrt().min(far) as f32;
-        match at(col, row) {
+        let nearest = by_row.row(row)[col].min(by_col.row(row)[col]).sqrt().min(far) as f32;
+        match above.row(row)[col] {
             up if up.is_nan() => f32::NAN,
             up if up > 0.0 => nearest,
             _ => -nearest,
@@ -186,7 +181,8 @@ fn crossing(a: f32, b: f32) -> Option<f64> {
 }
 
 /// Squared distance along a line to the nearest crossing of it.
-fn along(count: usize, crossing: impl Fn(usize) -> Option<f64>, spacing: f64, far: f64, out: &mut [f64]) {
+fn along(line: &[f32], spacing: f64, far: f64, out: &mut [f64]) {
+    let crossing = |i: usize| crossing(line[i], line[i + 1]);
     let mut last = f64::NEG_INFINITY;
     for (i, out) in out.iter_mut().enumerate() {
         if let Some(share) = i.checked_sub(1).and_then(&crossing) {
@@ -195,8 +191,8 @@ fn along(count: usize, crossing: impl Fn(usize) -> Option<f64>, spacing: f64, fa
         *out = (i as f64 - last) * spacing;
     }
     let mut next = f64::INFINITY;
-    for i in (0..count).rev() {
-        if i + 1 < count
+    for i in (0..line.len()).rev() {
+        if i + 1 < line.len()
             && let Some(share) = crossing(i)
         {
             next = i as f64 + share;
@@ -206,21 +202,14 @@ fn along(count: usize, crossing: impl Fn(usize) -> Option<f64>, spacing: f64, fa
     }
 }
 
-fn transposed(values: &[f64], cols: usize, rows: usize) -> Vec<f64> {
-    let mut out = vec![0.0; cols * rows];
-    out.par_chunks_mut(rows).enumerate().for_each(|(col, out)| {
-        out.iter_mut().enumerate().for_each(|(row, out)| *out = values[row * cols + col]);
-    });
-    out
-}
-
-/// For every line of `length` values the least of `value(q) + (distance from q)²`, by the lower envelope of parabolas.
-fn envelopes(values: &[f64], length: usize, spacing: f64) -> Vec<f64> {
-    let mut out = vec![0.0; values.len()];
-    out.par_chunks_mut(length).zip(values.par_chunks(length)).for_each(|(out, line)| {
+/// Along every row the least of `value(q) + (distance from q)²`, by the lower envelope of parabolas.
+fn envelopes(values: &Raster<f64>, spacing: f64) -> Raster<f64> {
+    let mut out = Raster::filled(values.cols(), values.rows(), 0.0);
+    out.par_rows(|row, out| {
+        let line = values.row(row);
         // The places whose parabolas are lowest somewhere, and from where on each is.
         let mut lowest: Vec<(usize, f64)> = vec![(0, f64::NEG_INFINITY)];
-        for q in 1..length {
+        for q in 1..line.len() {
             loop {
                 let (p, from) = lowest[lowest.len() - 1];
                 let (x, w) = (q as f64 * spacing, p as f64 * spacing);

@@ -138,23 +138,20 @@ fn twice(values: Raster<i64>, [x, y]: [usize; 2]) -> Raster<i64> {
     let once = |values: &Raster<i64>| {
         let (cols, rows) = (values.cols(), values.rows());
         let mut wide = Raster::filled(cols, rows, 0i64);
-        wide.par_rows(|row, out| window(values.row(row).iter().copied(), x, out));
-        let columns = Raster::from_fn(rows, cols, |col, row| wide.row(col)[row]);
+        wide.par_rows(|row, out| window(values.row(row), x, out));
+        let columns = wide.transposed();
         let mut tall = Raster::filled(rows, cols, 0i64);
-        tall.par_rows(|row, out| window(columns.row(row).iter().copied(), y, out));
-        Raster::from_fn(cols, rows, |col, row| tall.row(col)[row])
+        tall.par_rows(|row, out| window(columns.row(row), y, out));
+        tall.transposed()
     };
     once(&once(&values))
 }
 
-fn window(values: impl ExactSizeIterator<Item = i64>, radius: usize, out: &mut [i64]) {
-    let n = values.len();
-    let mut sums = Vec::with_capacity(n + 1);
-    sums.push(0i64);
-    for value in values {
-        sums.push(sums[sums.len() - 1] + value);
-    }
+fn window(values: &[i64], radius: usize, out: &mut [i64]) {
+    let mut sum: i64 = values.iter().take(radius).sum();
     for (i, out) in out.iter_mut().enumerate() {
-        *out = sums[(i + radius + 1).min(n)] - sums[i.saturating_sub(radius)];
+        sum += values.get(i + radius).unwrap_or(&0);
+        *out = sum;
+        sum -= i.checked_sub(radius).map_or(0, |first| values[first]);
     }
 }

@@ -1,6 +1,7 @@
 //! The shore on its way inland.
 
 use orogen_core::{Cancelled, Ctx, Raster};
+use rayon::prelude::*;
 
 use super::waves::{self, FULL};
 use super::{CALM, Coast};
@@ -19,6 +20,8 @@ pub(super) struct Front {
 const FAR: f32 = 1e30;
 /// How far the shore moves between two looks at the waves, in metres (or a cell, where that is more).
 const LOOK_M: f64 = 10.0;
+/// Cells of a row that are looked at together.
+const STRETCH: usize = 32;
 
 impl Front {
     pub fn run(
@@ -43,6 +46,7 @@ impl Front {
         let ahead = LOOK_M.max(cell) + cell;
         let mut next = inland.clone();
         let mut strength = worn.clone();
+        let mut speed = worn.clone();
         for look in 0..looks {
             ctx.tick(90 * look / looks + 1, 100)?;
             let sea = inland.map(|d| d <= 0.0);
@@ -56,9 +60,10 @@ impl Front {
             });
             // What is farther off has been carried there by an earlier look.
             carry_inland(&mut strength, &inland, spacing_m, if look == 0 { band } else { ahead });
-            let mut speed = strength.clone();
             speed.par_rows(|row, out| {
-                out.iter_mut().zip(softness.row(row)).for_each(|(v, soft)| *v *= soft);
+                for ((v, strong), soft) in out.iter_mut().zip(strength.row(row)).zip(softness.row(row)) {
+                    *v = strong * soft;
+                }
             });
             let most = f64::from(speed.range().map_or(0.0, |(_, most)| most));
             let steps = (2.5 * most * dt / cell).ceil().max(1.0);
@@ -99,28 +104,26 @@ fn carry_inland(values: &mut Raster<f32>, inland: &Raster<f32>, [dx, dy]: [f64; 
     let farthest = far_m.min(f64::from(FAR) / 2.0) as f32;
     // A cell with every sweep, along rows and columns: more of them where the shore runs aslant.
     let sweeps = (1.5 * far_m / dx.min(dy)).ceil() as usize + 1;
-    let mut next = values.clone();
+    let is_near = |d: f32| d > 0.0 && d <= farthest;
+    let shore: Vec<usize> =
+        (0..cols * rows).into_par_iter().filter(|&cell| is_near(inland.as_slice()[cell])).collect();
     for _ in 0..sweeps {
-        next.par_rows(|row, out| {
-            let around = [row.saturating_sub(1), row, (row + 1).min(rows - 1)];
-            let [d_north, d, d_south] = around.map(|row| inland.row(row));
-            let [north, here, south] = around.map(|row| values.row(row));
-            for col in 0..cols {
-                out[col] = here[col];
-                if !(d[col] > 0.0 && d[col] <= farthest) {
-                    continue;
-                }
-                let (west, east) = (col.saturating_sub(1), (col + 1).min(cols - 1));
-                let x = seaward(d[col], [d[west], d[east]], [here[west], here[east]], per_x);
-                let y = seaward(d[col], [d_north[col], d_south[col]], [north[col], south[col]], per_y);
-                let weight = x[0] + y[0];
-                if weight > 0.0 {
-                    out[col] = (x[1] + y[1]) / weight;
-                }
-            }
-        });
-        let still = *values == next;
-        std::mem::swap(values, &mut next);
+        let (d, of) = (inland.as_slice(), values.as_slice());
+        let carried = |&cell: &usize| {
+            let (col, row) = (cell % cols, cell / cols);
+            let west_east = [cell - usize::from(col > 0), cell + usize::from(col + 1 < cols)];
+            let north_south =
+                [if row > 0 { cell - cols } else { cell }, if row + 1 < rows { cell + cols } else { cell }];
+            let x = seaward(d[cell], west_east.map(|i| d[i]), west_east.map(|i| of[i]), per_x);
+            let y = seaward(d[cell], north_south.map(|i| d[i]), north_south.map(|i| of[i]), per_y);
+            let weight = x[0] + y[0];
+            if weight > 0.0 { (x[1] + y[1]) / weight } else { of[cell] }
+        };
+        let next: Vec<f32> = shore.par_iter().map(carried).collect();
+        let mut still = true;
+        for (&cell, value) in shore.iter().zip(next) {
+            still &= std::mem::replace(&mut values.as_mut_slice()[cell], value) == value;
+        }
         if still {
             break;
         }
@@ -195,25 +198,38 @@ fn distance(field: &Raster<f32>, [dx, dy]: [f64; 2], band_m: f64) -> Raster<f32>
     });
     let mut now = known.clone();
     let mut next = known.clone();
+    // A stretch of a row is worked out again only when it or one of the eight around it changed: all else would give the
+    // same, and stands in both rasters.
+    let stretches = cols.div_ceil(STRETCH);
+    let mut changed = Raster::filled(stretches, rows, true);
     let sweeps = (band_m / f64::from(dx.min(dy))).ceil() as usize + 2;
     for _ in 0..sweeps {
-        next.par_rows(|row, out| {
-            let (here, fixed) = (now.row(row), known.row(row));
-            let (up, down) = (now.row(row.saturating_sub(1)), now.row((row + 1).min(rows - 1)));
-            for col in 0..cols {
-                if fixed[col] < FAR || field.row(row)[col].is_nan() {
-                    out[col] = fixed[col];
+        let mut changes = Raster::filled(stretches, rows, false);
+        let lines = next.as_mut_slice().par_chunks_mut(cols).zip(changes.as_mut_slice().par_chunks_mut(stretches));
+        lines.enumerate().with_min_len(8).for_each(|(row, (out, changes))| {
+            let around = [row.saturating_sub(1), row, (row + 1).min(rows - 1)];
+            let [up, here, down] = around.map(|row| now.row(row));
+            let (fixed, field) = (known.row(row), field.row(row));
+            let least = |a: f32, b: f32| if a < b { a } else { b };
+            for (i, has_changed) in changes.iter_mut().enumerate() {
+                let beside = i.saturating_sub(1)..(i + 2).min(stretches);
+                if !around.iter().any(|&row| changed.row(row)[beside.clone()].contains(&true)) {
                     continue;
                 }
-                let least = |a: f32, b: f32| if a < b { a } else { b };
-                let x = least(here[col.saturating_sub(1)], here[(col + 1).min(cols - 1)]);
-                let y = least(up[col], down[col]);
-                out[col] = least(here[col], from_sides(x, dx, y, dy));
+                for col in i * STRETCH..((i + 1) * STRETCH).min(cols) {
+                    if fixed[col] < FAR || field[col].is_nan() {
+                        continue;
+                    }
+                    let x = least(here[col.saturating_sub(1)], here[(col + 1).min(cols - 1)]);
+                    let y = least(up[col], down[col]);
+                    out[col] = least(here[col], from_sides(x, dx, y, dy));
+                    *has_changed |= out[col] != here[col];
+                }
             }
         });
-        let still = now == next;
         std::mem::swap(&mut now, &mut next);
-        if still {
+        changed = changes;
+        if !changed.as_slice().contains(&true) {
             break;
         }
     }

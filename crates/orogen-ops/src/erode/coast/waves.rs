@@ -58,14 +58,23 @@ fn ways([dx, dy]: [f64; 2], params: &Coast) -> Vec<Way> {
 /// Exposure to waves everywhere, in shares of [`FULL`]; on land what runs up it.
 pub(super) fn exposure(sea: &Raster<bool>, spacing_m: [f64; 2], params: &Coast) -> Raster<i32> {
     let ways = ways(spacing_m, params);
-    let turned = transposed(sea);
+    let turned = sea.transposed();
     let (mut across, along) = rayon::join(
         || all(sea, ways.iter().filter(|way| !way.swapped), params),
         || all(&turned, ways.iter().filter(|way| way.swapped), params),
     );
-    let along = transposed(&along);
+    let along = along.transposed();
     across.par_rows(|row, out| out.iter_mut().zip(along.row(row)).for_each(|(a, b)| *a += b));
     across
+}
+
+/// Waves of a direction on their way over the rows.
+struct Run<'a> {
+    way: &'a Way,
+    decay: f32,
+    /// Open water behind them, in metres, at the row before and at this one.
+    last: Vec<f32>,
+    here: Vec<f32>,
 }
 
 /// The sum over directions that go from row to row.
@@ -73,43 +82,44 @@ fn all<'a>(sea: &Raster<bool>, ways: impl Iterator<Item = &'a Way>, params: &Coa
     let (cols, rows) = (sea.cols(), sea.rows());
     let mut sum = Raster::filled(cols, rows, 0i32);
     let full = params.fetch_m as f32;
-    let mut last = vec![0.0f32; cols];
-    let mut here = vec![0.0f32; cols];
-    for way in ways {
+    let run = |way: &'a Way| {
         let decay = math::exp(-f64::from(way.step_m) / RUN_UP_M) as f32;
-        let share = way.weight * FULL / full;
-        for n in 0..rows {
-            let row = if way.down { n } else { rows - 1 - n };
-            let wet = sea.row(row);
-            if n == 0 {
-                // The sea goes on beyond the edge.
-                here.iter_mut().zip(wet).for_each(|(fetch, &wet)| *fetch = if wet { full } else { 0.0 });
-            } else {
-                let edge = if way.right { 0 } else { cols - 1 };
-                let (mid, side, at) = if way.right {
-                    (&last[1..], &last[..cols - 1], 1)
-                } else {
-                    (&last[..cols - 1], &last[1..], 0)
-                };
-                for (((fetch, &wet), &mid), &side) in here[at..].iter_mut().zip(&wet[at..]).zip(mid).zip(side)
-                {
-                    let from = (1.0 - way.aside) * mid + way.aside * side;
-                    let grown = from + way.step_m;
-                    let grown = if grown < full { grown } else { full };
-                    *fetch = if wet { grown } else { from * decay };
-                }
-                here[edge] = if wet[edge] { full } else { 0.0 };
-            }
-            let out = &mut sum.as_mut_slice()[row * cols..][..cols];
-            out.iter_mut().zip(&here).for_each(|(sum, fetch)| *sum += (share * fetch) as i32);
-            std::mem::swap(&mut last, &mut here);
-        }
+        Run { way, decay, last: vec![0.0; cols], here: vec![0.0; cols] }
+    };
+    let (mut down, mut up): (Vec<Run<'_>>, Vec<Run<'_>>) = ways.map(run).partition(|run| run.way.down);
+    // All that go down together, then all that go up: so the map passes twice.
+    for n in 0..rows {
+        let out = &mut sum.as_mut_slice()[n * cols..][..cols];
+        down.iter_mut().for_each(|run| run.row(sea.row(n), n == 0, full, out));
+    }
+    for n in (0..rows).rev() {
+        let out = &mut sum.as_mut_slice()[n * cols..][..cols];
+        up.iter_mut().for_each(|run| run.row(sea.row(n), n + 1 == rows, full, out));
     }
     sum
 }
 
-fn transposed<T: Copy + Default + Send + Sync>(raster: &Raster<T>) -> Raster<T> {
-    let (cols, rows) = (raster.cols(), raster.rows());
-    let from = raster.as_slice();
-    Raster::from_fn(rows, cols, |col, row| from[col * cols + row])
+impl Run<'_> {
+    /// Waves come to the next row, and what they are worth is added there.
+    fn row(&mut self, wet: &[bool], is_first: bool, full: f32, sum: &mut [i32]) {
+        let Self { way, decay, last, here } = self;
+        let (cols, decay) = (wet.len(), *decay);
+        if is_first {
+            // The sea goes on beyond the edge.
+            here.iter_mut().zip(wet).for_each(|(fetch, &wet)| *fetch = if wet { full } else { 0.0 });
+        } else {
+            let (edge, at) = if way.right { (0, 1) } else { (cols - 1, 0) };
+            let (mid, side) = (&last[at..], &last[1 - at..]);
+            for (((fetch, &wet), &mid), &side) in here[at..].iter_mut().zip(&wet[at..]).zip(mid).zip(side) {
+                let from = (1.0 - way.aside) * mid + way.aside * side;
+                let grown = from + way.step_m;
+                let grown = if grown < full { grown } else { full };
+                *fetch = if wet { grown } else { from * decay };
+            }
+            here[edge] = if wet[edge] { full } else { 0.0 };
+        }
+        let share = way.weight * FULL / full;
+        sum.iter_mut().zip(here.iter()).for_each(|(sum, fetch)| *sum += (share * fetch) as i32);
+        std::mem::swap(last, here);
+    }
 }

@@ -436,10 +436,10 @@ impl Land {
     /// Puts rows and columns as a wind needs them.
     fn turn(&mut self, swapped: bool) {
         if self.swapped != swapped {
-            self.height = transposed(&self.height);
-            self.sand = transposed(&self.sand);
-            self.closed = self.closed.as_ref().map(transposed);
-            self.wear = self.wear.as_ref().map(transposed);
+            self.height = self.height.transposed();
+            self.sand = self.sand.transposed();
+            self.closed = self.closed.as_ref().map(Raster::transposed);
+            self.wear = self.wear.as_ref().map(Raster::transposed);
             self.spacing_m.reverse();
             self.swapped = swapped;
         }
@@ -467,11 +467,4 @@ fn turns(params: &Wind) -> impl Iterator<Item = (f64, f64)> {
         let part = share / veers.len() as f64;
         veers.into_iter().map(move |veer| (deg + veer, part))
     })
-}
-
-/// Rows as columns.
-fn transposed<T: Copy + Default + Send + Sync>(raster: &Raster<T>) -> Raster<T> {
-    let (cols, rows) = (raster.cols(), raster.rows());
-    let from = raster.as_slice();
-    Raster::from_fn(rows, cols, |col, row| from[col * cols + row])
 }

@@ -9,7 +9,6 @@
 use fearless_simd::{Level, dispatch};
 use orogen_core::Raster;
 
-use super::transposed;
 
 /// How much faster the wind is on crests, and how far before the crest it is fastest.
 const CREST: f32 = 3.4;
@@ -41,10 +40,10 @@ impl Stress {
     pub fn turn(&mut self, swapped: bool) {
         if self.swapped != swapped {
             self.swapped = swapped;
-            self.surface = transposed(&self.surface);
-            self.drag = transposed(&self.drag);
+            self.surface = self.surface.transposed();
+            self.drag = self.drag.transposed();
             for (land, bend) in &mut self.levels {
-                (*land, *bend) = (transposed(land), transposed(bend));
+                (*land, *bend) = (land.transposed(), bend.transposed());
             }
         }
     }
