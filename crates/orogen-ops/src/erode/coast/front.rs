@@ -205,7 +205,8 @@ fn distance(field: &Raster<f32>, [dx, dy]: [f64; 2], band_m: f64) -> Raster<f32>
     let sweeps = (band_m / f64::from(dx.min(dy))).ceil() as usize + 2;
     for _ in 0..sweeps {
         let mut changes = Raster::filled(stretches, rows, false);
-        let lines = next.as_mut_slice().par_chunks_mut(cols).zip(changes.as_mut_slice().par_chunks_mut(stretches));
+        let lines =
+            next.as_mut_slice().par_chunks_mut(cols).zip(changes.as_mut_slice().par_chunks_mut(stretches));
         lines.enumerate().with_min_len(8).for_each(|(row, (out, changes))| {
             let around = [row.saturating_sub(1), row, (row + 1).min(rows - 1)];
             let [up, here, down] = around.map(|row| now.row(row));

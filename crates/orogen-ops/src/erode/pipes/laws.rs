@@ -44,21 +44,6 @@ pub(super) struct Laws {
     travel: [f32; 3],
 }
 
-/// A cell as its pipes see it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Head {
-    /// Surface and the height that the speed is worth.
-    pub energy: f32,
-    /// Share of a speed that friction leaves.
-    pub keeps: f32,
-    /// Ground carried by each metre of water.
-    pub load: f32,
-    /// Ground that each metre of water could carry.
-    pub able: f32,
-    /// What may be taken in a step without making a pit: a quarter of the drop to the lowest of the eight beds around.
-    pub yields: f32,
-}
-
 /// An end of a pipe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct End {
@@ -134,48 +119,59 @@ impl Laws {
         }
     }
 
-    /// The cell as its pipes see it. `beds`: west, east, north, south, then the corners. `out`: speeds in its own pipes;
-    /// `into`: speeds in the pipes from the west, north, north-west and north-east.
+    /// The square of the speed in a cell. `out`: speeds in its own pipes; `into`: speeds in the pipes from the west, north,
+    /// north-west and north-east. Only what flows in counts, as in an upwind scheme: otherwise waves of one cell would grow.
     #[inline(always)]
-    pub fn head(
-        &self,
-        bed: f32,
-        beds: [f32; 8],
-        surface: f32,
-        live: f32,
-        water: f32,
-        load: f32,
-        out: [f32; 4],
-        into: [f32; 4],
-    ) -> Head {
-        // Only what flows in counts, as in an upwind scheme: otherwise waves of one cell would grow.
+    pub fn square(&self, out: [f32; 4], into: [f32; 4]) -> f32 {
         let squares = |k: usize| {
             let (a, b) = (larger(into[k], 0.0), smaller(out[k], 0.0));
             a * a + b * b
         };
         let axes = self.weight[0] * squares(0) + self.weight[1] * squares(1);
-        let square = axes + self.weight[2] * (squares(2) + squares(3));
-        let speed = square.sqrt();
+        axes + self.weight[2] * (squares(2) + squares(3))
+    }
+
+    /// Surface and the height that the speed is worth.
+    #[inline(always)]
+    pub fn energy(&self, surface: f32, live: f32, square: f32) -> f32 {
+        surface + live * (self.half_g * square)
+    }
+
+    /// The grade down to the steepest neighbour, within its limits, and what the cell yields: what may be taken in a step
+    /// without making a pit, a quarter of the drop to the lowest of the eight beds around. `beds`: west, east, north, south,
+    /// then the corners.
+    #[inline(always)]
+    pub fn steep(&self, bed: f32, beds: [f32; 8]) -> (f32, f32) {
         let low_x = smaller(beds[0], beds[1]);
         let low_y = smaller(beds[2], beds[3]);
         let low_d = smaller(smaller(beds[4], beds[5]), smaller(beds[6], beds[7]));
         let straight = larger((bed - low_x) * self.grade[0], (bed - low_y) * self.grade[1]);
         let slope = larger(straight, (bed - low_d) * self.grade[2]);
         let steep = larger(smaller(slope, self.slope[1]), self.slope[0]);
-        let yields = 0.25 * larger(bed - smaller(smaller(low_x, low_y), low_d), 0.0);
-        // The speed v that is left of v + g s dt when friction c v²/d acts through the whole step solves a quadratic
-        // equation; one division serves both that and the load.
+        (steep, 0.25 * larger(bed - smaller(smaller(low_x, low_y), low_d), 0.0))
+    }
+
+    /// Ground that each metre of water could carry.
+    #[inline(always)]
+    pub fn able(&self, speed: f32, steep: f32) -> f32 {
+        smaller(self.capacity * (steep * speed), self.thick)
+    }
+
+    /// The speed v that is left of v + g s dt when friction c v²/d acts through the whole step solves a quadratic
+    /// equation: the depth and its root.
+    #[inline(always)]
+    pub fn rubbed(&self, water: f32, speed: f32, steep: f32) -> f32 {
         let deep = larger(water, THIN);
         let rubs = self.drag * (speed + self.fall * steep);
-        let sum = deep + (deep * (deep + rubs)).sqrt();
+        deep + (deep * (deep + rubs)).sqrt()
+    }
+
+    /// Share of the speed that friction leaves, and ground carried by each metre of water: one division serves both.
+    #[inline(always)]
+    pub fn left(water: f32, load: f32, sum: f32) -> (f32, f32) {
+        let deep = larger(water, THIN);
         let part = 1.0 / (deep * sum);
-        Head {
-            energy: surface + live * (self.half_g * square),
-            keeps: (2.0 * deep) * (deep * part),
-            load: load * (sum * part),
-            able: smaller(self.capacity * (steep * speed), self.thick),
-            yields,
-        }
+        ((2.0 * deep) * (deep * part), load * (sum * part))
     }
 
     /// A pipe of direction `k` between its owner `a` and the cell `z` it leads to.
@@ -223,7 +219,7 @@ impl Laws {
     }
 
     /// Rain, flow, evaporation, erosion and deposition in a cell. `leaves`: net loss of water; `load`: ground carried
-    /// after the flow; `able` and `yields` as in [`Head`].
+    /// after the flow; `able`: see [`able`](Self::able); `yields`: see [`steep`](Self::steep).
     #[inline(always)]
     pub fn column(
         &self,

@@ -3,7 +3,8 @@
 //! The grid is cut into strips of columns and bands of rows. A tile is a strip of a band with a halo of two cells for
 //! every step; it is stepped alone, and what its neighbours would have said reaches no further than the halo. Its rows
 //! stream through a ring of a few rows: each is loaded once, every step follows the one before it two rows behind, and
-//! after the last step the row is stored. So memory is read and written once for all steps of a pass.
+//! after the last step the row is stored. So memory is read and written once for all steps of a pass. All rows in flight fit
+//! the second cache, and a step goes along its rows by short stretches whose numbers fit the first.
 //!
 //! ```text
 //! row y + 1   heads from the old beds around and the old speeds of the pipes around
@@ -11,7 +12,7 @@
 //! row y       columns: water, load and ground after what the pipes of rows y - 1 and y moved
 //! ```
 
-use std::ops::{Deref, DerefMut};
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use fearless_simd::{Level, dispatch};
@@ -24,20 +25,49 @@ use super::weather::Weather;
 pub(super) const STEPS: usize = 8;
 /// How far a step reaches, in cells.
 const REACH: usize = 2;
-/// Most columns of a tile without its halo: long rows are worth more than a small cache.
-const WIDE: usize = 1100;
 /// Rows of a band that are worth a halo of their own.
 const TALL: usize = 600;
 /// Rows that one step does before the next one has its turn.
-const TURN: usize = 6;
+const TURN: usize = 5;
 /// Rows in flight: a turn, what later steps are behind, and the rows around.
-const RING: usize = 32;
+const RING: usize = 25;
 const _: () = assert!(TURN + REACH * STEPS + 4 <= RING);
 
 /// Numbers in a line of the cache; also the margin of a row, so that its first cell starts a line.
 const LINE: usize = 16;
 const WEST: usize = LINE - 1;
 const EAST: usize = LINE + 1;
+/// Cells of a row that are worked on together.
+const STRETCH: usize = 16;
+/// Stretches of a strip.
+const STRIP: usize = 8;
+/// Cells of a row with its margins. Not a power of two, so that rows above one another differ in their places in the cache.
+const COLS: usize = 576 + 2 * LINE;
+/// Most columns of a tile without its halo.
+const WIDE: usize = COLS - 2 * LINE - 2 * REACH * STEPS;
+
+/// A row in flight. Its margin on both sides is never alive. Vectors that straddle lines of the cache cost twice.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Row([f32; COLS]);
+
+/// A stretch of a row.
+type Stretch = [f32; STRETCH];
+
+impl Row {
+    const EMPTY: Self = Self([0.0; COLS]);
+
+    /// The stretch from a cell on; the first is that of the margin.
+    #[inline(always)]
+    fn from(&self, cell: usize) -> &Stretch {
+        self.0[cell..].first_chunk().expect("no tile is wider than a row")
+    }
+
+    #[inline(always)]
+    fn from_mut(&mut self, cell: usize) -> &mut Stretch {
+        self.0[cell..].first_chunk_mut().expect("no tile is wider than a row")
+    }
+}
 
 /// Planes of the state: rock, loose, water, load, and the speeds of four pipes.
 pub(super) const PLANES: usize = 8;
@@ -137,6 +167,7 @@ pub(super) fn pass(
 ) -> Found {
     let (cols, rows) = (now.cols, now.rows);
     let level = Level::new();
+    let wide = cut.wide.min(WIDE);
     let bands = rows.div_ceil(cut.tall);
     let mut parts = next.planes.each_mut().map(|plane| plane.chunks_mut(cols * cut.tall));
     let bands: Vec<[&mut [f32]; PLANES]> =
@@ -150,8 +181,8 @@ pub(super) fn pass(
             let tall = cut.tall.min(rows - first);
             let mut rain = vec![0.0; tall];
             let mut tile = buffers.take();
-            for col in (0..cols).step_by(cut.wide) {
-                let core = [col, first, cut.wide.min(cols - col), tall];
+            for col in (0..cols).step_by(wide) {
+                let core = [col, first, wide.min(cols - col), tall];
                 let job = Job { laws: *laws, fixed, weather, now, core, steps };
                 if advect {
                     dispatch!(level, _simd => tile.run::<true>(&job, &mut out, &mut rain, &mut found));
@@ -184,90 +215,67 @@ struct Job<'a> {
     steps: usize,
 }
 
-/// Numbers that start at the beginning of a line of the cache: vectors that straddle lines cost twice.
-#[derive(Default)]
-struct Rows {
-    start: usize,
-    data: Vec<f32>,
-}
+/// Planes of a tile: those of the state, then base, bed, surface, live, rain, soft, sinks and stays.
+const ALL: usize = PLANES + 8;
+const BED: usize = 9;
+const SURFACE: usize = 10;
+const LIVE: usize = 11;
+const RAIN: usize = 12;
 
-impl Rows {
-    /// So many zeros.
-    fn clear(&mut self, n: usize) {
-        self.data.clear();
-        self.data.resize(n + LINE, 0.0);
-        self.start = self.data.as_ptr().align_offset(4 * LINE).min(LINE);
-    }
-}
-
-impl Deref for Rows {
-    type Target = [f32];
-
-    #[inline(always)]
-    fn deref(&self) -> &[f32] {
-        &self.data[self.start..]
-    }
-}
-
-impl DerefMut for Rows {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [f32] {
-        &mut self.data[self.start..]
-    }
-}
-
-/// The rows in flight. Rows have a margin on both sides that is never alive.
-#[derive(Default)]
+/// The rows in flight.
 struct Tile {
     cells: usize,
-    stride: usize,
-    state: [Rows; PLANES],
-    base: Rows,
-    bed: Rows,
-    surface: Rows,
-    live: Rows,
-    rain: Rows,
-    soft: Rows,
-    sinks: Rows,
-    stays: Rows,
+    planes: Box<[[Row; RING]; ALL]>,
     /// What lies between two rows of a step, for every step.
-    between: [Between; STEPS],
+    between: Box<[Between; STEPS]>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Copy)]
 struct Between {
     heads: [Heads; 3],
     moves: [Moves; 2],
+    /// The load as it was; one row more, since the cells beside a strip see those of three.
+    before: [Row; 4],
 }
 
-/// A row of heads, and the load as it was.
-#[derive(Default)]
+/// A row of cells as their pipes see them.
+#[derive(Clone, Copy)]
 struct Heads {
-    energy: Rows,
-    keeps: Rows,
-    load: Rows,
-    able: Rows,
-    yields: Rows,
-    before: Rows,
+    energy: Row,
+    /// Share of a speed that friction leaves.
+    keeps: Row,
+    /// Ground carried by each metre of water.
+    load: Row,
+    able: Row,
+    yields: Row,
 }
 
 /// What a row of pipes moved.
-#[derive(Default)]
+#[derive(Clone, Copy)]
 struct Moves {
-    water: [Rows; 4],
-    ground: [Rows; 4],
+    water: [Row; 4],
+    ground: [Row; 4],
 }
 
-impl Heads {
-    fn rows(&mut self) -> [&mut Rows; 6] {
-        [
-            &mut self.energy,
-            &mut self.keeps,
-            &mut self.load,
-            &mut self.able,
-            &mut self.yields,
-            &mut self.before,
-        ]
+impl Between {
+    const EMPTY: Self = Self {
+        heads: [Heads {
+            energy: Row::EMPTY,
+            keeps: Row::EMPTY,
+            load: Row::EMPTY,
+            able: Row::EMPTY,
+            yields: Row::EMPTY,
+        }; 3],
+        moves: [Moves { water: [Row::EMPTY; 4], ground: [Row::EMPTY; 4] }; 2],
+        before: [Row::EMPTY; 4],
+    };
+}
+
+impl Default for Tile {
+    fn default() -> Self {
+        let Ok(planes) = vec![[Row::EMPTY; RING]; ALL].try_into() else { unreachable!("so many") };
+        let Ok(between) = vec![Between::EMPTY; STEPS].try_into() else { unreachable!("so many") };
+        Self { cells: 0, planes, between }
     }
 }
 
@@ -278,43 +286,19 @@ fn slot(row: usize) -> usize {
 }
 
 impl Tile {
-    /// Makes room for rows of `n` cells; what lies around the tile is empty.
+    /// Makes ready for rows of `n` cells; what lies around the tile is empty.
     fn clear(&mut self, n: usize) {
-        if n == self.cells {
-            // The row above the first; margins are never written.
-            let above = 0..self.stride;
-            for plane in self.state.iter_mut().chain([&mut self.bed, &mut self.surface, &mut self.live]) {
-                plane[above.clone()].fill(0.0);
-            }
-            for between in &mut self.between {
-                between.heads[2].before.fill(0.0);
-                let moves = &mut between.moves[1];
-                moves.water.iter_mut().chain(&mut moves.ground).for_each(|row| row.fill(0.0));
-            }
+        if n != self.cells {
+            self.cells = n;
+            self.planes.fill([Row::EMPTY; RING]);
+            self.between.fill(Between::EMPTY);
             return;
         }
-        self.cells = n;
-        self.stride = n.next_multiple_of(LINE) + 2 * LINE;
-        let (line, all) = (self.stride, RING * self.stride);
-        for plane in self.state.iter_mut().chain([
-            &mut self.base,
-            &mut self.bed,
-            &mut self.surface,
-            &mut self.live,
-            &mut self.rain,
-            &mut self.soft,
-            &mut self.sinks,
-            &mut self.stays,
-        ]) {
-            plane.clear(all);
-        }
-        for between in &mut self.between {
-            for heads in &mut between.heads {
-                heads.rows().into_iter().for_each(|row| row.clear(line));
-            }
-            for moves in &mut between.moves {
-                moves.water.iter_mut().chain(&mut moves.ground).for_each(|row| row.clear(line));
-            }
+        // The row above the first; margins are never written.
+        self.planes.iter_mut().for_each(|plane| plane[0] = Row::EMPTY);
+        for between in self.between.iter_mut() {
+            between.before[3] = Row::EMPTY;
+            between.moves[1] = Between::EMPTY.moves[1];
         }
     }
 
@@ -334,8 +318,8 @@ impl Tile {
         let (n, rows) = (to[0] - from[0], to[1] - from[1]);
         let (left, top) = (col - from[0], row - from[1]);
         self.clear(n);
-        // Whole vectors: cells beyond the tile are empty and stay so.
-        let whole = n.next_multiple_of(LINE);
+        // Whole stretches: cells beyond the tile are empty and stay so.
+        let stretches = n.div_ceil(STRETCH);
         let (mut loaded, mut stored, mut end) = (0, 0, 0);
         let mut reached = [0; STEPS];
         while stored < rows {
@@ -343,17 +327,16 @@ impl Tile {
             while loaded < rows + 2 && loaded < end + 2 {
                 self.load(job, from, n, loaded, rows);
                 if loaded >= top && loaded < top + tall {
-                    let at = slot(loaded) * self.stride + LINE + left;
-                    rain[loaded - top] += f64::from(sum(&self.rain[at..at + wide]));
+                    let fallen = &self.planes[RAIN][slot(loaded)].0[LINE + left..][..wide];
+                    rain[loaded - top] += f64::from(sum(fallen));
                 }
                 loaded += 1;
             }
             for step in 0..job.steps {
                 let until = end.saturating_sub(REACH * step).min(rows);
-                for row in reached[step]..until {
-                    self.step::<ADVECT>(&job.laws, step, row, whole);
-                }
-                reached[step] = until.max(reached[step]);
+                let until = until.max(reached[step]);
+                self.turn::<ADVECT>(&job.laws, step, reached[step]..until, stretches);
+                reached[step] = until;
             }
             for row in stored..reached[job.steps - 1] {
                 if row >= top && row < top + tall {
@@ -367,38 +350,24 @@ impl Tile {
     /// Loads a row of the tile; those below the last are empty.
     #[inline(always)]
     fn load(&mut self, job: &Job<'_>, from: [usize; 2], n: usize, row: usize, rows: usize) {
-        let at = slot(row) * self.stride + LINE;
-        let to = at..at + n;
+        let slot = slot(row);
         if row >= rows {
-            for plane in self.state.iter_mut().chain([&mut self.bed, &mut self.surface, &mut self.live]) {
-                plane[to.clone()].fill(0.0);
-            }
+            self.planes.iter_mut().for_each(|plane| plane[slot] = Row::EMPTY);
             return;
         }
         let source = (from[1] + row) * job.now.cols + from[0];
         let source = source..source + n;
-        for (plane, whole) in self.state.iter_mut().zip(&job.now.planes) {
-            plane[to.clone()].copy_from_slice(&whole[source.clone()]);
+        for (plane, whole) in self.planes.iter_mut().zip(&job.now.planes) {
+            plane[slot].0[LINE..LINE + n].copy_from_slice(&whole[source.clone()]);
         }
-        self.base[to.clone()].copy_from_slice(&job.fixed.base[source.clone()]);
-        for (live, &flag) in self.live[to.clone()].iter_mut().zip(&job.fixed.live[source]) {
+        let [rock, loose, water, _, _, _, _, _, base, bed, surface, live, rain, soft, sinks, stays] =
+            self.planes.each_mut().map(|plane| &mut plane[slot].0[LINE..LINE + n]);
+        base.copy_from_slice(&job.fixed.base[source.clone()]);
+        for (live, &flag) in live.iter_mut().zip(&job.fixed.live[source]) {
             *live = f32::from(flag);
         }
-        let [rock, loose, water, ..] = &self.state;
-        let (rock, loose, live) = (&rock[to.clone()], &loose[to.clone()], &self.live[to.clone()]);
-        job.weather.fill(
-            from[1] + row,
-            from[0],
-            live,
-            rock,
-            loose,
-            &mut self.rain[to.clone()],
-            &mut self.soft[to.clone()],
-            &mut self.sinks[to.clone()],
-            &mut self.stays[to.clone()],
-        );
-        let (base, water) = (&self.base[to.clone()], &water[to.clone()]);
-        raise(base, live, rock, loose, water, &mut self.bed[to.clone()], &mut self.surface[to]);
+        job.weather.fill(from[1] + row, from[0], live, rock, loose, rain, soft, sinks, stays);
+        raise(base, live, rock, loose, water, bed, surface);
     }
 
     /// Stores a row of the core, and says how deep the water is there and how fast it flows.
@@ -412,40 +381,68 @@ impl Tile {
         out: &mut [&mut [f32]; PLANES],
         found: &mut Found,
     ) {
-        let (from, to) = (slot * self.stride + LINE + left, row * cols + col);
-        for (plane, whole) in self.state.iter().zip(out.iter_mut()) {
-            whole[to..to + wide].copy_from_slice(&plane[from..from + wide]);
+        let core = |plane: usize| &self.planes[plane][slot].0[LINE + left..][..wide];
+        let to = row * cols + col;
+        for (plane, whole) in out.iter_mut().enumerate() {
+            whole[to..to + wide].copy_from_slice(core(plane));
         }
-        let (water, live) = (&self.state[2][from..from + wide], &self.live[from..from + wide]);
-        found.deepest = larger(found.deepest, greatest(water, |i, d| d * live[i]));
-        for plane in &self.state[4..] {
-            found.fastest = larger(found.fastest, greatest(&plane[from..from + wide], |_, v| v.abs()));
+        let live = core(LIVE);
+        found.deepest = larger(found.deepest, greatest(core(2), |i, d| d * live[i]));
+        for plane in 4..PLANES {
+            found.fastest = larger(found.fastest, greatest(core(plane), |_, v| v.abs()));
         }
     }
 
-    /// One step on a row of the tile.
+    /// One step on a few rows of the tile, strip by strip, so that a row finds in the first cache what the row above left.
+    ///
+    /// Heads are a stretch ahead of the pipes, which look a cell ahead. A strip leans to the west by a stretch with every row: so
+    /// what it changes is nothing that the next strip has to see as it was.
     #[inline(always)]
-    fn step<const ADVECT: bool>(&mut self, laws: &Laws, step: usize, row: usize, n: usize) {
-        if row == 0 {
-            self.head_row(laws, step, 0, n);
+    fn turn<const ADVECT: bool>(&mut self, laws: &Laws, step: usize, rows: Range<usize>, stretches: usize) {
+        if rows.start == 0 && !rows.is_empty() {
+            for stretch in 0..stretches {
+                self.rush::<ADVECT>(laws, step, 0, stretch * STRETCH);
+                self.rub(laws, step, 0, stretch * STRETCH);
+            }
         }
-        self.head_row(laws, step, row + 1, n);
-        self.pipe_row(laws, step, row, n);
-        if ADVECT {
-            self.trace_row(laws, step, row, n);
+        let last = stretches + rows.len();
+        for first in (0..last).step_by(STRIP) {
+            for (lean, row) in rows.clone().enumerate() {
+                let start = first.saturating_sub(lean).min(stretches);
+                let end = (first + STRIP).saturating_sub(lean).min(stretches);
+                for stretch in start..end {
+                    self.rush::<ADVECT>(laws, step, row + 1, stretch * STRETCH);
+                }
+                for stretch in start..end {
+                    self.rub(laws, step, row + 1, stretch * STRETCH);
+                }
+                // Pipes look a cell ahead.
+                let start = first.saturating_sub(lean + 1).min(stretches);
+                let end = (first + STRIP).saturating_sub(lean + 1).min(stretches);
+                for stretch in start..end {
+                    self.pipes(laws, step, row, stretch * STRETCH);
+                }
+                for stretch in start..end {
+                    if ADVECT {
+                        self.trace(laws, step, row, stretch * STRETCH);
+                    }
+                    self.columns::<ADVECT>(laws, step, row, stretch * STRETCH);
+                }
+            }
         }
-        self.column_row::<ADVECT>(laws, step, row, n);
     }
 
+    /// Speeds and slopes; they stand where later what flows is able to carry and what friction leaves.
     #[inline(always)]
-    fn head_row(&mut self, laws: &Laws, step: usize, row: usize, n: usize) {
-        let stride = self.stride;
+    fn rush<const ADVECT: bool>(&mut self, laws: &Laws, step: usize, row: usize, at: usize) {
         // The slot above row 0 is that of row -1.
-        let [north, here, south] = [(row + RING) % RING, slot(row), slot(row + 1)].map(|s| s * stride);
-        let heads = &mut self.between[step].heads[row % 3];
-        let bed = |line: usize, shift: usize| &self.bed[line + shift..][..n];
-        let own = |plane: usize| &self.state[plane][here + LINE..][..n];
-        head_loop(
+        let [north, here, south] = [row % RING, slot(row), slot(row + 1)];
+        let Between { heads, before, .. } = &mut self.between[step];
+        let heads = &mut heads[row % 3];
+        let planes = &*self.planes;
+        let bed = |slot: usize, shift: usize| planes[BED][slot].from(at + shift);
+        let own = |plane: usize| planes[plane][here].from(at + LINE);
+        rush_loop(
             *laws,
             bed(here, LINE),
             [
@@ -458,122 +455,155 @@ impl Tile {
                 bed(south, WEST),
                 bed(south, EAST),
             ],
-            &self.surface[here + LINE..][..n],
-            &self.live[here + LINE..][..n],
-            own(2),
-            own(3),
+            own(SURFACE),
+            own(LIVE),
             [own(4), own(5), own(6), own(7)],
             [
-                &self.state[4][here + WEST..][..n],
-                &self.state[5][north + LINE..][..n],
-                &self.state[6][north + WEST..][..n],
-                &self.state[7][north + EAST..][..n],
+                planes[4][here].from(at + WEST),
+                planes[5][north].from(at + LINE),
+                planes[6][north].from(at + WEST),
+                planes[7][north].from(at + EAST),
             ],
-            &mut heads.energy[LINE..][..n],
-            &mut heads.keeps[LINE..][..n],
-            &mut heads.load[LINE..][..n],
-            &mut heads.able[LINE..][..n],
-            &mut heads.yields[LINE..][..n],
-            &mut heads.before[LINE..][..n],
+            heads.energy.from_mut(at + LINE),
+            heads.able.from_mut(at + LINE),
+            heads.keeps.from_mut(at + LINE),
+            heads.yields.from_mut(at + LINE),
+        );
+        if ADVECT {
+            *before[row % 4].from_mut(at + LINE) = *own(3);
+        }
+    }
+
+    /// What friction leaves, the load a metre and what could be carried.
+    #[inline(always)]
+    fn rub(&mut self, laws: &Laws, step: usize, row: usize, at: usize) {
+        let here = slot(row);
+        let heads = &mut self.between[step].heads[row % 3];
+        let planes = &*self.planes;
+        rub_loop(
+            *laws,
+            planes[2][here].from(at + LINE),
+            planes[3][here].from(at + LINE),
+            heads.able.from_mut(at + LINE),
+            heads.keeps.from_mut(at + LINE),
+            heads.load.from_mut(at + LINE),
         );
     }
 
     /// Pipes that the cells of a row own.
     #[inline(always)]
-    fn pipe_row(&mut self, laws: &Laws, step: usize, row: usize, n: usize) {
-        let [here, south] = [slot(row), slot(row + 1)].map(|s| s * self.stride);
-        let Between { heads, moves } = &mut self.between[step];
+    fn pipes(&mut self, laws: &Laws, step: usize, row: usize, at: usize) {
+        let [here, south] = [slot(row), slot(row + 1)];
+        let Between { heads, moves, .. } = &mut self.between[step];
         let (now, below) = (&heads[row % 3], &heads[(row + 1) % 3]);
         let moves = &mut moves[row % 2];
-        for k in 0..4 {
-            let (other, line, shift) =
-                [(now, here, EAST), (below, south, LINE), (below, south, EAST), (below, south, WEST)][k];
-            pipe_loop(
-                *laws,
-                k,
-                &self.bed[here + LINE..][..n],
-                &self.surface[here + LINE..][..n],
-                &now.energy[LINE..][..n],
-                &now.keeps[LINE..][..n],
-                &now.load[LINE..][..n],
-                &self.bed[line + shift..][..n],
-                &self.surface[line + shift..][..n],
-                &other.energy[shift..][..n],
-                &other.keeps[shift..][..n],
-                &other.load[shift..][..n],
-                &mut self.state[4 + k][here + LINE..][..n],
-                &mut moves.water[k][LINE..][..n],
-                &mut moves.ground[k][LINE..][..n],
-            );
-        }
+        let [_, _, _, _, e, s, se, sw, _, bed, surface, ..] = &mut *self.planes;
+        let (bed, surface) = (&*bed, &*surface);
+        let ends = |heads, line: usize, shift: usize| ends(&bed[line], &surface[line], heads, at + shift);
+        let Moves { water: [w0, w1, w2, w3], ground: [g0, g1, g2, g3] } = moves;
+        pipe_loop(
+            *laws,
+            ends(now, here, LINE),
+            [
+                ends(now, here, EAST),
+                ends(below, south, LINE),
+                ends(below, south, EAST),
+                ends(below, south, WEST),
+            ],
+            e[here].from_mut(at + LINE),
+            s[here].from_mut(at + LINE),
+            se[here].from_mut(at + LINE),
+            sw[here].from_mut(at + LINE),
+            w0.from_mut(at + LINE),
+            w1.from_mut(at + LINE),
+            w2.from_mut(at + LINE),
+            w3.from_mut(at + LINE),
+            g0.from_mut(at + LINE),
+            g1.from_mut(at + LINE),
+            g2.from_mut(at + LINE),
+            g3.from_mut(at + LINE),
+        );
     }
 
-    /// The load of a row traced back along the speed.
+    /// The load traced back along the speed.
     #[inline(always)]
-    fn trace_row(&mut self, laws: &Laws, step: usize, row: usize, n: usize) {
-        let [north, here] = [(row + RING) % RING, slot(row)].map(|s| s * self.stride);
-        let heads = &self.between[step].heads;
-        let [up, line, low] = [row + 2, row, row + 1].map(|r| &heads[r % 3].before);
-        let [_, _, _, load, e, s, se, sw] = &mut self.state;
+    fn trace(&mut self, laws: &Laws, step: usize, row: usize, at: usize) {
+        let [north, here] = [row % RING, slot(row)];
+        let before = &self.between[step].before;
+        let [up, line, low] = [&before[(row + 3) % 4], &before[row % 4], &before[(row + 1) % 4]];
+        let [_, _, _, load, e, s, se, sw, ..] = &mut *self.planes;
         trace_loop(
             *laws,
-            [&up[WEST..], &up[LINE..], &up[EAST..]],
-            [&line[WEST..], &line[LINE..], &line[EAST..]],
-            [&low[WEST..], &low[LINE..], &low[EAST..]],
             [
-                &e[here + LINE..][..n],
-                &s[here + LINE..][..n],
-                &se[here + LINE..][..n],
-                &sw[here + LINE..][..n],
+                [up.from(at + WEST), up.from(at + LINE), up.from(at + EAST)],
+                [line.from(at + WEST), line.from(at + LINE), line.from(at + EAST)],
+                [low.from(at + WEST), low.from(at + LINE), low.from(at + EAST)],
             ],
             [
-                &e[here + WEST..][..n],
-                &s[north + LINE..][..n],
-                &se[north + WEST..][..n],
-                &sw[north + EAST..][..n],
+                e[here].from(at + LINE),
+                s[here].from(at + LINE),
+                se[here].from(at + LINE),
+                sw[here].from(at + LINE),
             ],
-            &mut load[here + LINE..][..n],
+            [
+                e[here].from(at + WEST),
+                s[north].from(at + LINE),
+                se[north].from(at + WEST),
+                sw[north].from(at + EAST),
+            ],
+            load[here].from_mut(at + LINE),
         );
     }
 
     /// Water, load and ground of a row after its pipes and those of the row above.
     #[inline(always)]
-    fn column_row<const ADVECT: bool>(&mut self, laws: &Laws, step: usize, row: usize, n: usize) {
-        let here = slot(row) * self.stride + LINE;
-        let Between { heads, moves } = &self.between[step];
+    fn columns<const ADVECT: bool>(&mut self, laws: &Laws, step: usize, row: usize, at: usize) {
+        let here = slot(row);
+        let Between { heads, moves, .. } = &self.between[step];
         let (head, own, above) = (&heads[row % 3], &moves[row % 2], &moves[(row + 1) % 2]);
-        let [rock, loose, water, load, ..] = &mut self.state;
+        let [rock, loose, water, load, _, _, _, _, base, bed, surface, live, rain, soft, sinks, stays] =
+            &mut *self.planes;
         column_loop::<ADVECT>(
             *laws,
-            &self.base[here..][..n],
+            base[here].from(at + LINE),
             [
-                &self.live[here..],
-                &self.rain[here..],
-                &self.soft[here..],
-                &self.sinks[here..],
-                &self.stays[here..],
+                live[here].from(at + LINE),
+                rain[here].from(at + LINE),
+                soft[here].from(at + LINE),
+                sinks[here].from(at + LINE),
+                stays[here].from(at + LINE),
             ],
-            [&head.able[LINE..], &head.yields[LINE..]],
-            [&own.water[0][LINE..], &own.water[1][LINE..], &own.water[2][LINE..], &own.water[3][LINE..]],
+            [head.able.from(at + LINE), head.yields.from(at + LINE)],
             [
-                &own.water[0][WEST..],
-                &above.water[1][LINE..],
-                &above.water[2][WEST..],
-                &above.water[3][EAST..],
+                own.water[0].from(at + LINE),
+                own.water[1].from(at + LINE),
+                own.water[2].from(at + LINE),
+                own.water[3].from(at + LINE),
             ],
-            [&own.ground[0][LINE..], &own.ground[1][LINE..], &own.ground[2][LINE..], &own.ground[3][LINE..]],
             [
-                &own.ground[0][WEST..],
-                &above.ground[1][LINE..],
-                &above.ground[2][WEST..],
-                &above.ground[3][EAST..],
+                own.water[0].from(at + WEST),
+                above.water[1].from(at + LINE),
+                above.water[2].from(at + WEST),
+                above.water[3].from(at + EAST),
             ],
-            &mut rock[here..][..n],
-            &mut loose[here..][..n],
-            &mut water[here..][..n],
-            &mut load[here..][..n],
-            &mut self.bed[here..][..n],
-            &mut self.surface[here..][..n],
+            [
+                own.ground[0].from(at + LINE),
+                own.ground[1].from(at + LINE),
+                own.ground[2].from(at + LINE),
+                own.ground[3].from(at + LINE),
+            ],
+            [
+                own.ground[0].from(at + WEST),
+                above.ground[1].from(at + LINE),
+                above.ground[2].from(at + WEST),
+                above.ground[3].from(at + EAST),
+            ],
+            rock[here].from_mut(at + LINE),
+            loose[here].from_mut(at + LINE),
+            water[here].from_mut(at + LINE),
+            load[here].from_mut(at + LINE),
+            bed[here].from_mut(at + LINE),
+            surface[here].from_mut(at + LINE),
         );
     }
 }
@@ -607,14 +637,20 @@ fn greatest(values: &[f32], f: impl Fn(usize, f32) -> f32) -> f32 {
     most.into_iter().fold(0.0, larger)
 }
 
+/// What pipes see of the cells from one on.
+#[inline(always)]
+fn ends<'a>(bed: &'a Row, surface: &'a Row, heads: &'a Heads, cell: usize) -> [&'a Stretch; 5] {
+    [
+        bed.from(cell),
+        surface.from(cell),
+        heads.energy.from(cell),
+        heads.keeps.from(cell),
+        heads.load.from(cell),
+    ]
+}
+
 // What a loop writes is a parameter of its own: that tells the compiler that nothing else overlaps it, without which it
 // would not make vector code of the loop.
-
-/// The same rows, all of one length as the compiler sees.
-#[inline(always)]
-fn cut4([a, b, c, d]: [&[f32]; 4], n: usize) -> [&[f32]; 4] {
-    [&a[..n], &b[..n], &c[..n], &d[..n]]
-}
 
 #[inline(always)]
 fn raise(
@@ -637,86 +673,85 @@ fn raise(
 }
 
 #[inline(always)]
-fn head_loop(
+fn rush_loop(
     laws: Laws,
-    bed: &[f32],
-    beds: [&[f32]; 8],
-    level: &[f32],
-    live: &[f32],
-    water: &[f32],
-    load: &[f32],
-    out: [&[f32]; 4],
-    into: [&[f32]; 4],
-    energy: &mut [f32],
-    keeps: &mut [f32],
-    carried: &mut [f32],
-    able: &mut [f32],
-    yields: &mut [f32],
-    before: &mut [f32],
+    bed: &Stretch,
+    beds: [&Stretch; 8],
+    level: &Stretch,
+    live: &Stretch,
+    out: [&Stretch; 4],
+    into: [&Stretch; 4],
+    energy: &mut Stretch,
+    speed: &mut Stretch,
+    steep: &mut Stretch,
+    yields: &mut Stretch,
 ) {
-    let n = bed.len();
-    let [bw, be, bn, bs, bnw, bne, bsw, bse] = beds;
-    let beds = [&bw[..n], &be[..n], &bn[..n], &bs[..n], &bnw[..n], &bne[..n], &bsw[..n], &bse[..n]];
-    let (level, live, water, load) = (&level[..n], &live[..n], &water[..n], &load[..n]);
-    let (out, into) = (cut4(out, n), cut4(into, n));
-    let (energy, keeps, carried) = (&mut energy[..n], &mut keeps[..n], &mut carried[..n]);
-    let (able, yields, before) = (&mut able[..n], &mut yields[..n], &mut before[..n]);
-    for i in 0..n {
-        let head = laws.head(
-            bed[i],
-            [beds[0][i], beds[1][i], beds[2][i], beds[3][i], beds[4][i], beds[5][i], beds[6][i], beds[7][i]],
-            level[i],
-            live[i],
-            water[i],
-            load[i],
+    for i in 0..STRETCH {
+        let square = laws.square(
             [out[0][i], out[1][i], out[2][i], out[3][i]],
             [into[0][i], into[1][i], into[2][i], into[3][i]],
         );
-        energy[i] = head.energy;
-        keeps[i] = head.keeps;
-        carried[i] = head.load;
-        able[i] = head.able;
-        yields[i] = head.yields;
-        before[i] = load[i];
+        energy[i] = laws.energy(level[i], live[i], square);
+        speed[i] = square.sqrt();
+        let beds =
+            [beds[0][i], beds[1][i], beds[2][i], beds[3][i], beds[4][i], beds[5][i], beds[6][i], beds[7][i]];
+        (steep[i], yields[i]) = laws.steep(bed[i], beds);
+    }
+}
+
+#[inline(always)]
+fn rub_loop(
+    laws: Laws,
+    water: &Stretch,
+    load: &Stretch,
+    able: &mut Stretch,
+    keeps: &mut Stretch,
+    carried: &mut Stretch,
+) {
+    for i in 0..STRETCH {
+        let (speed, steep) = (able[i], keeps[i]);
+        let sum = laws.rubbed(water[i], speed, steep);
+        able[i] = laws.able(speed, steep);
+        (keeps[i], carried[i]) = Laws::left(water[i], load[i], sum);
     }
 }
 
 #[inline(always)]
 fn pipe_loop(
     laws: Laws,
-    k: usize,
-    bed: &[f32],
-    surface: &[f32],
-    energy: &[f32],
-    keeps: &[f32],
-    load: &[f32],
-    bed_z: &[f32],
-    surface_z: &[f32],
-    energy_z: &[f32],
-    keeps_z: &[f32],
-    load_z: &[f32],
-    speed: &mut [f32],
-    water: &mut [f32],
-    ground: &mut [f32],
+    a: [&Stretch; 5],
+    z: [[&Stretch; 5]; 4],
+    e: &mut Stretch,
+    s: &mut Stretch,
+    se: &mut Stretch,
+    sw: &mut Stretch,
+    w0: &mut Stretch,
+    w1: &mut Stretch,
+    w2: &mut Stretch,
+    w3: &mut Stretch,
+    g0: &mut Stretch,
+    g1: &mut Stretch,
+    g2: &mut Stretch,
+    g3: &mut Stretch,
 ) {
-    let n = bed.len();
-    let (surface, energy, keeps, load) = (&surface[..n], &energy[..n], &keeps[..n], &load[..n]);
-    let (bed_z, surface_z, energy_z) = (&bed_z[..n], &surface_z[..n], &energy_z[..n]);
-    let (keeps_z, load_z) = (&keeps_z[..n], &load_z[..n]);
-    let (speed, water, ground) = (&mut speed[..n], &mut water[..n], &mut ground[..n]);
-    for i in 0..n {
-        let a = End { bed: bed[i], surface: surface[i], energy: energy[i], keeps: keeps[i], load: load[i] };
-        let z = End {
-            bed: bed_z[i],
-            surface: surface_z[i],
-            energy: energy_z[i],
-            keeps: keeps_z[i],
-            load: load_z[i],
+    for i in 0..STRETCH {
+        let end = |rows: [&Stretch; 5]| End {
+            bed: rows[0][i],
+            surface: rows[1][i],
+            energy: rows[2][i],
+            keeps: rows[3][i],
+            load: rows[4][i],
         };
-        let moved = laws.pipe(k, speed[i], a, z);
-        speed[i] = moved.speed;
-        water[i] = moved.water;
-        ground[i] = moved.ground;
+        let a = end(a);
+        let moved = [
+            laws.pipe(0, e[i], a, end(z[0])),
+            laws.pipe(1, s[i], a, end(z[1])),
+            laws.pipe(2, se[i], a, end(z[2])),
+            laws.pipe(3, sw[i], a, end(z[3])),
+        ];
+        (e[i], s[i], se[i], sw[i]) = (moved[0].speed, moved[1].speed, moved[2].speed, moved[3].speed);
+        (w0[i], w1[i], w2[i], w3[i]) = (moved[0].water, moved[1].water, moved[2].water, moved[3].water);
+        (g0[i], g1[i], g2[i], g3[i]) = (moved[0].ground, moved[1].ground, moved[2].ground, moved[3].ground);
     }
 }
 
@@ -724,17 +759,12 @@ fn pipe_loop(
 #[inline(always)]
 fn trace_loop(
     laws: Laws,
-    up: [&[f32]; 3],
-    line: [&[f32]; 3],
-    low: [&[f32]; 3],
-    out: [&[f32]; 4],
-    into: [&[f32]; 4],
-    load: &mut [f32],
+    [up, line, low]: [[&Stretch; 3]; 3],
+    out: [&Stretch; 4],
+    into: [&Stretch; 4],
+    load: &mut Stretch,
 ) {
-    let n = load.len();
-    let [up, line, low] = [up, line, low].map(|[a, b, c]| [&a[..n], &b[..n], &c[..n]]);
-    let (out, into) = (cut4(out, n), cut4(into, n));
-    for i in 0..n {
+    for i in 0..STRETCH {
         let [x, y] = laws.comes_from(
             [out[0][i], out[1][i], out[2][i], out[3][i]],
             [into[0][i], into[1][i], into[2][i], into[3][i]],
@@ -752,44 +782,36 @@ fn trace_loop(
 #[inline(always)]
 fn column_loop<const ADVECT: bool>(
     laws: Laws,
-    base: &[f32],
-    given: [&[f32]; 5],
-    head: [&[f32]; 2],
-    out: [&[f32]; 4],
-    into: [&[f32]; 4],
-    gone: [&[f32]; 4],
-    come: [&[f32]; 4],
-    rock: &mut [f32],
-    loose: &mut [f32],
-    water: &mut [f32],
-    load: &mut [f32],
-    bed: &mut [f32],
-    surface: &mut [f32],
+    base: &Stretch,
+    [live, rain, soft, sinks, stays]: [&Stretch; 5],
+    [able, yields]: [&Stretch; 2],
+    out: [&Stretch; 4],
+    into: [&Stretch; 4],
+    gone: [&Stretch; 4],
+    come: [&Stretch; 4],
+    rock: &mut Stretch,
+    loose: &mut Stretch,
+    water: &mut Stretch,
+    load: &mut Stretch,
+    bed: &mut Stretch,
+    surface: &mut Stretch,
 ) {
-    let n = base.len();
-    let [live, rain, soft, sinks, stays] = given;
-    let (live, rain, soft, sinks, stays) = (&live[..n], &rain[..n], &soft[..n], &sinks[..n], &stays[..n]);
-    let (able, yields) = (&head[0][..n], &head[1][..n]);
-    let (out, into) = (cut4(out, n), cut4(into, n));
-    let (gone, come) = (cut4(gone, n), cut4(come, n));
-    let (rock, loose, water) = (&mut rock[..n], &mut loose[..n], &mut water[..n]);
-    let (load, bed, surface) = (&mut load[..n], &mut bed[..n], &mut surface[..n]);
     // First what flows, then what becomes of the ground: two short loops need fewer registers than a long one.
-    for i in 0..n {
+    for i in 0..STRETCH {
         bed[i] = Laws::leaves(
             [out[0][i], out[1][i], out[2][i], out[3][i]],
             [into[0][i], into[1][i], into[2][i], into[3][i]],
         );
     }
     if !ADVECT {
-        for i in 0..n {
+        for i in 0..STRETCH {
             load[i] -= Laws::leaves(
                 [gone[0][i], gone[1][i], gone[2][i], gone[3][i]],
                 [come[0][i], come[1][i], come[2][i], come[3][i]],
             );
         }
     }
-    for i in 0..n {
+    for i in 0..STRETCH {
         let was = Column { rock: rock[i], loose: loose[i], water: water[i], load: load[i] };
         let given = Given { live: live[i], rain: rain[i], soft: soft[i], sinks: sinks[i], stays: stays[i] };
         let is = laws.column(was, given, bed[i], was.load, able[i], yields[i]);

@@ -1,6 +1,6 @@
 //! The same storm as a plain loop over the whole grid, one thing after the other.
 
-use super::laws::{Column, End, Given, Head, Laws, Moved};
+use super::laws::{Column, End, Given, Laws, Moved};
 use super::tiles::{Fixed, State};
 use super::weather::Weather;
 
@@ -9,6 +9,15 @@ const OUT: [(isize, isize); 4] = [(1, 0), (0, 1), (1, 1), (-1, 1)];
 const INTO: [(isize, isize); 4] = [(-1, 0), (0, -1), (-1, -1), (1, -1)];
 /// West, east, north, south, then the corners.
 const AROUND: [(isize, isize); 8] = [(-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (1, -1), (-1, 1), (1, 1)];
+
+/// A cell as its pipes see it.
+struct Head {
+    energy: f32,
+    keeps: f32,
+    load: f32,
+    able: f32,
+    yields: f32,
+}
 
 /// Advances a state by a pass.
 pub(super) fn pass(
@@ -63,16 +72,13 @@ fn step(laws: &Laws, fixed: &Fixed, given: &[Given], advect: bool, old: &State) 
     let surface: Vec<f32> = (0..n).map(|i| bed[i] + given[i].live * water[i]).collect();
     let value = |plane: &[f32], i: usize, way: (isize, isize)| at(i, way).map_or(0.0, |j| plane[j]);
     let head = |i: usize| {
-        laws.head(
-            bed[i],
-            AROUND.map(|way| value(&bed, i, way)),
-            surface[i],
-            given[i].live,
-            water[i],
-            load[i],
-            std::array::from_fn(|k| speeds[k][i]),
-            std::array::from_fn(|k| value(&speeds[k], i, INTO[k])),
-        )
+        let out = std::array::from_fn(|k| speeds[k][i]);
+        let square = laws.square(out, std::array::from_fn(|k| value(&speeds[k], i, INTO[k])));
+        let speed = square.sqrt();
+        let (steep, yields) = laws.steep(bed[i], AROUND.map(|way| value(&bed, i, way)));
+        let (keeps, load) = Laws::left(water[i], load[i], laws.rubbed(water[i], speed, steep));
+        let energy = laws.energy(surface[i], given[i].live, square);
+        Head { energy, keeps, load, able: laws.able(speed, steep), yields }
     };
     let heads: Vec<Head> = (0..n).map(head).collect();
     let end = |i: usize| End {

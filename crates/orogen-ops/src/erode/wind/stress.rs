@@ -9,7 +9,6 @@
 use fearless_simd::{Level, dispatch};
 use orogen_core::Raster;
 
-
 /// How much faster the wind is on crests, and how far before the crest it is fastest.
 const CREST: f32 = 3.4;
 const BEFORE: f32 = 1.9;
