@@ -5,7 +5,7 @@
 //! following water over 8192 x 8192 samples 1.5 times. So large blocks are asked of the system in huge pages, where it
 //! has them (Linux); all else goes to the system's allocator. No crate does this: those that know huge pages reserve
 //! them by settings from outside. Kernels make and drop rasters of one size in turn, and the system clears each anew, a
-//! fifth of the time of some; so a few dropped blocks are kept for the next.
+//! fifth of the time of some; so dropped blocks are kept for the next, no more in all than were in use at once.
 //!
 //! It also counts the bytes in use, for the manifest and for tests of readers.
 
@@ -14,11 +14,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The global allocator; programs declare one, libraries none.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Memory {
     current: AtomicUsize,
     peak: AtomicUsize,
+    /// The most that were ever in use at once.
+    highest: AtomicUsize,
     kept: Mutex<Kept>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Memory {
@@ -27,6 +35,7 @@ impl Memory {
         Self {
             current: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
+            highest: AtomicUsize::new(0),
             kept: Mutex::new(Kept { blocks: [(0, 0); MOST_KEPT], count: 0, bytes: 0 }),
         }
     }
@@ -53,6 +62,7 @@ impl Memory {
             // Most blocks raise no peak, and a load is cheaper than an exchange.
             if before + bytes > self.peak_bytes() {
                 self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                self.highest.fetch_max(before + bytes, Ordering::Relaxed);
             }
         }
         block
@@ -60,14 +70,10 @@ impl Memory {
 }
 
 /// Most blocks kept.
-const MOST_KEPT: usize = 16;
-/// Bytes that may be kept beyond a quarter of those in use.
-const SPARE: usize = 64 << 20;
-/// Largest kept block that is cleared for who wants zeros.
-const CLEARED: usize = 32 << 20;
+const MOST_KEPT: usize = 64;
 
-/// Large blocks that were dropped, the oldest first.
-#[derive(Debug, Default)]
+/// Large blocks that were dropped, the oldest first. The system may take their pages when it is short of memory.
+#[derive(Debug)]
 struct Kept {
     /// Address and bytes of the first `count`.
     blocks: [(usize, usize); MOST_KEPT],
@@ -90,21 +96,31 @@ impl Kept {
         block
     }
 
+    /// Gives up the oldest until there are no more than `most` bytes.
+    fn trim(&mut self, most: usize) {
+        while self.bytes > most {
+            let (oldest, bytes) = self.remove(0);
+            // SAFETY: it came by `keep`.
+            unsafe { large::unmap(oldest as *mut u8, bytes) };
+        }
+    }
+
     /// Keeps a block if all together are no more than `most` bytes, and gives up the oldest for it.
     ///
     /// # Safety
     /// The block is from [`large::map`], and nobody uses it.
     unsafe fn keep(&mut self, block: *mut u8, bytes: usize, most: usize) {
-        while self.count > 0 && (self.count == MOST_KEPT || self.bytes + bytes > most) {
-            let (oldest, bytes) = self.remove(0);
-            // SAFETY: it came the same way.
-            unsafe { large::unmap(oldest as *mut u8, bytes) };
-        }
         if bytes > most {
             // SAFETY: as the caller says.
             unsafe { large::unmap(block, bytes) };
             return;
         }
+        self.trim(most - bytes);
+        if self.count == MOST_KEPT {
+            self.trim(self.bytes - 1);
+        }
+        // SAFETY: as the caller says.
+        unsafe { large::spare(block, bytes) };
         self.blocks[self.count] = (block as usize, bytes);
         self.count += 1;
         self.bytes += bytes;
@@ -112,12 +128,20 @@ impl Kept {
 }
 
 impl Memory {
+    /// Bytes that may be kept beside so many in use: together no more than were ever in use at once.
+    fn room(&self, in_use: usize) -> usize {
+        self.highest.load(Ordering::Relaxed).saturating_sub(in_use)
+    }
+
     /// A large block and whether it is known to be zero. Who finds the kept ones busy takes a fresh one.
     fn large(&self, bytes: usize) -> (*mut u8, bool) {
-        match self.kept.try_lock().ok().and_then(|mut kept| kept.take(bytes)) {
-            Some(block) => (block as *mut u8, false),
-            None => (large::map(bytes), true),
+        if let Ok(mut kept) = self.kept.try_lock() {
+            if let Some(block) = kept.take(bytes) {
+                return (block as *mut u8, false);
+            }
+            kept.trim(self.room(self.current_bytes() + bytes));
         }
+        (large::map(bytes), true)
     }
 }
 
@@ -135,8 +159,6 @@ unsafe impl GlobalAlloc for Memory {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let block = match large::bytes(layout) {
-            // To clear a greater one here takes one thread; the system clears as many pages at once as threads touch.
-            Some(bytes) if bytes > CLEARED => large::map(bytes),
             Some(bytes) => {
                 let (block, zero) = self.large(bytes);
                 if !zero {
@@ -160,7 +182,7 @@ unsafe impl GlobalAlloc for Memory {
         };
         match self.kept.try_lock() {
             // SAFETY: a block of this layout is from `large`, and the caller is done with it.
-            Ok(mut kept) => unsafe { kept.keep(block, bytes, in_use / 4 + SPARE) },
+            Ok(mut kept) => unsafe { kept.keep(block, bytes, self.room(in_use)) },
             // SAFETY: as above.
             Err(_) => unsafe { large::unmap(block, bytes) },
         }
@@ -266,6 +288,15 @@ mod large {
         place
     }
 
+    /// Lets the system have the pages of a block when it is short of memory; until then they stay.
+    ///
+    /// # Safety
+    /// `block` is from [`map`] with as many bytes, and what is in it is of no use to anybody.
+    pub unsafe fn spare(block: *mut u8, bytes: usize) {
+        // SAFETY: the mapping of `block` is this long. Refused by old systems, which costs memory only.
+        unsafe { libc::madvise(block.cast(), bytes, libc::MADV_FREE) };
+    }
+
     /// Gives a block back.
     ///
     /// # Safety
@@ -292,6 +323,8 @@ mod large {
     pub unsafe fn resize(_: *mut u8, _: usize, _: usize) -> *mut u8 {
         std::ptr::null_mut()
     }
+
+    pub unsafe fn spare(_: *mut u8, _: usize) {}
 
     pub unsafe fn unmap(_: *mut u8, _: usize) {}
 }
@@ -373,7 +406,7 @@ mod tests {
             for (&block, &size) in blocks.iter().zip(&sizes) {
                 memory.dealloc(block, layout(size));
                 let kept = memory.kept.lock().expect("nobody panicked");
-                assert!(kept.bytes <= memory.current_bytes() / 4 + SPARE);
+                assert!(kept.bytes + memory.current_bytes() <= memory.peak_bytes());
                 assert_eq!(kept.bytes, kept.blocks[..kept.count].iter().map(|block| block.1).sum::<usize>());
             }
         }
