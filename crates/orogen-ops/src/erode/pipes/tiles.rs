@@ -59,12 +59,12 @@ impl Row {
 
     /// The stretch from a cell on; the first is that of the margin.
     #[inline(always)]
-    fn from(&self, cell: usize) -> &Stretch {
+    fn at(&self, cell: usize) -> &Stretch {
         self.0[cell..].first_chunk().expect("no tile is wider than a row")
     }
 
     #[inline(always)]
-    fn from_mut(&mut self, cell: usize) -> &mut Stretch {
+    fn at_mut(&mut self, cell: usize) -> &mut Stretch {
         self.0[cell..].first_chunk_mut().expect("no tile is wider than a row")
     }
 }
@@ -141,14 +141,14 @@ impl Cut {
 
 /// Buffers of threads, kept from pass to pass.
 #[derive(Default)]
-pub(super) struct Buffers(Mutex<Vec<Box<Tile>>>);
+pub(super) struct Buffers(Mutex<Vec<Tile>>);
 
 impl Buffers {
-    fn take(&self) -> Box<Tile> {
+    fn take(&self) -> Tile {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    fn give(&self, tile: Box<Tile>) {
+    fn give(&self, tile: Tile) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(tile);
     }
 }
@@ -440,8 +440,8 @@ impl Tile {
         let Between { heads, before, .. } = &mut self.between[step];
         let heads = &mut heads[row % 3];
         let planes = &*self.planes;
-        let bed = |slot: usize, shift: usize| planes[BED][slot].from(at + shift);
-        let own = |plane: usize| planes[plane][here].from(at + LINE);
+        let bed = |slot: usize, shift: usize| planes[BED][slot].at(at + shift);
+        let own = |plane: usize| planes[plane][here].at(at + LINE);
         rush_loop(
             *laws,
             bed(here, LINE),
@@ -459,18 +459,18 @@ impl Tile {
             own(LIVE),
             [own(4), own(5), own(6), own(7)],
             [
-                planes[4][here].from(at + WEST),
-                planes[5][north].from(at + LINE),
-                planes[6][north].from(at + WEST),
-                planes[7][north].from(at + EAST),
+                planes[4][here].at(at + WEST),
+                planes[5][north].at(at + LINE),
+                planes[6][north].at(at + WEST),
+                planes[7][north].at(at + EAST),
             ],
-            heads.energy.from_mut(at + LINE),
-            heads.able.from_mut(at + LINE),
-            heads.keeps.from_mut(at + LINE),
-            heads.yields.from_mut(at + LINE),
+            heads.energy.at_mut(at + LINE),
+            heads.able.at_mut(at + LINE),
+            heads.keeps.at_mut(at + LINE),
+            heads.yields.at_mut(at + LINE),
         );
         if ADVECT {
-            *before[row % 4].from_mut(at + LINE) = *own(3);
+            *before[row % 4].at_mut(at + LINE) = *own(3);
         }
     }
 
@@ -482,11 +482,11 @@ impl Tile {
         let planes = &*self.planes;
         rub_loop(
             *laws,
-            planes[2][here].from(at + LINE),
-            planes[3][here].from(at + LINE),
-            heads.able.from_mut(at + LINE),
-            heads.keeps.from_mut(at + LINE),
-            heads.load.from_mut(at + LINE),
+            planes[2][here].at(at + LINE),
+            planes[3][here].at(at + LINE),
+            heads.able.at_mut(at + LINE),
+            heads.keeps.at_mut(at + LINE),
+            heads.load.at_mut(at + LINE),
         );
     }
 
@@ -510,18 +510,18 @@ impl Tile {
                 ends(below, south, EAST),
                 ends(below, south, WEST),
             ],
-            e[here].from_mut(at + LINE),
-            s[here].from_mut(at + LINE),
-            se[here].from_mut(at + LINE),
-            sw[here].from_mut(at + LINE),
-            w0.from_mut(at + LINE),
-            w1.from_mut(at + LINE),
-            w2.from_mut(at + LINE),
-            w3.from_mut(at + LINE),
-            g0.from_mut(at + LINE),
-            g1.from_mut(at + LINE),
-            g2.from_mut(at + LINE),
-            g3.from_mut(at + LINE),
+            e[here].at_mut(at + LINE),
+            s[here].at_mut(at + LINE),
+            se[here].at_mut(at + LINE),
+            sw[here].at_mut(at + LINE),
+            w0.at_mut(at + LINE),
+            w1.at_mut(at + LINE),
+            w2.at_mut(at + LINE),
+            w3.at_mut(at + LINE),
+            g0.at_mut(at + LINE),
+            g1.at_mut(at + LINE),
+            g2.at_mut(at + LINE),
+            g3.at_mut(at + LINE),
         );
     }
 
@@ -535,23 +535,13 @@ impl Tile {
         trace_loop(
             *laws,
             [
-                [up.from(at + WEST), up.from(at + LINE), up.from(at + EAST)],
-                [line.from(at + WEST), line.from(at + LINE), line.from(at + EAST)],
-                [low.from(at + WEST), low.from(at + LINE), low.from(at + EAST)],
+                [up.at(at + WEST), up.at(at + LINE), up.at(at + EAST)],
+                [line.at(at + WEST), line.at(at + LINE), line.at(at + EAST)],
+                [low.at(at + WEST), low.at(at + LINE), low.at(at + EAST)],
             ],
-            [
-                e[here].from(at + LINE),
-                s[here].from(at + LINE),
-                se[here].from(at + LINE),
-                sw[here].from(at + LINE),
-            ],
-            [
-                e[here].from(at + WEST),
-                s[north].from(at + LINE),
-                se[north].from(at + WEST),
-                sw[north].from(at + EAST),
-            ],
-            load[here].from_mut(at + LINE),
+            [e[here].at(at + LINE), s[here].at(at + LINE), se[here].at(at + LINE), sw[here].at(at + LINE)],
+            [e[here].at(at + WEST), s[north].at(at + LINE), se[north].at(at + WEST), sw[north].at(at + EAST)],
+            load[here].at_mut(at + LINE),
         );
     }
 
@@ -565,45 +555,45 @@ impl Tile {
             &mut *self.planes;
         column_loop::<ADVECT>(
             *laws,
-            base[here].from(at + LINE),
+            base[here].at(at + LINE),
             [
-                live[here].from(at + LINE),
-                rain[here].from(at + LINE),
-                soft[here].from(at + LINE),
-                sinks[here].from(at + LINE),
-                stays[here].from(at + LINE),
+                live[here].at(at + LINE),
+                rain[here].at(at + LINE),
+                soft[here].at(at + LINE),
+                sinks[here].at(at + LINE),
+                stays[here].at(at + LINE),
             ],
-            [head.able.from(at + LINE), head.yields.from(at + LINE)],
+            [head.able.at(at + LINE), head.yields.at(at + LINE)],
             [
-                own.water[0].from(at + LINE),
-                own.water[1].from(at + LINE),
-                own.water[2].from(at + LINE),
-                own.water[3].from(at + LINE),
-            ],
-            [
-                own.water[0].from(at + WEST),
-                above.water[1].from(at + LINE),
-                above.water[2].from(at + WEST),
-                above.water[3].from(at + EAST),
+                own.water[0].at(at + LINE),
+                own.water[1].at(at + LINE),
+                own.water[2].at(at + LINE),
+                own.water[3].at(at + LINE),
             ],
             [
-                own.ground[0].from(at + LINE),
-                own.ground[1].from(at + LINE),
-                own.ground[2].from(at + LINE),
-                own.ground[3].from(at + LINE),
+                own.water[0].at(at + WEST),
+                above.water[1].at(at + LINE),
+                above.water[2].at(at + WEST),
+                above.water[3].at(at + EAST),
             ],
             [
-                own.ground[0].from(at + WEST),
-                above.ground[1].from(at + LINE),
-                above.ground[2].from(at + WEST),
-                above.ground[3].from(at + EAST),
+                own.ground[0].at(at + LINE),
+                own.ground[1].at(at + LINE),
+                own.ground[2].at(at + LINE),
+                own.ground[3].at(at + LINE),
             ],
-            rock[here].from_mut(at + LINE),
-            loose[here].from_mut(at + LINE),
-            water[here].from_mut(at + LINE),
-            load[here].from_mut(at + LINE),
-            bed[here].from_mut(at + LINE),
-            surface[here].from_mut(at + LINE),
+            [
+                own.ground[0].at(at + WEST),
+                above.ground[1].at(at + LINE),
+                above.ground[2].at(at + WEST),
+                above.ground[3].at(at + EAST),
+            ],
+            rock[here].at_mut(at + LINE),
+            loose[here].at_mut(at + LINE),
+            water[here].at_mut(at + LINE),
+            load[here].at_mut(at + LINE),
+            bed[here].at_mut(at + LINE),
+            surface[here].at_mut(at + LINE),
         );
     }
 }
@@ -640,13 +630,7 @@ fn greatest(values: &[f32], f: impl Fn(usize, f32) -> f32) -> f32 {
 /// What pipes see of the cells from one on.
 #[inline(always)]
 fn ends<'a>(bed: &'a Row, surface: &'a Row, heads: &'a Heads, cell: usize) -> [&'a Stretch; 5] {
-    [
-        bed.from(cell),
-        surface.from(cell),
-        heads.energy.from(cell),
-        heads.keeps.from(cell),
-        heads.load.from(cell),
-    ]
+    [bed.at(cell), surface.at(cell), heads.energy.at(cell), heads.keeps.at(cell), heads.load.at(cell)]
 }
 
 // What a loop writes is a parameter of its own: that tells the compiler that nothing else overlaps it, without which it
