@@ -282,9 +282,9 @@ const FIGURES: &[Figure] = &[
     sorting("growth of fill", "per_sample fill 8192", "per_sample fill 1024"),
     sorting("growth of flow", "per_sample hydrology 8192", "per_sample hydrology 1024"),
     sorting("growth of breach", "per_sample brief water.breach 8192", "per_sample brief water.breach 1024"),
-    sorting("growth of basins", "per_sample survey water.basins 8192", "per_sample survey water.basins 1024"),
-    sorting("growth of rivers", "per_sample survey water.rivers 8192", "per_sample survey water.rivers 1024"),
-    sorting("growth of lakes", "per_sample survey water.lakes 8192", "per_sample survey water.lakes 1024"),
+    sorting("growth of basins", "per_sample brief water.basins 8192", "per_sample brief water.basins 1024"),
+    sorting("growth of rivers", "per_sample brief water.rivers 8192", "per_sample brief water.rivers 1024"),
+    sorting("growth of lakes", "per_sample brief water.lakes 8192", "per_sample brief water.lakes 1024"),
     growth("growth of sea", "per_sample brief water.sea 8192", "per_sample brief water.sea 1024"),
     sorting(
         "growth of stream power",

@@ -160,9 +160,19 @@ impl<T: Copy + Send + Sync> Raster<T> {
     where
         T: Default,
     {
+        let mut out = Self::filled(self.rows, self.cols, T::default());
+        self.transpose_into(&mut out);
+        out
+    }
+
+    /// Rows as columns of another raster, which has as many of them.
+    pub fn transpose_into(&self, out: &mut Self)
+    where
+        T: Default,
+    {
         // By squares, so that a line of the cache is read once, whatever the length of a row.
         const SIDE: usize = 32;
-        let mut out = Self::filled(self.rows, self.cols, T::default());
+        assert_eq!((out.cols, out.rows), (self.rows, self.cols), "columns of rows, and rows of columns");
         out.data.par_chunks_mut(self.rows * SIDE).enumerate().for_each(|(block, lines)| {
             let (first_col, wide) = (block * SIDE, lines.len() / self.rows);
             let mut square = [[T::default(); SIDE]; SIDE];
@@ -178,7 +188,6 @@ impl<T: Copy + Send + Sync> Raster<T> {
                 }
             }
         });
-        out
     }
 
     /// The part of `cols` by `rows` that starts at a column and row; the part must lie inside.

@@ -4,13 +4,12 @@
 //! and the search for its address cost more than many kernels: hillshading 4096 x 4096 samples takes 1.6 times as long,
 //! following water over 8192 x 8192 samples 1.5 times. So large blocks are asked of the system in huge pages, where it
 //! has them (Linux); all else goes to the system's allocator. No crate does this: those that know huge pages reserve
-//! them by settings from outside. Kernels make and drop rasters of one size in turn, and the system clears each anew, a
-//! fifth of the time of some; so dropped blocks are kept for the next, no more in all than were in use at once.
+//! them by settings from outside. Blocks that were dropped go back to the system at once: keeping them for the next spared
+//! it little clearing, and pages it had at hand came back warmer than ours (contours took half as long again).
 //!
 //! It also counts the bytes in use, for the manifest and for tests of readers.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The global allocator; programs declare one, libraries none.
@@ -18,9 +17,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Memory {
     current: AtomicUsize,
     peak: AtomicUsize,
-    /// The most that were ever in use at once.
-    highest: AtomicUsize,
-    kept: Mutex<Kept>,
 }
 
 impl Default for Memory {
@@ -32,12 +28,7 @@ impl Default for Memory {
 impl Memory {
     /// An allocator that has given nothing yet.
     pub const fn new() -> Self {
-        Self {
-            current: AtomicUsize::new(0),
-            peak: AtomicUsize::new(0),
-            highest: AtomicUsize::new(0),
-            kept: Mutex::new(Kept { blocks: [(0, 0); MOST_KEPT], count: 0, bytes: 0 }),
-        }
+        Self { current: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
     }
 
     /// Bytes in use.
@@ -62,86 +53,9 @@ impl Memory {
             // Most blocks raise no peak, and a load is cheaper than an exchange.
             if before + bytes > self.peak_bytes() {
                 self.peak.fetch_max(before + bytes, Ordering::Relaxed);
-                self.highest.fetch_max(before + bytes, Ordering::Relaxed);
             }
         }
         block
-    }
-}
-
-/// Most blocks kept.
-const MOST_KEPT: usize = 64;
-
-/// Large blocks that were dropped, the oldest first. The system may take their pages when it is short of memory.
-#[derive(Debug)]
-struct Kept {
-    /// Address and bytes of the first `count`.
-    blocks: [(usize, usize); MOST_KEPT],
-    count: usize,
-    bytes: usize,
-}
-
-impl Kept {
-    /// A block of just this many bytes, the latest dropped.
-    fn take(&mut self, bytes: usize) -> Option<usize> {
-        let place = self.blocks[..self.count].iter().rposition(|block| block.1 == bytes)?;
-        Some(self.remove(place).0)
-    }
-
-    fn remove(&mut self, place: usize) -> (usize, usize) {
-        let block = self.blocks[place];
-        self.blocks.copy_within(place + 1..self.count, place);
-        self.count -= 1;
-        self.bytes -= block.1;
-        block
-    }
-
-    /// Gives up the oldest until there are no more than `most` bytes.
-    fn trim(&mut self, most: usize) {
-        while self.bytes > most {
-            let (oldest, bytes) = self.remove(0);
-            // SAFETY: it came by `keep`.
-            unsafe { large::unmap(oldest as *mut u8, bytes) };
-        }
-    }
-
-    /// Keeps a block if all together are no more than `most` bytes, and gives up the oldest for it.
-    ///
-    /// # Safety
-    /// The block is from [`large::map`], and nobody uses it.
-    unsafe fn keep(&mut self, block: *mut u8, bytes: usize, most: usize) {
-        if bytes > most {
-            // SAFETY: as the caller says.
-            unsafe { large::unmap(block, bytes) };
-            return;
-        }
-        self.trim(most - bytes);
-        if self.count == MOST_KEPT {
-            self.trim(self.bytes - 1);
-        }
-        // SAFETY: as the caller says.
-        unsafe { large::spare(block, bytes) };
-        self.blocks[self.count] = (block as usize, bytes);
-        self.count += 1;
-        self.bytes += bytes;
-    }
-}
-
-impl Memory {
-    /// Bytes that may be kept beside so many in use: together no more than were ever in use at once.
-    fn room(&self, in_use: usize) -> usize {
-        self.highest.load(Ordering::Relaxed).saturating_sub(in_use)
-    }
-
-    /// A large block and whether it is known to be zero. Who finds the kept ones busy takes a fresh one.
-    fn large(&self, bytes: usize) -> (*mut u8, bool) {
-        if let Ok(mut kept) = self.kept.try_lock() {
-            if let Some(block) = kept.take(bytes) {
-                return (block as *mut u8, false);
-            }
-            kept.trim(self.room(self.current_bytes() + bytes));
-        }
-        (large::map(bytes), true)
     }
 }
 
@@ -150,7 +64,7 @@ impl Memory {
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let block = match large::bytes(layout) {
-            Some(bytes) => self.large(bytes).0,
+            Some(bytes) => large::map(bytes),
             // SAFETY: the caller keeps the contract, which is passed on.
             None => unsafe { System.alloc(layout) },
         };
@@ -159,14 +73,7 @@ unsafe impl GlobalAlloc for Memory {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let block = match large::bytes(layout) {
-            Some(bytes) => {
-                let (block, zero) = self.large(bytes);
-                if !zero {
-                    // SAFETY: the block has at least the layout's bytes.
-                    unsafe { block.write_bytes(0, layout.size()) };
-                }
-                block
-            }
+            Some(bytes) => large::map(bytes),
             // SAFETY: as above.
             None => unsafe { System.alloc_zeroed(layout) },
         };
@@ -174,17 +81,12 @@ unsafe impl GlobalAlloc for Memory {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        let in_use = self.current.fetch_sub(layout.size(), Ordering::Relaxed) - layout.size();
-        let Some(bytes) = large::bytes(layout) else {
-            // SAFETY: as above; a block of this layout is the system allocator's.
-            unsafe { System.dealloc(block, layout) };
-            return;
-        };
-        match self.kept.try_lock() {
+        self.current.fetch_sub(layout.size(), Ordering::Relaxed);
+        match large::bytes(layout) {
             // SAFETY: a block of this layout is from `large`, and the caller is done with it.
-            Ok(mut kept) => unsafe { kept.keep(block, bytes, self.room(in_use)) },
-            // SAFETY: as above.
-            Err(_) => unsafe { large::unmap(block, bytes) },
+            Some(bytes) => unsafe { large::unmap(block, bytes) },
+            // SAFETY: as above; a block of this layout is the system allocator's.
+            None => unsafe { System.dealloc(block, layout) },
         }
     }
 
@@ -288,15 +190,6 @@ mod large {
         place
     }
 
-    /// Lets the system have the pages of a block when it is short of memory; until then they stay.
-    ///
-    /// # Safety
-    /// `block` is from [`map`] with as many bytes, and what is in it is of no use to anybody.
-    pub unsafe fn spare(block: *mut u8, bytes: usize) {
-        // SAFETY: the mapping of `block` is this long. Refused by old systems, which costs memory only.
-        unsafe { libc::madvise(block.cast(), bytes, libc::MADV_FREE) };
-    }
-
     /// Gives a block back.
     ///
     /// # Safety
@@ -323,8 +216,6 @@ mod large {
     pub unsafe fn resize(_: *mut u8, _: usize, _: usize) -> *mut u8 {
         std::ptr::null_mut()
     }
-
-    pub unsafe fn spare(_: *mut u8, _: usize) {}
 
     pub unsafe fn unmap(_: *mut u8, _: usize) {}
 }
@@ -394,24 +285,6 @@ mod tests {
             memory.dealloc(b.0, b.1);
             memory.dealloc(c, layout(2000));
         }
-    }
-
-    #[test]
-    fn dropped_blocks_are_kept_within_bounds() {
-        let memory = Memory::new();
-        let sizes: Vec<usize> = (0..40).map(|i| (4 << 20) + i * (1 << 20)).collect();
-        // SAFETY: as above.
-        unsafe {
-            let blocks: Vec<*mut u8> = sizes.iter().map(|&size| memory.alloc(layout(size))).collect();
-            for (&block, &size) in blocks.iter().zip(&sizes) {
-                memory.dealloc(block, layout(size));
-                let kept = memory.kept.lock().expect("nobody panicked");
-                assert!(kept.bytes + memory.current_bytes() <= memory.peak_bytes());
-                assert_eq!(kept.bytes, kept.blocks[..kept.count].iter().map(|block| block.1).sum::<usize>());
-            }
-        }
-        let kept = memory.kept.lock().expect("nobody panicked");
-        assert!(cfg!(not(target_os = "linux")) || kept.count > 0);
     }
 
     #[test]

@@ -43,13 +43,8 @@ pub(super) fn lay(
     params: &Coast,
     total: i64,
 ) -> Raster<i32> {
-    let (cols, rows) = (ground.cols(), ground.rows());
-    let mut laid = Raster::filled(cols, rows, 0i32);
     let wanted = (total as f64 * params.beach_share) as i64;
-    if wanted <= 0 {
-        return laid;
-    }
-    let mut places = places(ground, cut, front, spacing_m, params);
+    let mut places = if wanted > 0 { places(ground, cut, front, spacing_m, params) } else { Vec::new() };
     if let Some(held) = held {
         places.retain(|place| !held.as_slice()[place.cell]);
     }
@@ -80,6 +75,7 @@ pub(super) fn lay(
         }
         low
     };
+    let mut laid = Raster::filled(ground.cols(), ground.rows(), 0i32);
     for place in &places {
         laid.as_mut_slice()[place.cell] = depth(place, widest);
     }
@@ -94,57 +90,79 @@ fn places(
     spacing_m: [f64; 2],
     params: &Coast,
 ) -> Vec<Place> {
-    let (cols, rows) = (ground.cols(), ground.rows());
     let reach = |metres: f64| spacing_m.map(|d| (0.5 * metres / d).round() as usize);
-    let ones = ground.map(|h| i64::from(!h.is_nan()));
     let drift = reach(params.drift_m);
-    let supply = twice(cut.map(i64::from), drift);
-    let room = twice(ones, drift);
-    let surf = |c: usize, r: usize| i64::from((-SURF_M..=0.0).contains(&front.inland_m.row(r)[c]));
-    let wet = Raster::from_fn(cols, rows, surf);
-    let exposed = Raster::from_fn(cols, rows, |c, r| wet.row(r)[c] * i64::from(front.exposure.row(r)[c]));
-    let mean = |reach: [usize; 2]| {
-        let (sum, count) = (twice(exposed.clone(), reach), twice(wet.clone(), reach));
-        Raster::from_fn(cols, rows, |c, r| match count.row(r)[c] {
-            0 => f32::NAN,
-            count => (sum.row(r)[c] as f64 / count as f64) as f32 / FULL,
-        })
+    // How much of the sand that there could be comes; none where nothing was cut nearby.
+    let comes = around(
+        |c, r| i64::from(cut.row(r)[c]),
+        |c, r| i64::from(!ground.row(r)[c].is_nan()),
+        [ground.cols(), ground.rows()],
+        drift,
+        |cut, room| {
+            let mean = cut as f64 / room.max(1) as f64 / UNIT;
+            (mean / (mean + HALF_CUT_M)) as f32
+        },
+    );
+    let is_surf = |c: usize, r: usize| (-SURF_M..=0.0).contains(&front.inland_m.row(r)[c]);
+    let exposure = |reach: [usize; 2]| {
+        around(
+            |c, r| if is_surf(c, r) { i64::from(front.exposure.row(r)[c]) } else { 0 },
+            |c, r| i64::from(is_surf(c, r)),
+            [ground.cols(), ground.rows()],
+            reach,
+            |sum, count| if count == 0 { f32::NAN } else { (sum as f64 / count as f64) as f32 / FULL },
+        )
     };
-    let (here, around) = (mean(reach(AROUND_M)), mean(drift));
+    let (near, far) = (exposure(reach(AROUND_M)), exposure(drift));
     let place = |cell: usize| {
         let (inland_m, ground_m) = (front.inland_m.as_slice()[cell], ground.as_slice()[cell]);
-        let (supply, room) = (supply.as_slice()[cell], room.as_slice()[cell]);
-        let (exposure, around) = (here.as_slice()[cell], around.as_slice()[cell]);
-        if supply == 0
+        let (comes, exposure) = (comes.as_slice()[cell], near.as_slice()[cell]);
+        if comes == 0.0
             || exposure.is_nan()
             || ground_m.is_nan()
             || !(-2.0 * WIDEST_M..BEHIND_M[1]).contains(&inland_m)
         {
             return None;
         }
-        let mean = supply as f64 / room.max(1) as f64 / UNIT;
         // Where waves do not come, no sand comes either.
-        let comes = math::smoothstep(CALM, 2.0 * CALM, exposure);
+        let carried = math::smoothstep(CALM, 2.0 * CALM, exposure);
         let quiet = 1.0 - math::smoothstep(QUIET[0], QUIET[1], exposure);
-        let quieter = 1.0 - math::smoothstep(QUIETER[0], QUIETER[1], exposure / around.max(1e-6));
-        let may = (mean / (mean + HALF_CUT_M)) as f32 * comes * quiet.max(quieter);
+        let quieter =
+            1.0 - math::smoothstep(QUIETER[0], QUIETER[1], exposure / far.as_slice()[cell].max(1e-6));
+        let may = comes * carried * quiet.max(quieter);
         (may > 0.02).then_some(Place { cell, may, inland_m, ground_m })
     };
-    (0..cols * rows).into_par_iter().filter_map(place).collect()
+    (0..ground.as_slice().len()).into_par_iter().filter_map(place).collect()
+}
+
+/// What two sums over the surroundings of every cell give together.
+fn around(
+    of: impl Fn(usize, usize) -> i64 + Sync,
+    per: impl Fn(usize, usize) -> i64 + Sync,
+    [cols, rows]: [usize; 2],
+    reach: [usize; 2],
+    mean: impl Fn(i64, i64) -> f32 + Sync,
+) -> Raster<f32> {
+    let of = twice(Raster::from_fn(cols, rows, of), reach);
+    let per = twice(Raster::from_fn(cols, rows, per), reach);
+    Raster::from_fn(cols, rows, |c, r| mean(of.row(r)[c], per.row(r)[c]))
 }
 
 /// The sum over a window, twice over, so that it is a bell: whole numbers, so that neither order nor axis matter.
 fn twice(values: Raster<i64>, [x, y]: [usize; 2]) -> Raster<i64> {
-    let once = |values: &Raster<i64>| {
-        let (cols, rows) = (values.cols(), values.rows());
-        let mut wide = Raster::filled(cols, rows, 0i64);
-        wide.par_rows(|row, out| window(values.row(row), x, out));
-        let columns = wide.transposed();
-        let mut tall = Raster::filled(rows, cols, 0i64);
-        tall.par_rows(|row, out| window(columns.row(row), y, out));
-        tall.transposed()
-    };
-    once(&once(&values))
+    along_rows_and_turned(along_rows_and_turned(values, x), y)
+}
+
+fn along_rows_and_turned(mut values: Raster<i64>, radius: usize) -> Raster<i64> {
+    let cols = values.cols();
+    values.as_mut_slice().par_chunks_mut(cols).for_each_init(
+        || vec![0; cols],
+        |once, row| {
+            window(row, radius, once);
+            window(once, radius, row);
+        },
+    );
+    values.transposed()
 }
 
 fn window(values: &[i64], radius: usize, out: &mut [i64]) {

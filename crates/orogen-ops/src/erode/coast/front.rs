@@ -3,15 +3,13 @@
 use orogen_core::{Cancelled, Ctx, Raster};
 use rayon::prelude::*;
 
-use super::waves::{self, FULL};
+use super::waves::{FULL, Waves};
 use super::{CALM, Coast};
 
 /// Where the shore is in the end.
 pub(super) struct Front {
     /// Distance inland of the foot of the cliff, in metres; negative out at sea.
     pub inland_m: Raster<f32>,
-    /// How far waves would have moved a shore that was here all the time, in metres.
-    pub worn_m: Raster<f32>,
     /// Exposure in the end.
     pub exposure: Raster<i32>,
 }
@@ -24,13 +22,14 @@ const LOOK_M: f64 = 10.0;
 const STRETCH: usize = 32;
 
 impl Front {
+    /// The front, and how far waves would have moved a shore that was at a place all the time, in metres.
     pub fn run(
         height: &Raster<f32>,
-        softness: &Raster<f32>,
+        softness: Raster<f32>,
         spacing_m: [f64; 2],
         params: &Coast,
         ctx: &Ctx<'_>,
-    ) -> Result<Self, Cancelled> {
+    ) -> Result<(Self, Raster<f32>), Cancelled> {
         let (cols, rows) = (height.cols(), height.rows());
         let cell = spacing_m[0].min(spacing_m[1]);
         let fastest = f64::from(softness.range().map_or(0.0, |(_, most)| most));
@@ -44,13 +43,13 @@ impl Front {
         let dt = params.duration_yr / looks as f64;
         // As far as the shore moves between two looks, and a cell more.
         let ahead = LOOK_M.max(cell) + cell;
+        let mut waves = Waves::new(cols, rows, spacing_m, params);
         let mut next = inland.clone();
         let mut strength = worn.clone();
         let mut speed = worn.clone();
         for look in 0..looks {
             ctx.tick(90 * look / looks + 1, 100)?;
-            let sea = inland.map(|d| d <= 0.0);
-            let exposure = waves::exposure(&sea, spacing_m, params);
+            let exposure = waves.exposure(&inland);
             strength.par_rows(|row, out| {
                 for ((v, &e), &d) in out.iter_mut().zip(exposure.row(row)).zip(inland.row(row)) {
                     if d <= 0.0 || look == 0 {
@@ -81,11 +80,12 @@ impl Front {
                 }
             });
         }
-        let sea = inland.map(|d| d <= 0.0);
-        let exposure = waves::exposure(&sea, spacing_m, params);
+        drop((next, strength, speed, softness));
+        waves.exposure(&inland);
+        let exposure = waves.into_exposure();
         // Cliffs lean back, and sand lies before and behind the shore.
         let inland_m = distance(&inland, spacing_m, (farthest + 400.0).min(size));
-        Ok(Self { inland_m, worn_m: worn, exposure })
+        Ok((Self { inland_m, exposure }, worn))
     }
 }
 
@@ -107,6 +107,7 @@ fn carry_inland(values: &mut Raster<f32>, inland: &Raster<f32>, [dx, dy]: [f64; 
     let is_near = |d: f32| d > 0.0 && d <= farthest;
     let shore: Vec<usize> =
         (0..cols * rows).into_par_iter().filter(|&cell| is_near(inland.as_slice()[cell])).collect();
+    let mut next = Vec::new();
     for _ in 0..sweeps {
         let (d, of) = (inland.as_slice(), values.as_slice());
         let carried = |&cell: &usize| {
@@ -119,9 +120,9 @@ fn carry_inland(values: &mut Raster<f32>, inland: &Raster<f32>, [dx, dy]: [f64; 
             let weight = x[0] + y[0];
             if weight > 0.0 { (x[1] + y[1]) / weight } else { of[cell] }
         };
-        let next: Vec<f32> = shore.par_iter().map(carried).collect();
+        shore.par_iter().map(carried).collect_into_vec(&mut next);
         let mut still = true;
-        for (&cell, value) in shore.iter().zip(next) {
+        for (&cell, &value) in shore.iter().zip(&next) {
             still &= std::mem::replace(&mut values.as_mut_slice()[cell], value) == value;
         }
         if still {

@@ -175,11 +175,11 @@ pub fn coast(
     ctx: &Ctx<'_>,
 ) -> Result<Worked, Cancelled> {
     let (cols, rows) = (height.cols(), height.rows());
-    let sand = height.map(|h| if h.is_nan() { f32::NAN } else { 0.0 });
     let is_sea = |h: &f32| *h <= 0.0;
     let any_sea = height.as_slice().iter().any(is_sea);
     let any_land = height.as_slice().iter().any(|h| *h > 0.0);
     if !any_sea || !any_land || params.duration_yr <= 0.0 {
+        let sand = height.map(|h| if h.is_nan() { f32::NAN } else { 0.0 });
         return Ok(Worked { height: height.clone(), sand, cut_m3: 0.0, beach_m3: 0.0 });
     }
     let spacing_m = frame.spacing_m();
@@ -188,15 +188,14 @@ pub fn coast(
     softness.par_rows(|row, out| {
         out.iter_mut().enumerate().filter(|(col, _)| stays(*col, row)).for_each(|(_, soft)| *soft = 0.0);
     });
-    let front = Front::run(height, &softness, spacing_m, params, ctx)?;
+    let (front, worn_m) = Front::run(height, softness, spacing_m, params, ctx)?;
     ctx.tick(90, 100)?;
 
     // Above the cliff's face, and above the platform seaward of its foot, rock goes.
     let cliff = math::tan(params.cliff_deg.to_radians()) as f32;
     let platform = math::tan(params.platform_deg.to_radians()) as f32;
     let cut = Raster::from_fn(cols, rows, |col, row| {
-        let (h, inland, worn) =
-            (height.row(row)[col], front.inland_m.row(row)[col], front.worn_m.row(row)[col]);
+        let (h, inland, worn) = (height.row(row)[col], front.inland_m.row(row)[col], worn_m.row(row)[col]);
         if h.is_nan() || worn <= 0.0 || stays(col, row) {
             return 0;
         }
@@ -208,6 +207,7 @@ pub fn coast(
         let near = if inland > 0.0 { 1.0 } else { 1.0 - math::smoothstep(worn, 2.0 * worn, -inland) };
         (f64::from(above * near * (worn / SHAPED_M).min(1.0)) * UNIT) as i32
     });
+    drop(worn_m);
     let total: i64 = cut.as_slice().iter().map(|&c| i64::from(c)).sum();
     let ground = Raster::from_fn(cols, rows, |col, row| {
         let (h, cut) = (height.row(row)[col], cut.row(row)[col]);
@@ -215,6 +215,7 @@ pub fn coast(
     });
     ctx.tick(93, 100)?;
     let laid = beach::lay(&ground, &cut, &front, held, spacing_m, params, total);
+    drop((ground, front));
     let beach: i64 = laid.as_slice().iter().map(|&d| i64::from(d)).sum();
     let after = Raster::from_fn(cols, rows, |col, row| {
         let (h, cut, laid) = (height.row(row)[col], cut.row(row)[col], laid.row(row)[col]);
@@ -225,7 +226,7 @@ pub fn coast(
         }
     });
     let sand = Raster::from_fn(cols, rows, |col, row| {
-        sand.row(row)[col] + (f64::from(laid.row(row)[col]) / UNIT) as f32
+        if height.row(row)[col].is_nan() { f32::NAN } else { (f64::from(laid.row(row)[col]) / UNIT) as f32 }
     });
     let cell = spacing_m[0] * spacing_m[1] / UNIT;
     Ok(Worked { height: after, sand, cut_m3: total as f64 * cell, beach_m3: beach as f64 * cell })

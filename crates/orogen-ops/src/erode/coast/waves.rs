@@ -1,5 +1,6 @@
 //! How strongly waves come to every place: the open water before it, by directions.
 
+use fearless_simd::{Level, dispatch};
 use orogen_core::{Raster, math};
 
 use super::Coast;
@@ -10,6 +11,8 @@ const WAYS: usize = 16;
 pub(super) const FULL: f32 = 65_536.0;
 /// Waves run up the land and die within about this, in metres.
 const RUN_UP_M: f64 = 50.0;
+/// What is left of them then counts for nothing; without an end to it, processors slow down at the tiniest of numbers.
+const DEAD: f32 = 1e-12;
 
 /// Waves of one direction on the grid: they go from row to row, a share of a column aside with every row.
 struct Way {
@@ -55,17 +58,51 @@ fn ways([dx, dy]: [f64; 2], params: &Coast) -> Vec<Way> {
     (0..WAYS).map(make).collect()
 }
 
-/// Exposure to waves everywhere, in shares of [`FULL`]; on land what runs up it.
-pub(super) fn exposure(sea: &Raster<bool>, spacing_m: [f64; 2], params: &Coast) -> Raster<i32> {
-    let ways = ways(spacing_m, params);
-    let turned = sea.transposed();
-    let (mut across, along) = rayon::join(
-        || all(sea, ways.iter().filter(|way| !way.swapped), params),
-        || all(&turned, ways.iter().filter(|way| way.swapped), params),
-    );
-    let along = along.transposed();
-    across.par_rows(|row, out| out.iter_mut().zip(along.row(row)).for_each(|(a, b)| *a += b));
-    across
+/// Waves on a map, looked at again and again.
+pub(super) struct Waves {
+    ways: Vec<Way>,
+    full_m: f32,
+    sea: Raster<bool>,
+    across: Raster<i32>,
+    /// The sea with its rows as columns, and the exposure to waves that go along the rows.
+    turned_sea: Raster<bool>,
+    turned: Raster<i32>,
+    along: Raster<i32>,
+}
+
+impl Waves {
+    pub fn new(cols: usize, rows: usize, spacing_m: [f64; 2], params: &Coast) -> Self {
+        Self {
+            ways: ways(spacing_m, params),
+            full_m: params.fetch_m as f32,
+            sea: Raster::filled(cols, rows, false),
+            across: Raster::filled(cols, rows, 0),
+            turned_sea: Raster::filled(rows, cols, false),
+            turned: Raster::filled(rows, cols, 0),
+            along: Raster::filled(cols, rows, 0),
+        }
+    }
+
+    /// Exposure everywhere, in shares of [`FULL`], with the sea where `inland` is not above 0; on land what runs up it.
+    pub fn exposure(&mut self, inland: &Raster<f32>) -> &Raster<i32> {
+        let Self { ways, full_m, sea, across, turned_sea, turned, along } = self;
+        sea.par_rows(|row, out| {
+            out.iter_mut().zip(inland.row(row)).for_each(|(wet, inland)| *wet = *inland <= 0.0);
+        });
+        sea.transpose_into(turned_sea);
+        rayon::join(
+            || all(sea, ways.iter().filter(|way| !way.swapped), *full_m, across),
+            || all(turned_sea, ways.iter().filter(|way| way.swapped), *full_m, turned),
+        );
+        turned.transpose_into(along);
+        across.par_rows(|row, out| out.iter_mut().zip(along.row(row)).for_each(|(a, b)| *a += b));
+        across
+    }
+
+    /// The exposure that was found last.
+    pub fn into_exposure(self) -> Raster<i32> {
+        self.across
+    }
 }
 
 /// Waves of a direction on their way over the rows.
@@ -78,10 +115,9 @@ struct Run<'a> {
 }
 
 /// The sum over directions that go from row to row.
-fn all<'a>(sea: &Raster<bool>, ways: impl Iterator<Item = &'a Way>, params: &Coast) -> Raster<i32> {
+fn all<'a>(sea: &Raster<bool>, ways: impl Iterator<Item = &'a Way>, full: f32, sum: &mut Raster<i32>) {
     let (cols, rows) = (sea.cols(), sea.rows());
-    let mut sum = Raster::filled(cols, rows, 0i32);
-    let full = params.fetch_m as f32;
+    let level = Level::new();
     let run = |way: &'a Way| {
         let decay = math::exp(-f64::from(way.step_m) / RUN_UP_M) as f32;
         Run { way, decay, last: vec![0.0; cols], here: vec![0.0; cols] }
@@ -90,36 +126,47 @@ fn all<'a>(sea: &Raster<bool>, ways: impl Iterator<Item = &'a Way>, params: &Coa
     // All that go down together, then all that go up: so the map passes twice.
     for n in 0..rows {
         let out = &mut sum.as_mut_slice()[n * cols..][..cols];
-        down.iter_mut().for_each(|run| run.row(sea.row(n), n == 0, full, out));
+        out.fill(0);
+        down.iter_mut().for_each(|run| dispatch!(level, _simd => run.row(sea.row(n), n == 0, full, out)));
     }
     for n in (0..rows).rev() {
         let out = &mut sum.as_mut_slice()[n * cols..][..cols];
-        up.iter_mut().for_each(|run| run.row(sea.row(n), n + 1 == rows, full, out));
+        up.iter_mut()
+            .for_each(|run| dispatch!(level, _simd => run.row(sea.row(n), n + 1 == rows, full, out)));
     }
-    sum
 }
 
 impl Run<'_> {
     /// Waves come to the next row, and what they are worth is added there.
+    #[inline(always)]
     fn row(&mut self, wet: &[bool], is_first: bool, full: f32, sum: &mut [i32]) {
         let Self { way, decay, last, here } = self;
         let (cols, decay) = (wet.len(), *decay);
+        let share = way.weight * FULL / full;
+        // The sea goes on beyond the edge.
+        let from_outside = |wet: bool| if wet { full } else { 0.0 };
+        let worth = |fetch: f32| (share * fetch) as i32;
         if is_first {
-            // The sea goes on beyond the edge.
-            here.iter_mut().zip(wet).for_each(|(fetch, &wet)| *fetch = if wet { full } else { 0.0 });
+            for ((fetch, sum), &wet) in here.iter_mut().zip(sum).zip(wet) {
+                *fetch = from_outside(wet);
+                *sum += worth(*fetch);
+            }
         } else {
             let (edge, at) = if way.right { (0, 1) } else { (cols - 1, 0) };
             let (mid, side) = (&last[at..], &last[1 - at..]);
-            for (((fetch, &wet), &mid), &side) in here[at..].iter_mut().zip(&wet[at..]).zip(mid).zip(side) {
+            let out = here[at..].iter_mut().zip(&mut sum[at..]);
+            for (((fetch, sum), &wet), (&mid, &side)) in out.zip(&wet[at..]).zip(mid.iter().zip(side)) {
                 let from = (1.0 - way.aside) * mid + way.aside * side;
                 let grown = from + way.step_m;
                 let grown = if grown < full { grown } else { full };
-                *fetch = if wet { grown } else { from * decay };
+                let spent = from * decay;
+                let spent = if spent > DEAD { spent } else { 0.0 };
+                *fetch = if wet { grown } else { spent };
+                *sum += worth(*fetch);
             }
-            here[edge] = if wet[edge] { full } else { 0.0 };
+            here[edge] = from_outside(wet[edge]);
+            sum[edge] += worth(here[edge]);
         }
-        let share = way.weight * FULL / full;
-        sum.iter_mut().zip(here.iter()).for_each(|(sum, fetch)| *sum += (share * fetch) as i32);
         std::mem::swap(last, here);
     }
 }
