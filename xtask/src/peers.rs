@@ -262,14 +262,14 @@ const FIGURES: &[Figure] = &[
     ),
     growth("growth of slope", "per_sample survey survey.slope 8192", "per_sample survey survey.slope 1024"),
     figure(
-        "growth of curvature, from file to file",
+        "growth of curvature, from file to file less the start",
         "per_sample curvature 8192",
         Theirs::Asked("files", "per_sample curvature 1024"),
         1.0,
         Some(1.1),
     ),
     figure(
-        "growth of ruggedness, from file to file",
+        "growth of ruggedness, from file to file less the start",
         "per_sample ruggedness 8192",
         Theirs::Asked("files", "per_sample ruggedness 1024"),
         1.0,

@@ -79,6 +79,19 @@ impl VectorLayer {
         }
     }
 
+    /// Lines of one part each: where each ends in `vertices`; it starts where the one before ends.
+    #[must_use]
+    pub fn lines(vertices: Vec<Point>, ends: &[usize]) -> Self {
+        assert_eq!(
+            ends.last().copied().unwrap_or(0),
+            vertices.len(),
+            "the last line ends with the last vertex"
+        );
+        assert!(ends.is_sorted(), "lines lie one after another");
+        let parts = std::iter::once(0).chain(ends.iter().copied()).collect();
+        Self { vertices, parts, features: (0..=ends.len()).collect(), ..Self::new(Shape::Lines) }
+    }
+
     /// Adds a feature of one part.
     pub fn push(&mut self, vertices: impl IntoIterator<Item = Point>) {
         self.push_parts([vertices]);

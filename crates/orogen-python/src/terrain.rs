@@ -206,8 +206,8 @@ impl Terrain {
             let (col, row) = (col as usize, row as usize);
             [frame.x_m(col), frame.y_m(row), f64::from(height.row(row)[col])]
         };
-        let vertices: Vec<f64> = found.vertices.iter().flat_map(place).collect();
-        let triangles: Vec<u32> = found.triangles.into_iter().flatten().collect();
+        let vertices = found.vertices.iter().map(place).collect::<Vec<_>>().into_flattened();
+        let triangles = found.triangles.into_flattened();
         let vertices = numpy::PyArray1::from_vec(py, vertices).call_method1("reshape", ((-1, 3),))?;
         let triangles = numpy::PyArray1::from_vec(py, triangles).call_method1("reshape", ((-1, 3),))?;
         (vertices, triangles).into_pyobject(py)

@@ -6,7 +6,7 @@ use anyhow::Result;
 use orogen::io::geojson::{self, System};
 use orogen::io::svg::{self, Contour};
 use orogen::ops::survey::contours::{Contours, Lines, contours};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::job::{Job, Model};
 use super::{Common, parse};
@@ -42,13 +42,24 @@ pub fn run(args: &Args) -> Result<()> {
     let ending = job.ending(args.out.as_deref(), &["geojson", "json", "svg"])?;
     let model = job.read()?;
     let params = Contours { interval_m: args.interval, base_m: args.base, smooth: args.smooth };
-    let lines = job.work(|ctx| contours(&model.height, &params, ctx))?;
-    let file = match ending {
-        "svg" => map(&lines, &model, &params).into_bytes(),
-        _ => {
-            geojson::encode_in(&lines.vectors(|at| model.place.at(at)), "contours", &System::of(&model.place))
-        }
+    let (file, facts, said) = if ending == "svg" {
+        let lines = job.work(|ctx| contours(&model.height, &params, |at, _| at, ctx))?;
+        let (facts, said) = facts(&lines);
+        (map(&lines, &model, &params).into_bytes(), facts, said)
+    } else {
+        let place = |at: [f64; 2], level_m| {
+            let [x, y] = model.place.at(at);
+            [x, y, level_m]
+        };
+        let lines = job.work(|ctx| contours(&model.height, &params, place, ctx))?;
+        let (facts, said) = facts(&lines);
+        (geojson::encode_in(&lines.into_vectors(), "contours", &System::of(&model.place)), facts, said)
     };
+    job.write(args.out.as_deref(), ending, &file, facts, &said)
+}
+
+/// What is said about lines, for programs and for people.
+fn facts<P>(lines: &Lines<P>) -> (Vec<(&'static str, Value)>, String) {
     let closed = lines.closed.iter().filter(|closed| **closed).count();
     let facts = vec![
         ("lines", json!(lines.len())),
@@ -57,16 +68,10 @@ pub fn run(args: &Args) -> Result<()> {
         ("min_level_m", json!(lines.levels_m.first())),
         ("max_level_m", json!(lines.levels_m.last())),
     ];
-    job.write(
-        args.out.as_deref(),
-        ending,
-        &file,
-        facts,
-        &format!("{} lines, {closed} of them closed", lines.len()),
-    )
+    (facts, format!("{} lines, {closed} of them closed", lines.len()))
 }
 
-fn map(lines: &Lines, model: &Model, params: &Contours) -> String {
+fn map(lines: &Lines<[f64; 2]>, model: &Model, params: &Contours) -> String {
     const BOLD_EVERY: f64 = 5.0;
     let list: Vec<Contour<'_>> = (0..lines.len())
         .map(|i| {

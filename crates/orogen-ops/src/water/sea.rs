@@ -78,11 +78,12 @@ impl Op for Sea {
         ctx.tick(2, 4)?;
         // One level: all others lie beyond any ground.
         let only = Contours { interval_m: 1e6, base_m: 0.0, smooth: false };
-        let mut lines = contours(&above, &only, &ctx.unwatched())?;
-        ctx.tick(3, 4)?;
         let (west, north) = (frame.x_m(0), frame.y_m(0));
-        lines.levels_m.iter_mut().for_each(|level| *level = self.level_m);
-        let coast = lines.vectors(|[col, row]| [west + col * dx, north - row * dy]);
+        let place = |[col, row]: [f64; 2], _| [west + col * dx, north - row * dy, self.level_m];
+        let mut lines = contours(&above, &only, place, &ctx.unwatched())?;
+        lines.levels_m.fill(self.level_m);
+        let coast = lines.into_vectors();
+        ctx.tick(3, 4)?;
 
         let former: Option<&Raster<f32>> = if self.keep { Some(terrain.get(layer::WATER)?) } else { None };
         let water = Raster::from_fn(frame.cols(), frame.rows(), |col, row| {

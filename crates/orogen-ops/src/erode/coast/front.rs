@@ -102,31 +102,25 @@ fn carry_inland(values: &mut Raster<f32>, inland: &Raster<f32>, [dx, dy]: [f64; 
     let (cols, rows) = (values.cols(), values.rows());
     let (per_x, per_y) = ((1.0 / (dx * dx)) as f32, (1.0 / (dy * dy)) as f32);
     let farthest = far_m.min(f64::from(FAR) / 2.0) as f32;
-    // A cell with every sweep, along rows and columns: more of them where the shore runs aslant.
-    let sweeps = (1.5 * far_m / dx.min(dy)).ceil() as usize + 1;
-    let is_near = |d: f32| d > 0.0 && d <= farthest;
-    let shore: Vec<usize> =
-        (0..cols * rows).into_par_iter().filter(|&cell| is_near(inland.as_slice()[cell])).collect();
-    let mut next = Vec::new();
-    for _ in 0..sweeps {
-        let (d, of) = (inland.as_slice(), values.as_slice());
-        let carried = |&cell: &usize| {
-            let (col, row) = (cell % cols, cell / cols);
-            let west_east = [cell - usize::from(col > 0), cell + usize::from(col + 1 < cols)];
-            let north_south =
-                [if row > 0 { cell - cols } else { cell }, if row + 1 < rows { cell + cols } else { cell }];
-            let x = seaward(d[cell], west_east.map(|i| d[i]), west_east.map(|i| of[i]), per_x);
-            let y = seaward(d[cell], north_south.map(|i| d[i]), north_south.map(|i| of[i]), per_y);
-            let weight = x[0] + y[0];
-            if weight > 0.0 { (x[1] + y[1]) / weight } else { of[cell] }
-        };
-        shore.par_iter().map(carried).collect_into_vec(&mut next);
-        let mut still = true;
-        for (&cell, &value) in shore.iter().zip(&next) {
-            still &= std::mem::replace(&mut values.as_mut_slice()[cell], value) == value;
-        }
-        if still {
-            break;
+    let near = |cell: usize| {
+        let d = inland.as_slice()[cell];
+        // Distances above 0 are in the order of their bits.
+        (d > 0.0 && d <= farthest).then_some((d.to_bits(), cell))
+    };
+    let mut shore: Vec<(u32, usize)> = (0..cols * rows).into_par_iter().filter_map(near).collect();
+    // From the sea inland: what a cell looks at is nearer and done.
+    shore.par_sort_unstable();
+    let (d, of) = (inland.as_slice(), values.as_mut_slice());
+    for (_, cell) in shore {
+        let (col, row) = (cell % cols, cell / cols);
+        let west_east = [cell - usize::from(col > 0), cell + usize::from(col + 1 < cols)];
+        let north_south =
+            [if row > 0 { cell - cols } else { cell }, if row + 1 < rows { cell + cols } else { cell }];
+        let x = seaward(d[cell], west_east.map(|i| d[i]), west_east.map(|i| of[i]), per_x);
+        let y = seaward(d[cell], north_south.map(|i| d[i]), north_south.map(|i| of[i]), per_y);
+        let weight = x[0] + y[0];
+        if weight > 0.0 {
+            of[cell] = (x[1] + y[1]) / weight;
         }
     }
 }

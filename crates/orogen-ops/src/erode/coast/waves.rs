@@ -145,7 +145,7 @@ impl Run<'_> {
         let share = way.weight * FULL / full;
         // The sea goes on beyond the edge.
         let from_outside = |wet: bool| if wet { full } else { 0.0 };
-        let worth = |fetch: f32| (share * fetch) as i32;
+        let worth = |fetch: f32| whole(share * fetch);
         if is_first {
             for ((fetch, sum), &wet) in here.iter_mut().zip(sum).zip(wet) {
                 *fetch = from_outside(wet);
@@ -168,5 +168,26 @@ impl Run<'_> {
             sum[edge] += worth(here[edge]);
         }
         std::mem::swap(last, here);
+    }
+}
+
+/// The whole part of a number from 0 to 2^22, like `as i32`, of which the compiler makes no vector code.
+#[inline(always)]
+fn whole(value: f32) -> i32 {
+    // So large that its last digit counts ones.
+    const ONES: f32 = 8_388_608.0;
+    let rounded = value + ONES;
+    (rounded.to_bits() as i32 - ONES.to_bits() as i32) - i32::from(rounded - ONES > value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole;
+
+    #[test]
+    fn whole_parts_are_those_of_a_cast() {
+        let values =
+            (0..2_000_000).map(|i| i as f32 * 0.033).chain([0.0, 1e-30, 0.5, 0.999_999_94, 4_194_303.5]);
+        values.for_each(|value| assert_eq!(whole(value), value as i32, "{value}"));
     }
 }

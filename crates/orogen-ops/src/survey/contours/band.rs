@@ -1,7 +1,6 @@
 //! Contours of a band of rows: crossings on the edges of cells, linked cell by cell, then followed.
 //!
-//! Bands are of a fixed number of rows, small enough that their crossings stay in the cache, and independent, so they
-//! share out among threads. A line that leaves a band is joined to its other half afterwards.
+//! Bands are of a fixed number of rows and independent, so they share out among threads. A line that leaves a band is joined to its other half afterwards.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -53,11 +52,11 @@ pub(super) fn all(surface: &Surface<'_>, levels: &Levels, ctx: &Ctx<'_>) -> Resu
     let cells = surface.rows() - 1;
     let count = cells.div_ceil(ROWS);
     let (counter, vertices) = (ctx.counter(count), AtomicU64::new(0));
+    let tracer = || Tracer { surface, levels, vertices: &vertices, crossings: Vec::new() };
     (0..count)
         .into_par_iter()
-        .map(|band| {
-            let traced =
-                Tracer::new(surface, levels, &vertices).band(band * ROWS, cells.min((band + 1) * ROWS))?;
+        .map_init(tracer, |tracer, band| {
+            let traced = tracer.band(band * ROWS, cells.min((band + 1) * ROWS))?;
             counter.done()?;
             Ok(traced)
         })
@@ -77,6 +76,7 @@ struct Tracer<'a> {
     surface: &'a Surface<'a>,
     levels: &'a Levels,
     vertices: &'a AtomicU64,
+    /// Those of the band; kept for their memory.
     crossings: Vec<Crossing>,
 }
 
@@ -88,12 +88,9 @@ struct Line {
     east: Vec<u32>,
 }
 
-impl<'a> Tracer<'a> {
-    fn new(surface: &'a Surface<'a>, levels: &'a Levels, vertices: &'a AtomicU64) -> Self {
-        Self { surface, levels, vertices, crossings: Vec::new() }
-    }
-
-    fn band(mut self, from: usize, to: usize) -> Result<Band, OpError> {
+impl Tracer<'_> {
+    fn band(&mut self, from: usize, to: usize) -> Result<Band, OpError> {
+        self.crossings.clear();
         let cols = self.surface.cols();
         let line = Line { z: vec![0.0; cols], below: vec![0; cols], east: vec![0; cols] };
         let (mut north, mut south) = (line.clone(), line);
@@ -248,10 +245,11 @@ impl<'a> Tracer<'a> {
     }
 
     /// Follows the links: first lines with a start, then rings.
-    fn follow(mut self, first_rim: usize, last_rim: std::ops::Range<usize>) -> Band {
+    fn follow(&mut self, first_rim: usize, last_rim: std::ops::Range<usize>) -> Band {
         let mut band = Band {
             chains: Vec::new(),
-            points: Vec::with_capacity(self.crossings.len()),
+            // Lines that are closed repeat their first point.
+            points: Vec::with_capacity(self.crossings.len() + self.crossings.len() / 8),
             rims: [first_rim, last_rim.len()],
         };
         let end = |id: usize| {

@@ -22,8 +22,12 @@ struct Whole {
     vertices: usize,
 }
 
-/// Joins the chains of all bands; `finer` is the number of their rows and columns for each of the samples.
-pub(super) fn join(bands: &[Band], levels: &Levels, finer: usize) -> Lines {
+/// Joins the chains of all bands; `place` makes a vertex of a point and a level.
+pub(super) fn join<P: Copy + Default + Send>(
+    bands: &[Band],
+    levels: &Levels,
+    place: impl Fn([f64; 2], f64) -> P + Sync,
+) -> Lines<P> {
     let pieces: Vec<Piece<'_>> = bands.iter().flat_map(pieces).collect();
     let next = links(bands, &pieces);
     let mut has_last = vec![false; pieces.len()];
@@ -71,7 +75,7 @@ pub(super) fn join(bands: &[Band], levels: &Levels, finer: usize) -> Lines {
             end
         })
         .collect();
-    let mut vertices = vec![[0.0; 2]; end];
+    let mut vertices = vec![P::default(); end];
     let mut rest = &mut vertices[..];
     let mut parts = Vec::with_capacity(wholes.len());
     for whole in &wholes {
@@ -79,14 +83,14 @@ pub(super) fn join(bands: &[Band], levels: &Levels, finer: usize) -> Lines {
         rest = others;
         parts.push((whole, part));
     }
-    let scale = 1.0 / finer as f64;
     parts.into_par_iter().with_min_len(64).for_each(|(whole, part)| {
         let points = order[whole.pieces.clone()]
             .iter()
             .enumerate()
             .flat_map(|(i, &piece)| &pieces[piece].points[usize::from(i > 0)..]);
-        for (out, [col, row]) in part.iter_mut().zip(points) {
-            *out = [col * scale, row * scale];
+        let level_m = levels.height_m(whole.level);
+        for (out, &point) in part.iter_mut().zip(points) {
+            *out = place(point, level_m);
         }
     });
     Lines {

@@ -1,6 +1,6 @@
 //! Contours: lines of equal height.
 
-use orogen_core::vector::{Column, Shape, VectorLayer};
+use orogen_core::vector::{Column, Point, VectorLayer};
 use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ use surface::Surface;
 /// sample exactly on a level counts as below it; (5) lines come by level from low to high.
 ///
 /// **Limits** A cell with a hole at a corner has no lines. At most 100,000 levels and 134 million vertices. Without
-/// `smooth` 4 bytes a cell are read; a vertex takes 16 bytes in single bands of 64 rows and 24 in the result.
+/// `smooth` 4 bytes a cell are read; a vertex takes 16 bytes on the way and 24 in the result.
 ///
 /// **After** the marching squares of Lorensen & Cline, SIGGRAPH 1987, in two dimensions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,18 +65,19 @@ impl Op for Contours {
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let lines = contours(terrain.get(layer::HEIGHT)?, self, ctx)?;
         let frame = *terrain.frame();
         let [dx, dy] = frame.spacing_m();
         let (west, north) = (frame.x_m(0), frame.y_m(0));
-        terrain.set_vector("contours", lines.vectors(|[col, row]| [west + col * dx, north - row * dy]));
+        let place = |[col, row]: [f64; 2], level_m| [west + col * dx, north - row * dy, level_m];
+        let lines = contours(terrain.get(layer::HEIGHT)?, self, place, ctx)?;
+        terrain.set_vector("contours", lines.into_vectors());
         Ok(terrain)
     }
 }
 
-/// Lines of equal height on a grid; places are columns and rows with fractions.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lines {
+/// Lines of equal height with vertices of some kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines<P> {
     /// Level of each line, in metres.
     pub levels_m: Vec<f64>,
     /// Whether each line is closed; a closed line repeats its first vertex at its end.
@@ -84,10 +85,10 @@ pub struct Lines {
     /// Where each line ends in `vertices`; it starts where the one before ends.
     pub ends: Vec<usize>,
     /// All vertices of all lines.
-    pub vertices: Vec<[f64; 2]>,
+    pub vertices: Vec<P>,
 }
 
-impl Lines {
+impl<P> Lines<P> {
     /// Number of lines.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -102,24 +103,20 @@ impl Lines {
 
     /// The vertices of a line.
     #[must_use]
-    pub fn line(&self, index: usize) -> &[[f64; 2]] {
+    pub fn line(&self, index: usize) -> &[P] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.vertices[start..self.ends[index]]
     }
+}
 
-    /// As vectors with the attributes `level_m` and `closed`; `place` turns columns and rows into coordinates.
+impl Lines<Point> {
+    /// As vectors with the attributes `level_m` and `closed`.
     #[must_use]
-    pub fn vectors(&self, place: impl Fn([f64; 2]) -> [f64; 2]) -> VectorLayer {
-        let mut layer = VectorLayer::new(Shape::Lines);
-        for (index, &level) in self.levels_m.iter().enumerate() {
-            layer.push(self.line(index).iter().map(|&at| {
-                let [x, y] = place(at);
-                [x, y, level]
-            }));
-        }
+    pub fn into_vectors(self) -> VectorLayer {
+        let mut layer = VectorLayer::lines(self.vertices, &self.ends);
         // One entry for each line, so both fit.
-        let _ = layer.set_feature_attribute("level_m", Column::Number(self.levels_m.clone()));
-        let _ = layer.set_feature_attribute("closed", Column::Flag(self.closed.clone()));
+        let _ = layer.set_feature_attribute("level_m", Column::Number(self.levels_m));
+        let _ = layer.set_feature_attribute("closed", Column::Flag(self.closed));
         layer
     }
 }
@@ -145,13 +142,24 @@ impl Levels {
     }
 }
 
-/// The algorithm alone: all contours of a raster of heights.
+/// The algorithm alone: all contours of a raster of heights. `place` makes a vertex of a column and a row, both with
+/// fractions, and a level.
 ///
 /// # Errors
 /// When cancelled, or when there would be too many levels or vertices.
-pub fn contours(height: &Raster<f32>, params: &Contours, ctx: &Ctx<'_>) -> Result<Lines, OpError> {
+pub fn contours<P: Copy + Default + Send>(
+    height: &Raster<f32>,
+    params: &Contours,
+    place: impl Fn([f64; 2], f64) -> P + Sync,
+    ctx: &Ctx<'_>,
+) -> Result<Lines<P>, OpError> {
     let Some((low, high)) = height.range().filter(|(low, high)| low.is_finite() && high.is_finite()) else {
-        return Ok(Lines::default());
+        return Ok(Lines {
+            levels_m: Vec::new(),
+            closed: Vec::new(),
+            ends: Vec::new(),
+            vertices: Vec::new(),
+        });
     };
     let (low, high) = (f64::from(low), f64::from(high));
     if (high - low) / params.interval_m > MOST_LEVELS {
@@ -164,5 +172,6 @@ pub fn contours(height: &Raster<f32>, params: &Contours, ctx: &Ctx<'_>) -> Resul
     let levels = Levels { base_m: params.base_m, interval_m: params.interval_m, first };
     let surface = Surface::new(height, params.smooth);
     let bands = band::all(&surface, &levels, ctx)?;
-    Ok(join::join(&bands, &levels, surface.refinement()))
+    let scale = 1.0 / surface.refinement() as f64;
+    Ok(join::join(&bands, &levels, |[col, row], level_m| place([col * scale, row * scale], level_m)))
 }

@@ -3,9 +3,9 @@ use crate::survey::sample::{Between, sample};
 use orogen_core::testkit::{assert_close, hills};
 use orogen_core::{Cell, math};
 
-fn draw(height: &Raster<f32>, interval_m: f64, smooth: bool) -> Lines {
+fn draw(height: &Raster<f32>, interval_m: f64, smooth: bool) -> Lines<[f64; 2]> {
     let params = Contours { interval_m, base_m: 0.0, smooth };
-    contours(height, &params, &Ctx::silent()).unwrap()
+    contours(height, &params, |at, _| at, &Ctx::silent()).unwrap()
 }
 
 /// Rough ground from a hash, for crossings of every kind.
@@ -127,7 +127,7 @@ fn smooth_lines_have_no_corners_and_stay_between_their_neighbours() {
     let ground = hills(41, 100.0);
     let [plain, smooth] = [false, true].map(|smooth| draw(&ground, 20.0, smooth));
     // All but the sharpest hundredth of the turns: a line may have a corner where it nearly meets another.
-    let turn = |lines: &Lines| {
+    let turn = |lines: &Lines<[f64; 2]>| {
         let mut turns = Vec::new();
         for i in 0..lines.len() {
             for three in lines.line(i).windows(3) {
@@ -171,10 +171,10 @@ fn the_smallest_models_have_no_lines_and_a_slope_of_two_columns_has() {
 #[test]
 fn too_many_levels_or_vertices_are_refused() {
     let params = Contours { interval_m: 1e-3, ..Contours::default() };
-    let error = contours(&hills(9, 1000.0), &params, &Ctx::silent()).unwrap_err();
+    let error = contours(&hills(9, 1000.0), &params, |at, _| at, &Ctx::silent()).unwrap_err();
     assert!(error.to_string().contains("larger interval"), "{error}");
     let params = Contours { interval_m: 2e-3, ..Contours::default() };
-    let error = contours(&rough(1000, 1000), &params, &Ctx::silent()).unwrap_err();
+    let error = contours(&rough(1000, 1000), &params, |at, _| at, &Ctx::silent()).unwrap_err();
     assert!(error.to_string().contains("larger interval"), "{error}");
 }
 

@@ -47,8 +47,9 @@ struct Mesh<'a> {
     queue: Queue,
 }
 
-/// Triangles by error, the worst first, in drawers that each hold errors within 1.6 % of one another. A drawer is emptied
-/// along a curve through the land, so that what one insertion brought into the cache serves those that follow.
+/// Triangles by error, the worst first, in drawers that each hold errors within a quarter of one another. A drawer is emptied
+/// along a curve through the land, so that what one insertion brought into the cache serves those that follow. Drawers of
+/// 1.6 % save less than 1 % of the triangles and take a quarter longer.
 struct Queue {
     least: f32,
     first: u32,
@@ -67,8 +68,8 @@ struct Entry {
 }
 
 impl Queue {
-    /// Bits of a float that a drawer ignores: it leaves 6 of its 23 digits.
-    const SHIFT: u32 = 17;
+    /// Bits of a float that a drawer ignores: it leaves 2 of its 23 digits.
+    const SHIFT: u32 = 21;
 
     fn new(least: f32) -> Self {
         Self { least, first: least.to_bits() >> Self::SHIFT, drawers: Vec::new(), top: 0, sorted: usize::MAX }

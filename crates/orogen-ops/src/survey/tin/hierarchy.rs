@@ -16,7 +16,7 @@ use super::greedy::Parts;
 
 pub(super) const MOST_SIDE: usize = (1 << 14) + 1;
 
-const NONE: u32 = u32::MAX;
+const SIGN: u32 = 1 << 31;
 
 pub(super) fn triangulate(
     height: &Raster<f32>,
@@ -27,13 +27,14 @@ pub(super) fn triangulate(
     let side = (height.cols().max(height.rows()) - 1).next_power_of_two() + 1;
     let ground = Ground::new(height, deep, side);
     let errors = errors(&ground, max_error_m, ctx)?;
+    let stride = ground.stride;
+    drop(ground);
     let mut walk = Walk {
-        side,
-        errors: &errors,
+        stride,
+        errors,
         max_error_m,
         cols: height.cols(),
         rows: height.rows(),
-        numbers: vec![NONE; side * side],
         vertices: Vec::new(),
         triangles: Vec::new(),
     };
@@ -47,33 +48,37 @@ pub(super) fn triangulate(
 /// Heights of a square of 2^n + 1 samples; beyond the model and at holes, deep.
 struct Ground {
     side: usize,
+    /// Numbers of a row: whole lines of the cache, one more than a power of two, so that samples above one another lie in
+    /// different places of it.
+    stride: usize,
     z: Vec<f32>,
 }
 
 impl Ground {
     fn new(height: &Raster<f32>, deep: f32, side: usize) -> Self {
-        let mut z = vec![deep; side * side];
-        z.par_chunks_mut(side).zip(0..height.rows()).for_each(|(out, row)| {
+        let stride = side.next_multiple_of(16);
+        let mut z = vec![deep; side * stride];
+        z.par_chunks_mut(stride).zip(0..height.rows()).for_each(|(out, row)| {
             for (out, &z) in out.iter_mut().zip(height.row(row)) {
                 *out = if z.is_finite() { z } else { deep };
             }
         });
-        Self { side, z }
+        Self { side, stride, z }
     }
 }
 
 /// The error of the triangles that each sample would halve: how far off their samples are, and all that they need. One
 /// beyond `max_error_m` is only known to be: on rough land that spares nearly all looks at larger triangles.
 fn errors(ground: &Ground, max_error_m: f32, ctx: &Ctx<'_>) -> Result<Vec<f32>, OpError> {
-    let side = ground.side;
-    let mut errors = vec![0.0f32; side * side];
+    let Ground { side, stride, .. } = *ground;
+    let mut errors = vec![0.0f32; side * stride];
     let mut half = 1;
     while 2 * half < side {
         ctx.tick(half, side)?;
         let h = half as i32;
         // Middles of edges along the axes: on every other row of the grid of `half` the odd columns, else the even ones.
         let first = |line: usize| Some(if line.is_multiple_of(2) { half } else { 0 });
-        set(&mut errors, side, half, first, |errors, x, y| {
+        set(&mut errors, [side, stride], half, first, |errors, x, y| {
             let across = y & h == 0;
             let (ends, tips) = if across {
                 ([[x - h, y], [x + h, y]], [[x, y - h], [x, y + h]])
@@ -86,7 +91,7 @@ fn errors(ground: &Ground, max_error_m: f32, ctx: &Ctx<'_>) -> Result<Vec<f32>, 
         });
         // Middles of squares: odd columns of odd rows.
         let first = |line: usize| (!line.is_multiple_of(2)).then_some(half);
-        set(&mut errors, side, half, first, |errors, x, y| {
+        set(&mut errors, [side, stride], half, first, |errors, x, y| {
             let (falling, rising) = ([[x - h, y - h], [x + h, y + h]], [[x + h, y - h], [x - h, y + h]]);
             // Diagonals meet in the middle of the next larger square.
             let falls = (x ^ y) & (2 * h) == 0;
@@ -111,7 +116,7 @@ impl Ground {
     }
 
     fn at(&self, [col, row]: [i32; 2]) -> f32 {
-        self.z[row as usize * self.side + col as usize]
+        self.z[row as usize * self.stride + col as usize]
     }
 
     /// The largest error of the one or two triangles over an edge, and of the middles that halving them needs.
@@ -127,7 +132,7 @@ impl Ground {
     ) -> f32 {
         let mut worst = 0.0f32;
         for &need in needs.iter().filter(|need| self.is_inside(**need)) {
-            worst = worst.max(errors[need[1] as usize * self.side + need[0] as usize]);
+            worst = worst.max(errors[need[1] as usize * self.stride + need[0] as usize]);
         }
         let [a, b] = ends;
         // The smallest ones have no samples but their corners and the middles of their edges.
@@ -169,7 +174,7 @@ impl Ground {
                     (from, to) = (from.min(col), to.max(col));
                 }
             }
-            let start = row as usize * self.side;
+            let start = row as usize * self.stride;
             let level = za + by_row * f64::from(row - a[1]) + by_col * f64::from(from - a[0]);
             for (i, &z) in self.z[start + from as usize..=start + to as usize].iter().enumerate() {
                 let off = (f64::from(z) - (level + by_col * i as f64)).abs() as f32;
@@ -184,7 +189,7 @@ impl Ground {
 /// all that were there before.
 fn set(
     errors: &mut [f32],
-    side: usize,
+    [side, stride]: [usize; 2],
     half: usize,
     first: impl Fn(usize) -> Option<usize> + Sync,
     f: impl Fn(&[f32], i32, i32) -> f32 + Sync,
@@ -198,26 +203,26 @@ fn set(
             (first..side).step_by(2 * half).map(|col| f(old, col as i32, row)).collect()
         })
         .collect();
-    for (line, values) in new.into_iter().enumerate() {
+    errors.par_chunks_mut(half * stride).zip(new).enumerate().for_each(|(line, (rows, values))| {
         if let Some(first) = first(line) {
-            let row = &mut errors[line * half * side..][..side];
-            row[first..].iter_mut().step_by(2 * half).zip(values).for_each(|(out, value)| *out = value);
+            rows[first..side].iter_mut().step_by(2 * half).zip(values).for_each(|(out, value)| *out = value);
         }
-    }
+    });
 }
 
-struct Walk<'a> {
-    side: usize,
-    errors: &'a [f32],
+struct Walk {
+    stride: usize,
+    /// The errors, and in their place the numbers of samples that are vertices, with a sign. No error is asked for there but
+    /// whether it is too large, and it is: a vertex is a corner of the square or has halved a triangle.
+    errors: Vec<f32>,
     max_error_m: f32,
     cols: usize,
     rows: usize,
-    numbers: Vec<u32>,
     vertices: Vec<[u32; 2]>,
     triangles: Vec<[u32; 3]>,
 }
 
-impl Walk<'_> {
+impl Walk {
     /// Halves a triangle, longest edge first from `a` to `b`, or keeps it. Goes no deeper than twice the digits of the side.
     fn down(&mut self, a: [i32; 2], b: [i32; 2], c: [i32; 2]) {
         // Wholly beyond the model.
@@ -227,17 +232,18 @@ impl Walk<'_> {
         }
         let middle = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2];
         let apart = (a[0] - c[0]).abs() + (a[1] - c[1]).abs();
-        if apart > 1 && self.errors[middle[1] as usize * self.side + middle[0] as usize] > self.max_error_m {
+        let error = self.errors[middle[1] as usize * self.stride + middle[0] as usize];
+        if apart > 1 && (error > self.max_error_m || error.is_sign_negative()) {
             self.down(c, a, middle);
             self.down(b, c, middle);
         } else {
             let corners = [a, b, c].map(|[col, row]| {
-                let number = &mut self.numbers[row as usize * self.side + col as usize];
-                if *number == NONE {
-                    *number = self.vertices.len() as u32;
+                let error = &mut self.errors[row as usize * self.stride + col as usize];
+                if error.is_sign_positive() {
+                    *error = f32::from_bits(SIGN | self.vertices.len() as u32);
                     self.vertices.push([col as u32, row as u32]);
                 }
-                *number
+                error.to_bits() & !SIGN
             });
             self.triangles.push(corners);
         }

@@ -32,7 +32,7 @@ pub(super) fn shores(
     });
     // One level: all others lie beyond any ground.
     let level = Contours { interval_m: 1e5, base_m: 0.0, smooth: false };
-    let lines = contours(&above, &level, &ctx.unwatched())?;
+    let lines = contours(&above, &level, |at, _| at, &ctx.unwatched())?;
 
     let mut rings: Vec<Rings> = vec![Rings::default(); found.lakes.len()];
     for line in (0..lines.len()).map(|i| lines.line(i)) {
