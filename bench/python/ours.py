@@ -101,6 +101,11 @@ def pipes(samples: str, steps: str) -> float:
     return time.perf_counter() - start
 
 
+def more_pipes(samples: str, steps: str) -> float:
+    """Seconds for so many steps more, without what comes before the first and after the last."""
+    return pipes(samples, str(2 * int(steps))) - pipes(samples, steps)
+
+
 def stream_power(samples: str, steps: str) -> float:
     """Seconds for a step of what peers do: ways, depressions, areas and incision, all on the finest lattice."""
     bare = {"coarse_first": False, "creep_m2_per_yr": 0.0, "talus_deg": 90.0, "variety": 0.0, "sea": False}
@@ -162,6 +167,7 @@ QUESTIONS: dict[str, Callable[..., float]] = {
     "fill": fill,
     "viewshed": viewshed,
     "pipes": pipes,
+    "more_pipes": more_pipes,
     "stream_power": stream_power,
     "tin": tin,
     "triangles": triangles,

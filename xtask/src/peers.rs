@@ -220,8 +220,8 @@ const FIGURES: &[Figure] = &[
     ),
     figure(
         "a step of pipes 8192, 64 of 1024",
-        "pipes 8192 16",
-        Theirs::Asked("orogen", "pipes 1024 1024"),
+        "more_pipes 8192 16",
+        Theirs::Asked("orogen", "more_pipes 1024 1024"),
         16.0 * 8192.0 * 8192.0 / 1e6,
         Some(1.1),
     ),

@@ -4,12 +4,14 @@
 //! and the search for its address cost more than many kernels: hillshading 4096 x 4096 samples takes 1.6 times as long,
 //! following water over 8192 x 8192 samples 1.5 times. So large blocks are asked of the system in huge pages, where it
 //! has them (Linux); all else goes to the system's allocator. No crate does this: those that know huge pages reserve
-//! them by settings from outside. Blocks that were dropped go back to the system at once: keeping them for the next spared
-//! it little clearing, and pages it had at hand came back warmer than ours (contours took half as long again).
+//! them by settings from outside. Pages that the system gives for the first time are cleared by it, and on virtual machines
+//! fetched from the host, which makes work on large maps up to a half slower; so dropped blocks are kept for the next,
+//! whatever its size, no more in all than were in use at once.
 //!
 //! It also counts the bytes in use, for the manifest and for tests of readers.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The global allocator; programs declare one, libraries none.
@@ -17,6 +19,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Memory {
     current: AtomicUsize,
     peak: AtomicUsize,
+    /// The most that were ever in use at once.
+    highest: AtomicUsize,
+    kept: Mutex<Kept>,
 }
 
 impl Default for Memory {
@@ -28,7 +33,12 @@ impl Default for Memory {
 impl Memory {
     /// An allocator that has given nothing yet.
     pub const fn new() -> Self {
-        Self { current: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
+        Self {
+            current: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+            highest: AtomicUsize::new(0),
+            kept: Mutex::new(Kept { blocks: [(0, 0); MOST_KEPT], count: 0, bytes: 0 }),
+        }
     }
 
     /// Bytes in use.
@@ -53,9 +63,118 @@ impl Memory {
             // Most blocks raise no peak, and a load is cheaper than an exchange.
             if before + bytes > self.peak_bytes() {
                 self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                self.highest.fetch_max(before + bytes, Ordering::Relaxed);
             }
         }
         block
+    }
+}
+
+/// Most blocks kept.
+const MOST_KEPT: usize = 256;
+/// Smaller blocks come and go so fast that the system still has their pages at hand.
+const LEAST_KEPT: usize = 8 << 20;
+
+/// Large blocks that were dropped, the oldest first. The system may take their pages when it is short of memory.
+#[derive(Debug)]
+struct Kept {
+    /// Address and bytes of the first `count`.
+    blocks: [(usize, usize); MOST_KEPT],
+    count: usize,
+    bytes: usize,
+}
+
+impl Kept {
+    /// A block of so many bytes and how many of its first ones were used before. Best is one just as large, then the
+    /// smallest that is larger, whose rest stays, then the largest of all, to which is added.
+    fn take(&mut self, bytes: usize) -> Option<(*mut u8, usize)> {
+        let waste = |&(place, size): &(usize, usize)| match size.checked_sub(bytes) {
+            Some(over) => (0, over, usize::MAX - place),
+            None => (1, bytes - size, usize::MAX - place),
+        };
+        let sizes = self.blocks[..self.count].iter().map(|block| block.1).enumerate();
+        let best = sizes.min_by_key(waste)?.0;
+        let (block, size) = self.remove(best);
+        let block = block as *mut u8;
+        if size < bytes {
+            // SAFETY: it came by `keep`, and nobody else knows of it.
+            let grown = unsafe { large::resize(block, size, bytes) };
+            if grown.is_null() {
+                // SAFETY: as above; all is as it was.
+                unsafe { large::unmap(block, size) };
+                return None;
+            }
+            return Some((grown, size));
+        }
+        // SAFETY: the rest lies within the block.
+        unsafe {
+            let rest = large::cut(block, size, bytes);
+            if rest > 0 {
+                self.push(block.add(size - rest), rest);
+            }
+        }
+        Some((block, bytes))
+    }
+
+    fn push(&mut self, block: *mut u8, bytes: usize) {
+        self.blocks[self.count] = (block as usize, bytes);
+        self.count += 1;
+        self.bytes += bytes;
+    }
+
+    fn remove(&mut self, place: usize) -> (usize, usize) {
+        let block = self.blocks[place];
+        self.blocks.copy_within(place + 1..self.count, place);
+        self.count -= 1;
+        self.bytes -= block.1;
+        block
+    }
+
+    /// Gives up the oldest until there are no more than `most` bytes.
+    fn trim(&mut self, most: usize) {
+        while self.bytes > most {
+            let (oldest, bytes) = self.remove(0);
+            // SAFETY: it came by `keep`.
+            unsafe { large::unmap(oldest as *mut u8, bytes) };
+        }
+    }
+
+    /// Keeps a block if all together are no more than `most` bytes, and gives up the oldest for it.
+    ///
+    /// # Safety
+    /// The block is from [`large::map`], and nobody uses it.
+    unsafe fn keep(&mut self, block: *mut u8, bytes: usize, most: usize) {
+        if bytes > most || bytes < LEAST_KEPT {
+            // SAFETY: as the caller says.
+            unsafe { large::unmap(block, bytes) };
+            return;
+        }
+        self.trim(most - bytes);
+        if self.count == MOST_KEPT {
+            self.trim(self.bytes - 1);
+        }
+        // SAFETY: as the caller says.
+        unsafe { large::spare(block, bytes) };
+        self.push(block, bytes);
+    }
+}
+
+impl Memory {
+    /// Bytes that may be kept beside so many in use: together no more than were ever in use at once.
+    fn room(&self, in_use: usize) -> usize {
+        self.highest.load(Ordering::Relaxed).saturating_sub(in_use)
+    }
+
+    /// A large block, and how many of its first bytes may be other than zero. Who finds the kept ones busy takes a fresh one.
+    fn large(&self, bytes: usize) -> (*mut u8, usize) {
+        if let Ok(mut kept) = self.kept.try_lock() {
+            let taken = if bytes < LEAST_KEPT { None } else { kept.take(bytes) };
+            kept.trim(self.room(self.current_bytes() + bytes));
+            if let Some(taken) = taken {
+                return taken;
+            }
+        }
+        (large::map(bytes), 0)
     }
 }
 
@@ -64,7 +183,7 @@ impl Memory {
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let block = match large::bytes(layout) {
-            Some(bytes) => large::map(bytes),
+            Some(bytes) => self.large(bytes).0,
             // SAFETY: the caller keeps the contract, which is passed on.
             None => unsafe { System.alloc(layout) },
         };
@@ -73,7 +192,12 @@ unsafe impl GlobalAlloc for Memory {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let block = match large::bytes(layout) {
-            Some(bytes) => large::map(bytes),
+            Some(bytes) => {
+                let (block, used) = self.large(bytes);
+                // SAFETY: the block has at least as many bytes.
+                unsafe { block.write_bytes(0, used.min(layout.size())) };
+                block
+            }
             // SAFETY: as above.
             None => unsafe { System.alloc_zeroed(layout) },
         };
@@ -81,12 +205,17 @@ unsafe impl GlobalAlloc for Memory {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        self.current.fetch_sub(layout.size(), Ordering::Relaxed);
-        match large::bytes(layout) {
-            // SAFETY: a block of this layout is from `large`, and the caller is done with it.
-            Some(bytes) => unsafe { large::unmap(block, bytes) },
+        let in_use = self.current.fetch_sub(layout.size(), Ordering::Relaxed) - layout.size();
+        let Some(bytes) = large::bytes(layout) else {
             // SAFETY: as above; a block of this layout is the system allocator's.
-            None => unsafe { System.dealloc(block, layout) },
+            unsafe { System.dealloc(block, layout) };
+            return;
+        };
+        match self.kept.try_lock() {
+            // SAFETY: a block of this layout is from `large`, and the caller is done with it.
+            Ok(mut kept) => unsafe { kept.keep(block, bytes, self.room(in_use)) },
+            // SAFETY: as above.
+            Err(_) => unsafe { large::unmap(block, bytes) },
         }
     }
 
@@ -190,6 +319,29 @@ mod large {
         place
     }
 
+    /// Lets the system have the pages of a block when it is short of memory; until then they stay.
+    ///
+    /// # Safety
+    /// `block` is from [`map`] with as many bytes, and what is in it is of no use to anybody.
+    pub unsafe fn spare(block: *mut u8, bytes: usize) {
+        // SAFETY: the mapping of `block` is this long. Refused by old systems, which costs memory only.
+        unsafe { libc::madvise(block.cast(), bytes, libc::MADV_FREE) };
+    }
+
+    /// Makes a block of `from` bytes one of `to`. How many of its last bytes are left as a large block, which starts on a huge
+    /// page too; what is between them, or too little for one, is given back.
+    ///
+    /// # Safety
+    /// `block` is from [`map`] with `from` bytes, no fewer than `to`, and nobody uses it.
+    pub unsafe fn cut(block: *mut u8, from: usize, to: usize) -> usize {
+        let rest = from.checked_sub(to.next_multiple_of(HUGE)).filter(|&rest| rest >= LARGE).unwrap_or(0);
+        if from - rest > to {
+            // SAFETY: this lies within the block and is no part of what stays.
+            unsafe { unmap(block.add(to), from - rest - to) };
+        }
+        rest
+    }
+
     /// Gives a block back.
     ///
     /// # Safety
@@ -215,6 +367,12 @@ mod large {
 
     pub unsafe fn resize(_: *mut u8, _: usize, _: usize) -> *mut u8 {
         std::ptr::null_mut()
+    }
+
+    pub unsafe fn spare(_: *mut u8, _: usize) {}
+
+    pub unsafe fn cut(_: *mut u8, _: usize, _: usize) -> usize {
+        0
     }
 
     pub unsafe fn unmap(_: *mut u8, _: usize) {}
@@ -285,6 +443,61 @@ mod tests {
             memory.dealloc(b.0, b.1);
             memory.dealloc(c, layout(2000));
         }
+    }
+
+    #[test]
+    fn dropped_blocks_are_kept_within_bounds() {
+        let memory = Memory::new();
+        let sizes: Vec<usize> = (0..40).map(|i| (4 << 20) + i * (1 << 20)).collect();
+        // SAFETY: as above.
+        unsafe {
+            let blocks: Vec<*mut u8> = sizes.iter().map(|&size| memory.alloc(layout(size))).collect();
+            for (&block, &size) in blocks.iter().zip(&sizes) {
+                memory.dealloc(block, layout(size));
+                let kept = memory.kept.lock().expect("nobody panicked");
+                assert!(kept.bytes + memory.current_bytes() <= memory.peak_bytes());
+                assert_eq!(kept.bytes, kept.blocks[..kept.count].iter().map(|block| block.1).sum::<usize>());
+            }
+        }
+        let kept = memory.kept.lock().expect("nobody panicked");
+        assert!(cfg!(not(target_os = "linux")) || kept.count > 0);
+    }
+
+    #[test]
+    fn kept_blocks_serve_others_of_any_size() {
+        let memory = Memory::new();
+        let mut held: Vec<(*mut u8, usize)> = Vec::new();
+        // Sizes that jump about, each block filled with a number of its own.
+        for i in 0..400usize {
+            let size = (4 << 20) + (i * 7_919 % 61) * 700_001;
+            // SAFETY: as above; blocks that are held are read within their sizes and given back once.
+            unsafe {
+                let block = memory.alloc_zeroed(layout(size));
+                let bytes = std::slice::from_raw_parts_mut(block, size);
+                assert!(bytes.iter().step_by(997).chain(bytes.last()).all(|&byte| byte == 0), "{i}");
+                bytes.fill(i as u8 | 1);
+                held.push((block, size));
+                if i % 3 > 0 {
+                    let (block, size) = held.swap_remove(i * 31 % held.len());
+                    let bytes = std::slice::from_raw_parts(block, size);
+                    assert!(bytes.iter().all(|byte| *byte == bytes[0]), "{i}");
+                    memory.dealloc(block, layout(size));
+                }
+            }
+            let kept = memory.kept.lock().expect("nobody panicked");
+            assert!(kept.bytes + memory.current_bytes() <= memory.highest.load(Ordering::Relaxed));
+            drop(kept);
+            while held.len() > 12 {
+                let (block, size) = held.remove(0);
+                // SAFETY: as above.
+                unsafe { memory.dealloc(block, layout(size)) };
+            }
+        }
+        for (block, size) in held {
+            // SAFETY: as above.
+            unsafe { memory.dealloc(block, layout(size)) };
+        }
+        assert_eq!(memory.current_bytes(), 0);
     }
 
     #[test]
