@@ -113,7 +113,7 @@ impl Default for DiamondSquare {
 
 impl Op for DiamondSquare {
     const ID: &'static str = "source.diamond_square";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().writing([layer::HEIGHT.name()])
@@ -405,6 +405,7 @@ mod tests {
                 seed: Seed(Seed(11).bits(u64::from(n))),
                 last: (op.edges == Edges::Closed).then_some(points),
                 period: (op.edges == Edges::Wrap).then_some(points),
+                stride: 1,
             }
         };
         let mut grid = Grid { first: [0, 0], raster: Raster::filled(2, 2, 0.0) };

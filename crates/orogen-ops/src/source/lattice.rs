@@ -56,6 +56,19 @@ impl Axis {
         Self { first: low, count: (high - low + 1) as usize, taps }
     }
 
+    /// The axis of samples at `places`, in lattice units, on a lattice of only those points that samples need; and
+    /// these points in their order. The four round a sample lie side by side among them, however far apart samples are.
+    pub fn of_points(places: impl Iterator<Item = f64>, blend: Blend) -> (Self, Vec<i64>) {
+        let split: Vec<(i64, f64)> = places.map(|u| (u.floor() as i64, u - u.floor())).collect();
+        let mut points: Vec<i64> = split.iter().flat_map(|(cell, _)| cell - 1..=cell + 2).collect();
+        points.sort_unstable();
+        points.dedup();
+        let taps = (split.into_iter())
+            .map(|(cell, t)| (points.partition_point(|p| *p < cell - 1), blend.weights(t as f32)))
+            .collect();
+        (Self { first: 0, count: points.len(), taps }, points)
+    }
+
     /// The same axis on a lattice that starts at point 0 rather than at the first point needed.
     pub fn rebased(mut self) -> Self {
         let first = self.first.max(0);

@@ -94,7 +94,7 @@ impl Default for Midpoint {
 
 impl Op for Midpoint {
     const ID: &'static str = "source.midpoint";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none().writing([layer::HEIGHT.name()])
@@ -235,7 +235,7 @@ mod tests {
         let mut grid =
             Grid { first: [0, 0], raster: Raster::from_vec(2, 2, vec![0.0, 8.0, 4.0, 2.0]).unwrap() };
         for number in 1..=3 {
-            let level = Level { number, seed: Seed(0), last: None, period: None };
+            let level = Level { number, seed: Seed(0), last: None, period: None, stride: 1 };
             let still = Midpoint { amplitude_m: 0.0, moves: Moves::Middles, ..op.clone() };
             let n = (1 << number) + 1;
             let mut next = Grid { first: [0, 0], raster: Raster::filled(n, n, 0.0) };
@@ -257,7 +257,7 @@ mod tests {
             let corners = Raster::from_fn(40, 40, |c, r| 100.0 * Seed(1).unit2(c as i64, r as i64) as f32);
             let mut grid = Grid { first: [0, 0], raster: corners };
             for number in 1..=4 {
-                let level = Level { number, seed: Seed(0), last: None, period: None };
+                let level = Level { number, seed: Seed(0), last: None, period: None, stride: 1 };
                 let side = 2 * grid.raster.cols() - 5;
                 let first = grid.first.map(|f| 2 * f + 2);
                 let mut next = Grid { first, raster: Raster::filled(side, side, 0.0) };

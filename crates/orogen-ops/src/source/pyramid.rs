@@ -32,6 +32,8 @@ pub(super) struct Pyramid {
     /// Squares of level 0 over the frame, when there is an end to them.
     count: Option<[i64; 2]>,
     edges: Edges,
+    /// Points of the full lattice from one point of level 0 to the next: more than 1 where it is thinned.
+    stride: i64,
 }
 
 /// No level is finer: a lattice index must stay a whole number that `f64` holds.
@@ -47,28 +49,32 @@ pub(super) struct Level {
     pub last: Option<[i64; 2]>,
     /// Points along each axis after which luck repeats, when the land loops.
     pub period: Option<[i64; 2]>,
+    /// Points of the full lattice from one point to the next, so that a thinned one has the luck of the same places.
+    pub stride: i64,
 }
 
 impl Level {
     /// The luck of a row of points.
     #[inline]
     pub fn row_seed(&self, j: i64) -> Seed {
-        Seed(self.seed.bits(self.period.map_or(j, |[_, n]| j.rem_euclid(n)) as u64))
+        Seed(self.seed.bits((self.stride * self.period.map_or(j, |[_, n]| j.rem_euclid(n))) as u64))
     }
 
-    /// Random bits for every `stride`-th point of a row from `first` on, into `out` by `draw`.
+    /// Random bits for every `step`-th point of a row from `first` on, into `out` by `draw`.
     #[inline]
-    pub fn draw(&self, j: i64, first: i64, stride: i64, out: &mut [f32], draw: impl Fn(u64) -> f32) {
+    pub fn draw(&self, j: i64, first: i64, step: i64, out: &mut [f32], draw: impl Fn(u64) -> f32) {
         let row = self.row_seed(j);
         match self.period {
             None => {
+                let (first, step) = (first * self.stride, step * self.stride);
                 for (k, v) in out.iter_mut().enumerate() {
-                    *v = draw(row.bits((first + stride * k as i64) as u64));
+                    *v = draw(row.bits((first + step * k as i64) as u64));
                 }
             }
             Some([n, _]) => {
                 for (k, v) in out.iter_mut().enumerate() {
-                    *v = draw(row.bits((first + stride * k as i64).rem_euclid(n) as u64));
+                    let i = (first + step * k as i64).rem_euclid(n) * self.stride;
+                    *v = draw(row.bits(i as u64));
                 }
             }
         }
@@ -105,17 +111,18 @@ impl Pyramid {
     /// Squares of about `wavelength_m`, from the zero of the world or over its frame.
     pub fn new(edges: Edges, wavelength_m: f64, world: &Frame) -> Self {
         if edges == Edges::Endless {
-            return Self { origin_m: [0.0; 2], cell_m: [wavelength_m; 2], count: None, edges };
+            return Self { origin_m: [0.0; 2], cell_m: [wavelength_m; 2], count: None, edges, stride: 1 };
         }
         let extent = world.extent();
         let size = extent.size().map(|side| side.max(1e-3));
         // A power of two, so that 2^n + 1 samples meet points of the lattice.
         let count = size.map(|side| 1i64 << math::log2(side / wavelength_m).round().clamp(0.0, 20.0) as u32);
         let cell_m = [size[0] / count[0] as f64, size[1] / count[1] as f64];
-        Self { origin_m: [extent.min[0], extent.max[1]], cell_m, count: Some(count), edges }
+        Self { origin_m: [extent.min[0], extent.max[1]], cell_m, count: Some(count), edges, stride: 1 }
     }
 
-    /// The same lattice without points that are closer together than samples: every second, fourth or further one.
+    /// The same lattice without points that are closer together than samples: every second, fourth or further one, at
+    /// the height it has on the full lattice.
     fn thinned(&self, frame: &Frame) -> Self {
         let spacing = frame.spacing_m();
         let least = (self.cell_m[0] / spacing[0]).min(self.cell_m[1] / spacing[1]);
@@ -123,7 +130,7 @@ impl Pyramid {
         let by = (math::log2(1.0 / least) - 1e-9).ceil().clamp(0.0, f64::from(most)) as u32;
         let (cell_m, count) =
             (self.cell_m.map(|m| m * (1i64 << by) as f64), self.count.map(|n| n.map(|n| n >> by)));
-        Self { cell_m, count, ..*self }
+        Self { cell_m, count, stride: 1i64 << by, ..*self }
     }
 
     fn places(&self, frame: &Frame, level: u32) -> [Vec<f64>; 2] {
@@ -146,6 +153,8 @@ impl Pyramid {
         let cell = self.cell_m[0].min(self.cell_m[1]);
         let limit =
             if detail_m > 0.0 { math::log2(cell / detail_m + 1e-9).max(0.0) as u32 } else { MOST_LEVELS };
+        // Between the points of a thinned lattice lie points of the full one, not those of a finer level.
+        let limit = if self.stride > 1 { 0 } else { limit };
         let exact = math::log2(least).round().clamp(0.0, f64::from(MOST_LEVELS)) as u32;
         let scale = math::exp2(f64::from(exact));
         let even = ratio.iter().all(|r| (r / scale - 1.0).abs() < 1e-9);
@@ -175,6 +184,7 @@ impl Pyramid {
             seed: Seed(seed.bits(u64::from(number))),
             last: points.filter(|_| self.edges == Edges::Closed),
             period: points.filter(|_| self.edges == Edges::Wrap),
+            stride: self.stride,
         }
     }
 

@@ -55,6 +55,30 @@ const HILLS_AT_SEA: f32 = 0.3;
 const RIDGE_FADE: f32 = 0.7;
 /// Mean size of the noise: what centres its crests on zero.
 const MEAN_SIZE: f32 = 0.26;
+/// Widths of a polygon from the frame's border in which the sea is kept open: up to the first no land rises above the
+/// sea, from the second on anything may stand.
+const RIM: (f32, f32) = (0.5, 1.5);
+/// How fast land may rise between them: its greatest height half way.
+const RIM_RISE: f32 = 0.1;
+/// Places round a sample at which the sea is looked for, each axis in widths of a beach: two rings of eight.
+const BEACH_LOOKS: [[f64; 2]; 16] = [
+    [1.0, 0.0],
+    [0.0, 1.0],
+    [-1.0, 0.0],
+    [0.0, -1.0],
+    [0.7, 0.7],
+    [-0.7, 0.7],
+    [-0.7, -0.7],
+    [0.7, -0.7],
+    [0.5, 0.0],
+    [0.0, 0.5],
+    [-0.5, 0.0],
+    [0.0, -0.5],
+    [0.35, 0.35],
+    [-0.35, 0.35],
+    [-0.35, -0.35],
+    [0.35, -0.35],
+];
 /// Samples across the longer side when looking for the highest and the deepest place.
 const SURVEY_SAMPLES: usize = 257;
 /// Candidates for the highest place that are looked at closely.
@@ -201,9 +225,12 @@ pub(super) struct Land {
     noise: f32,
     ridges: f32,
     shore: f32,
-    /// Height of the highest beach.
-    beach: f32,
+    /// Height of the highest beach, in metres, and how far inland it reaches, in map units.
+    beach_m: f32,
+    beach_width: f64,
     half: [f64; 2],
+    /// Polygons in a map unit where all of the frame's border is sea, so that it stays sea; 0 where it was edited.
+    rim: f32,
 }
 
 impl Land {
@@ -254,8 +281,10 @@ impl Land {
             noise: params.noise as f32,
             ridges: params.ridges as f32,
             shore: (params.shore_m / params.peak_m) as f32,
-            beach: (2.0 * params.beach_m / params.peak_m) as f32,
+            beach_m: params.beach_m as f32,
+            beach_width: params.beach_width_m / place.unit_m,
             half: place.half,
+            rim: if map.border_is_sea() { (1.0 / map.width) as f32 } else { 0.0 },
         };
         ctx.tick(percent, 100)?;
         land.rivers = Rivers::lay(params, map, place, &land, seed.child("rivers"));
@@ -382,6 +411,17 @@ impl Land {
             *height = with_hills(*height, *fine, FINE_SHORE * self.shore);
         }
         self.rivers.carve_row(xs, y, &s.fine, &mut s.height);
+        if self.rim > 0.0 {
+            for (i, &x) in xs.iter().enumerate() {
+                let inside = (self.half[0] - x.abs()).min(self.half[1] - y.abs()).max(0.0);
+                let out = inside as f32 * self.rim;
+                if out < RIM.1 {
+                    s.height[i] = below(s.height[i], RIM_RISE * (out - RIM.0) / (RIM.1 - out));
+                }
+                // A lake that came so near would not be level.
+                s.lake[i] *= (out - RIM.1).clamp(0.0, 1.0);
+            }
+        }
         for i in 0..xs.len() {
             let (lake, level) = (s.lake[i], s.lake_level[i]);
             s.is_lake[i] = lake >= LAKE_SHORE.1 && !level.is_nan();
@@ -395,9 +435,11 @@ impl Land {
     }
 
     /// The biomes of the row that [`Land::row`] was last given: ocean below the sea, lake in lakes, and elsewhere
-    /// that of the polygon a place is looked up in, moved a little further, so that borders fray.
-    pub fn biome_row(&self, map: &Map, scratch: &Scratch, biome: &mut [u8]) {
+    /// that of the polygon a place is looked up in, moved a little further, so that borders fray. Polygons that are
+    /// beach are so only where they are low and the sea is near.
+    pub fn biome_row(&self, map: &Map, xs: &[f64], y: f64, scratch: &Scratch, biome: &mut [u8]) {
         let mut hint = CenterIx(0);
+        let mut low = Vec::new();
         for (i, out) in biome.iter_mut().enumerate() {
             *out = if scratch.is_lake[i] {
                 Biome::Lake.id()
@@ -411,11 +453,36 @@ impl Land {
                     _ => map.locator.locate_from(at, hint),
                 };
                 let c = hint.at();
-                let high =
-                    map.dry_biome[c] == Biome::Beach && scratch.height[i] > self.beach && !map.ocean[c];
-                if high { map.climate[c].id() } else { map.dry_biome[c].id() }
+                if map.dry_biome[c] == Biome::Beach && self.scale.to_m_f32(scratch.height[i]) <= self.beach_m
+                {
+                    low.push(i);
+                }
+                map.climate[c].id()
             };
         }
+        for i in self.beside_the_sea(xs, y, low) {
+            biome[i] = Biome::Beach.id();
+        }
+    }
+
+    /// Those of some samples of a row that have the sea no further away than a beach is wide.
+    fn beside_the_sea(&self, xs: &[f64], y: f64, mut samples: Vec<usize>) -> Vec<usize> {
+        let mut found = Vec::new();
+        for [dx, dy] in BEACH_LOOKS {
+            if samples.is_empty() {
+                break;
+            }
+            let places: Vec<f64> = samples.iter().map(|&i| xs[i] + dx * self.beach_width).collect();
+            let mut scratch = Scratch::new(places.len());
+            self.row(&places, y + dy * self.beach_width, &mut scratch);
+            let mut heights = scratch.height.iter();
+            samples.retain(|&i| {
+                let is_sea = heights.next().is_some_and(|&h| h < 0.0);
+                found.extend(is_sea.then_some(i));
+                !is_sea
+            });
+        }
+        found
     }
 
     /// Finds the scale that makes the highest place `peak_m` and the deepest `-sea_depth_m`, by looking at a fixed
@@ -495,6 +562,13 @@ fn with_hills(ground: f32, hills: f32, shore: f32) -> f32 {
     let soft = 0.5 * size + f32::MIN_POSITIVE;
     let near = (soft - (raised - floor).abs()).max(0.0);
     (raised.max(floor) + near * near / (4.0 * soft)).copysign(ground)
+}
+
+/// A height held below a ceiling, without a crease where it comes near.
+#[inline]
+fn below(height: f32, ceiling: f32) -> f32 {
+    let near = (0.5 * RIM_RISE - (height - ceiling).abs()).max(0.0);
+    height.min(ceiling) - near * near / (2.0 * RIM_RISE)
 }
 
 /// The map drawn on a grid.

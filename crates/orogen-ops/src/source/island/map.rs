@@ -26,24 +26,26 @@ pub(super) const GREAT_VOLUME: f64 = 16.0;
 const SHAPE_CONTRAST: f64 = 1.6;
 /// Moisture of the smallest stream; the greatest river has 1.
 const STREAM_MOISTURE: f64 = 0.5;
+/// Length of a polygon's side against the root of its area, as in a hexagon.
+const SIDE: f64 = 0.62;
 /// Lattice cells of the clouds across half the shorter side.
 const CLOUDS: f64 = 2.0;
 /// How far the lowest land polygon lies above the coast, in steps.
 const LOWEST_LAND: f64 = 0.3;
-/// Corners tried for each spring wanted.
-const TRIES_PER_SPRING: u32 = 16;
+/// Corners (of such a map) tried for each spring wanted.
+const TRIES_PER_SPRING: f64 = 16.0;
 /// Fewest steps (of a map of as many polygons as by default) from a spring to the sea or to another river.
 const SHORTEST_RIVER: f64 = 5.0;
 /// Corners (of such a map) that a spring drains at least: none lies on a crest.
 const SPRING_CATCHMENT: f64 = 3.0;
 /// Elevation of the highest spring: above, snow stays.
 const HIGHEST_SPRING: f64 = 0.7;
-/// Steps before it joins another river in which a river may come near it.
-const CONFLUENCE: usize = 3;
-/// Steps between the mouths of two rivers, unless springs may lie anywhere.
+/// Steps (of such a map) before it joins another river in which a river may come near it.
+const CONFLUENCE: u32 = 3;
+/// Steps (of such a map) between the mouths of two rivers, unless springs may lie anywhere.
 const MOUTH_SPACING: u32 = 4;
-/// Volume that a lake gives its outlet, and what each of its polygons adds.
-const LAKE_VOLUME: (u32, u32) = (3, 1);
+/// Volume that a lake gives its outlet, and what each of its polygons (of such a map) adds.
+const LAKE_VOLUME: (f64, f64) = (3.0, 1.0);
 /// How much the floor of the sea is shelf and slope; the rest falls evenly.
 const SHELF: f64 = 0.8;
 
@@ -157,6 +159,11 @@ impl Map {
             self.reflood();
         }
         self.settle(params, &params.edits, place, EDIT_PERCENT, ctx)
+    }
+
+    /// Whether every polygon at the frame's border is sea, as all are until one is edited.
+    pub fn border_is_sea(&self) -> bool {
+        self.graph.center_ixs().all(|c| self.ocean[c.at()] || !self.graph.is_border_center(c))
     }
 
     pub fn is_water(&self, c: usize) -> bool {
@@ -431,6 +438,7 @@ impl Map {
         for c in 0..self.ocean.len() {
             let climate = Biome::of_climate(self.center.temperature[c], self.center.moisture[c]);
             let height_m = scale.elevation_to_m(self.center.elevation[c], params.contrast);
+            // Of such polygons only the strip along the sea will be.
             let beach = self.ocean[c] || self.coast[c] && self.lake[c] == NONE && height_m < params.beach_m;
             self.climate[c] = climate;
             self.dry_biome[c] = if beach { Biome::Beach } else { climate };
@@ -556,7 +564,8 @@ impl Map {
         }
         for (&outlet, count) in self.lake_outlet.iter().zip(polygons) {
             if self.down.get(outlet as usize).is_some_and(|&down| down != NONE) {
-                self.volume[outlet as usize] = LAKE_VOLUME.0 + LAKE_VOLUME.1 * count.min(1000);
+                let water = LAKE_VOLUME.0 + LAKE_VOLUME.1 * f64::from(count) * self.step * self.step;
+                self.volume[outlet as usize] = (water / self.step).round().clamp(1.0, 1e6) as u32;
                 let path = self.way_down(outlet, &is_river);
                 path.iter().for_each(|&q| is_river[q as usize] = true);
             }
@@ -578,11 +587,23 @@ impl Map {
         };
         let mut stream = self.seed.child("springs").stream();
         let mut search = Search { seen: vec![0; corners], count: 0 };
+        // A finer map has more steps to the same distance. A coarser one needs as many all the same, or courses cross.
+        let steps = |steps: u32| (f64::from(steps) / self.step).round().max(f64::from(steps)) as u32;
         let around = params.river_spacing - 1;
-        let (beside, mouths) = (around.min(2), around.min(1) * MOUTH_SPACING);
+        let (beside, mouths) = (steps(around.min(2)), steps(around.min(1) * MOUTH_SPACING));
+        let (around, confluence) = (steps(around), steps(CONFLUENCE) as usize);
+        // Where enough water comes together is a smaller share of a finer map's corners, so there more are tried, and a
+        // spring may lie a few steps further down: as far as from one corner of the usual map to the next.
+        let further = (1.0 / self.step).round().max(1.0) as usize - 1;
+        let tries = f64::from(params.rivers) * TRIES_PER_SPRING / self.step.min(1.0);
         let mut found = 0;
-        for _ in 0..params.rivers.saturating_mul(TRIES_PER_SPRING) {
-            let q = CornerIx(stream.below(corners) as u32);
+        for _ in 0..tries as u64 {
+            let mut q = CornerIx(stream.below(corners) as u32);
+            for _ in 0..further {
+                if !suits(q) && self.down[q.at()] != NONE {
+                    q = CornerIx(self.down[q.at()]);
+                }
+            }
             if found == params.rivers {
                 break;
             }
@@ -592,7 +613,7 @@ impl Map {
             let path = self.way_down(q.0, &is_river);
             // Two mouths keep apart too, or both would be led out over one polygon of the sea.
             let mouth = path.last().filter(|&&q| self.down[q as usize] == NONE);
-            let alone = if mouth.is_some() { path.len() } else { path.len().saturating_sub(CONFLUENCE) };
+            let alone = if mouth.is_some() { path.len() } else { path.len().saturating_sub(confluence) };
             if path.len() < shortest
                 || mouth.is_some_and(|&q| self.river_within(CornerIx(q), mouths, &is_river, &mut search))
                 || path[..alone]
@@ -654,10 +675,13 @@ impl Map {
         false
     }
 
-    /// Moisture at the corners: from rivers by their volume, from lakes and from rain on high ground, a share less with every step.
+    /// Moisture at the corners: from rivers by their volume, from lakes and from rain on high ground, a share
+    /// less with every step's length.
     fn moisten(&mut self, params: &Island) {
         let graph = &self.graph;
-        let spread = math::pow(params.moisture_spread, self.step);
+        // A step of the usual map: with more polygons moisture takes more steps, each shorter, and spreads as far.
+        let step = SIDE * self.width / self.step;
+        let dries = math::log2(params.moisture_spread.max(1e-300)) / step;
         let seed = self.seed.child("rain");
         let (clouds, shift) = (Noise::new(seed), [seed.unit(0) * 256.0, seed.unit(1) * 256.0]);
         let mut moisture: Vec<f64> = (graph.corner_ixs())
@@ -684,8 +708,10 @@ impl Map {
             if f64::from_bits(bits) < moisture[q.at()] {
                 continue;
             }
-            let there = moisture[q.at()] * spread;
+            let [x, y] = graph.corner(q);
             for n in graph.corner_adjacent(q) {
+                let [nx, ny] = graph.corner(n);
+                let there = moisture[q.at()] * math::exp2(dries * math::hypot(nx - x, ny - y));
                 if there > moisture[n.at()] && there > 1e-6 {
                     moisture[n.at()] = there;
                     heap.push((there.to_bits(), Reverse(n.0)));

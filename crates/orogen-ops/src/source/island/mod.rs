@@ -32,7 +32,9 @@ use map::Map;
 /// A polygon is water when 30 % of its corners are; water that reaches the border is ocean, other water is lake.
 /// Elevation rises from the coast inland and falls out to sea with each step over the graph, and rests along and
 /// across lakes. Temperature falls with elevation. Rivers run from lakes and random springs down to the ocean and their water
-/// spreads as moisture; temperature and moisture make the biome. Then the map becomes land:
+/// spreads as moisture, which is `0.5 + 0.5·V/(V + 16)` at a river of volume V (so the smallest stream has 0.5 and the
+/// greatest river nearly 1), 1 at lakes, and less with every step away from them; temperature and moisture make the
+/// biome. Then the map becomes land:
 ///
 /// ```text
 /// h = sign(e)·|e|^1.5 + A·Σ(k=0..n) noise(r^k·x, r^k·y) / r^(k·(1-R))              (equations 3 and 4)
@@ -43,9 +45,11 @@ use map::Map;
 ///
 /// **Guarantees** (1) Every river reaches the sea and never rises on its way, and its volume never falls. (2) Lakes
 /// are level. (3) Land polygons never lie below the sea, and with the frame's border unedited the sea surrounds the
-/// land. (4) There is land for every seed, given 9 polygons or more. (5) A sample depends on the parameters, the seed, the
+/// land, whatever the other parameters: along the border hills stay below it. (4) There is land for every seed, given 9 polygons or more. (5) A sample depends on the parameters, the seed, the
 /// frame of the recipe and its own position only, so any window at any spacing equals the whole; `peak_m` is met by
-/// the land itself, not by its samples. (6) An edit changes heights near it and never rescales the rest.
+/// the land itself, not by its samples. (6) An edit changes heights near it and never rescales the rest. (7) Beach lies
+/// no higher than `beach_m` and no further from the sea than `beach_width_m`. (8) More polygons make finer land, not
+/// drier.
 ///
 /// **Limits** Detail ends at the finest octave, `frame / (noise_frequency · 2^noise_octaves)` or so. Polygons are
 /// reported where they were drawn, before the perturbation: they are the handle for edits. `height` of a lake is its
@@ -110,7 +114,7 @@ pub struct Island {
     /// Springs to look for; fewer are found where rivers stand as close as they may.
     #[schemars(range(min = 0, max = 100_000), extend("x-slider" = [0, 300]))]
     pub rivers: u32,
-    /// Fewest steps between a spring and a river that is already there.
+    /// Fewest steps, of that length or of a polygon if that is longer, between a spring and a river that is already there.
     #[schemars(range(min = 1, max = 64), extend("x-slider" = [1, 8]))]
     pub river_spacing: u32,
     /// Width of a river where it is one step long; it grows with the root of the volume, from nothing at the spring.
@@ -122,15 +126,19 @@ pub struct Island {
     /// Depth, about, of the valley of a great river.
     #[schemars(range(min = 0.0, max = 5000.0), extend("x-unit" = "m", "x-slider" = [0.0, 150.0]))]
     pub valley_depth_m: f64,
-    /// Share of moisture that is left one step (of a map of 4000 polygons) further from a river.
+    /// Share of moisture that is left one step further from a river: a step as long as that of a map of 4000 polygons,
+    /// 1/100 of a square frame, whatever their number.
     #[schemars(range(min = 0.0, max = 0.999), extend("x-slider" = [0.5, 0.95]))]
     pub moisture_spread: f64,
     /// Moisture that rain brings to the highest polygons, more in some parts than in others; 0 leaves it to rivers.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub rain: f64,
-    /// Coast polygons lower than this are beach.
+    /// Beach is no higher than this; polygons at the coast whose middle is higher have none.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "m", "x-slider" = [0.0, 30.0]))]
     pub beach_m: f64,
+    /// Beach is no further from the sea than this.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 200.0]))]
+    pub beach_width_m: f64,
     /// How far noise moves places before they are looked up on the map, in widths of a polygon.
     #[schemars(range(min = 0.0, max = 5.0), extend("x-slider" = [0.0, 1.5]))]
     pub perturb: f64,
@@ -189,6 +197,7 @@ impl Default for Island {
             moisture_spread: 0.8,
             rain: 0.9,
             beach_m: 4.0,
+            beach_width_m: 40.0,
             perturb: 1.0,
             contrast: 1.5,
             noise: 0.4,
@@ -205,7 +214,7 @@ impl Default for Island {
 
 impl Op for Island {
     const ID: &'static str = "source.island";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -317,7 +326,7 @@ fn paint(land: &Land, map: &Map, place: &Place, frame: &Frame, ctx: &Ctx<'_>) ->
                 for (i, ((height, temperature), (moisture, biome))) in rows.enumerate() {
                     let y = place.to_map([0.0, frame.y_m(block * ROWS_PER_BLOCK + i)])[1];
                     land.row(&xs, y, scratch);
-                    land.biome_row(map, scratch, biome);
+                    land.biome_row(map, &xs, y, scratch, biome);
                     for (out, &unit) in height.iter_mut().zip(&scratch.height) {
                         *out = land.scale.to_m_f32(unit);
                     }

@@ -37,6 +37,10 @@ fn grown(op: &Island, seed: &str) -> (Map, Place, Land) {
     (map, place, land)
 }
 
+/// The plain form of the paper.
+const PLAIN: &str =
+    "ruggedness = 0\nshore_m = 0\nvalley_width_m = 0\nridges = 0\nroughness = 1\nnoise = 1\nrain = 0\n";
+
 /// A seed whose island has lakes.
 fn with_lakes() -> (Map, Place, Land) {
     (0..40)
@@ -487,13 +491,97 @@ fn a_cancelled_build_stops_and_progress_never_falls() {
 
 #[test]
 fn more_polygons_make_finer_land_not_drier() {
-    let mean_moisture = |polygons: u32| {
-        let (map, ..) = grown(&island(&format!("polygons = {polygons}\nrivers = 100")), "wet");
-        let land: Vec<usize> = (0..map.ocean.len()).filter(|&c| !map.ocean[c]).collect();
-        land.iter().map(|&c| map.center.moisture[c]).sum::<f64>() / land.len() as f64
+    let mean_moisture = |text: &str, polygons: u32| {
+        let means = (0..4).map(|seed| {
+            let op = island(&format!("{text}\npolygons = {polygons}"));
+            let (map, ..) = grown(&op, &format!("wet {seed}"));
+            let land: Vec<usize> = (0..map.ocean.len()).filter(|&c| !map.ocean[c]).collect();
+            land.iter().map(|&c| map.center.moisture[c]).sum::<f64>() / land.len() as f64
+        });
+        means.sum::<f64>() / 4.0
     };
-    let (few, many) = (mean_moisture(2000), mean_moisture(16_000));
-    assert!((many / few - 1.0).abs() < 0.35, "{few} and {many}");
+    for text in ["rivers = 60", PLAIN] {
+        let usual = mean_moisture(text, 4000);
+        for polygons in [1000, 16_000, 40_000] {
+            let ratio = mean_moisture(text, polygons) / usual;
+            assert!((0.92..1.1).contains(&ratio), "{polygons} polygons are {ratio} times as wet");
+        }
+    }
+}
+
+#[test]
+fn even_the_smallest_stream_has_a_moisture_of_a_half() {
+    let (map, ..) = grown(&island("rain = 0"), "streams");
+    let mut streams = 0;
+    for q in (0..map.volume.len()).filter(|&q| map.volume[q] > 0) {
+        let volume = f64::from(map.volume[q]);
+        let floor = 0.5 + 0.5 * volume / (volume + 16.0);
+        assert!(map.corner.moisture[q] >= floor - 1e-9, "{} at a volume of {volume}", map.corner.moisture[q]);
+        streams += 1;
+    }
+    assert!(streams > 100, "{streams}");
+}
+
+#[test]
+fn the_sea_surrounds_every_island_whatever_its_parameters() {
+    let open_sea = |text: &str, seed: usize| {
+        let height = build(&island(text), 33, &format!("border {seed}"));
+        let height = height.get(layer::HEIGHT).unwrap();
+        let border = (0..33).flat_map(|k| [(k, 0), (k, 32), (0, k), (32, k)]);
+        let land = border.filter(|&(col, row)| height.row(row)[col] >= 0.0).count();
+        assert_eq!(land, 0, "{text}, seed {seed}: land on the border");
+    };
+    for seed in 0..200 {
+        open_sea(&format!("{PLAIN}polygons = 200"), seed);
+        open_sea(&format!("{PLAIN}polygons = 900\nnoise_frequency = 2"), seed);
+    }
+    for seed in 0..20 {
+        open_sea("polygons = 200\nperturb = 5\nrelax = 0", seed);
+        open_sea("polygons = 300\nsize_offset = -10\nnoise = 10\nshore_m = 0", seed);
+        open_sea("polygons = 12\nsize_offset = -10\nperturb = 3", seed);
+    }
+}
+
+#[test]
+fn a_border_raised_by_hand_stays_land() {
+    let raised = island(
+        "edits = [{ kind = \"brush\", points_m = [[0, 4096], [600, 4096]], radius_m = 900, elevation_m = 300 }]",
+    );
+    let height = build(&raised, 129, "raised border");
+    let here = height.get(layer::HEIGHT).unwrap().row(64)[0];
+    assert!(here > 100.0, "{here}");
+}
+
+#[test]
+fn beaches_are_strips_along_the_sea() {
+    for text in ["", PLAIN, "polygons = 500\nbeach_m = 10", "beach_width_m = 100"] {
+        let op = island(text);
+        let (map, place, land) = grown(&op, "beach");
+        let frame = frame(513);
+        let painted = paint(&land, &map, &place, &frame, &Ctx::silent()).unwrap();
+        let beach = |col: usize, row: usize| painted.biome.row(row)[col] == Biome::Beach.id();
+        let mut scratch = Scratch::new(1);
+        let mut count = 0;
+        for (col, row) in (0..513).flat_map(|r| (0..513).map(move |c| (c, r))).filter(|&(c, r)| beach(c, r)) {
+            count += 1;
+            let high = f64::from(painted.height.row(row)[col]);
+            assert!(high <= op.beach_m + 1e-3, "{text}: a beach {high} m high");
+            if count % 16 == 0 {
+                let ring = (0..=8).flat_map(|r| (0..64).map(move |k| (f64::from(r) / 8.0, f64::from(k))));
+                let is_near = ring.into_iter().any(|(r, k)| {
+                    let angle = k * std::f64::consts::TAU / 64.0;
+                    let (dx, dy) = (orogen_core::math::cos(angle), orogen_core::math::sin(angle));
+                    let far = r * op.beach_width_m;
+                    let at = place.to_map([frame.x_m(col) + far * dx, frame.y_m(row) + far * dy]);
+                    land.height(at, &mut scratch).0 < 0.0
+                });
+                assert!(is_near, "{text}: no sea within {} m of the beach at {col}, {row}", op.beach_width_m);
+            }
+        }
+        assert!(count > 200, "{text}: {count} samples of beach");
+    }
+    let none = build(&island("beach_width_m = 0"), 257, "beach");
+    assert!(!none.get(layer::BIOME).unwrap().as_slice().contains(&Biome::Beach.id()));
 }
 
 #[test]
