@@ -131,14 +131,17 @@ const STEEPEST: f64 = 0.7;
 /// How deep the smallest river is cut, as a share of the greatest; and any of them in the plain, as a share of its depth.
 const SMALL: f64 = 0.4;
 const SHALLOW: f64 = 0.04;
-/// Rounds in which land is cut where a river would rise.
-const CUTS: usize = 4;
+/// Rounds in which land is cut where a river would rise, or lie above its banks.
+const CUTS: usize = 12;
+/// Cells from a bed in which land is bank, and how much higher than the bed it is at least, in metres.
+const BANK: (f64, f64) = (1.0, 3.2);
+const BANK_M: f32 = 0.2;
 /// Tries to even out ways without a crossing.
 const TRIES: usize = 8;
 
 impl Op for Ridges {
     const ID: &'static str = "source.ridges";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().writing([layer::HEIGHT.name()]).writing_vectors(["rivers"])
@@ -233,15 +236,23 @@ impl Country {
             }
         });
         let mut country = Self { land, nodes };
-        country.cut();
+        country.cut(rect);
         Ok(country)
     }
 
-    /// Rivers have the heights of the land, which is cut where they would rise.
-    fn cut(&mut self) {
+    /// Rivers have the heights of the land, which is cut where they would rise or lie above their banks.
+    fn cut(&mut self, rect: &Rect) {
+        let banks = self.banks(rect);
         for round in 0..=CUTS {
             for node in &mut self.nodes {
                 node.z = self.land.below(node.at);
+            }
+            if round < CUTS {
+                for &(cell, node) in &banks {
+                    let bank = f64::from(self.land.values.as_slice()[cell as usize] - BANK_M);
+                    let z = &mut self.nodes[node as usize].z;
+                    *z = z.min(bank);
+                }
             }
             descend(&mut self.nodes);
             if round == CUTS {
@@ -256,13 +267,8 @@ impl Country {
                 let (c0, r0) = (c.floor() as i64, r.floor() as i64);
                 for (row, col) in (r0 - 1..=r0 + 2).flat_map(|r| (c0 - 1..=c0 + 2).map(move |c| (r, c))) {
                     let share = (1.3 - 0.6 * math::hypot(col as f64 - c, row as f64 - r)).clamp(0.0, 1.0);
-                    if row >= 0
-                        && col >= 0
-                        && (row as usize) < self.land.values.rows()
-                        && (col as usize) < cols
-                    {
-                        let cell = &mut lower[row as usize * cols + col as usize];
-                        *cell = cell.max(deep * share as f32);
+                    if let Some(cell) = self.land.index(col, row) {
+                        lower[cell] = lower[cell].max(deep * share as f32);
                     }
                 }
             }
@@ -270,6 +276,28 @@ impl Country {
                 *v -= low;
             }
         }
+    }
+
+    /// The cells of the banks, and the vertex whose bank each is: the nearest.
+    fn banks(&self, rect: &Rect) -> Vec<(u32, u32)> {
+        let land = &self.land;
+        let mut nearest = vec![(f32::INFINITY, 0u32); land.values.as_slice().len()];
+        for (i, node) in self.nodes.iter().enumerate() {
+            let [c, r] = land.locate(node.at);
+            let range = |v: f64| (v - BANK.1).ceil() as i64..=(v + BANK.1).floor() as i64;
+            for (row, col) in range(r).flat_map(|row| range(c).map(move |col| (row, col))) {
+                let far = math::hypot(col as f64 - c, row as f64 - r) as f32;
+                if let Some(cell) = land.index(col, row).filter(|&cell| far < nearest[cell].0) {
+                    nearest[cell] = (far, i as u32);
+                }
+            }
+        }
+        let banks = nearest.iter().enumerate().filter(|(cell, (far, _))| {
+            let at = land.place(*cell);
+            let inside = (0..2).all(|k| at[k] >= rect.min[k] && at[k] <= rect.max[k]);
+            inside && (BANK.0..=BANK.1).contains(&f64::from(*far))
+        });
+        banks.map(|(cell, (_, node))| (cell as u32, *node)).collect()
     }
 
     fn raster(&self, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, OpError> {

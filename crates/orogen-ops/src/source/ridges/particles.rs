@@ -116,7 +116,13 @@ impl Field {
         clamp(r, self.values.rows()) * self.values.cols() + clamp(c, self.values.cols())
     }
 
-    fn place(&self, cell: usize) -> [f64; 2] {
+    /// The number of the cell in a column and row, if there is one.
+    pub fn index(&self, col: i64, row: i64) -> Option<usize> {
+        let (cols, rows) = (self.values.cols() as i64, self.values.rows() as i64);
+        ((0..cols).contains(&col) && (0..rows).contains(&row)).then(|| (row * cols + col) as usize)
+    }
+
+    pub fn place(&self, cell: usize) -> [f64; 2] {
         let (c, r) = (cell % self.values.cols(), cell / self.values.cols());
         [(self.first[0] + c as i64) as f64 * self.cell_m, (self.first[1] + r as i64) as f64 * self.cell_m]
     }
@@ -474,6 +480,10 @@ impl Flow<'_> {
         while self.tracks[track].steps.len() < most {
             let last = self.tracks[track].steps.len() - 1;
             let Step { at, velocity } = self.tracks[track].steps[last];
+            if (0..2).any(|k| at[k] <= self.rect.min[k] || at[k] >= self.rect.max[k]) {
+                // One that was cut back to where it left the land.
+                return;
+            }
             let cell = self.field.cell(at);
             if self.tracks[track].loops > LOOPS {
                 let mut next = goal.unwrap_or(cell);
@@ -587,6 +597,17 @@ impl Flow<'_> {
         self.tracks[other].joined.push((step, track));
     }
 
+    /// The track that a step belongs to: the last step of one that runs into another is a step of that other, and to
+    /// lead water to the step before it instead could lead it across a third.
+    fn owner(&self, mut track: usize, mut step: usize) -> (usize, usize) {
+        while let Some((into, at)) =
+            self.tracks[track].into.filter(|_| step + 1 >= self.tracks[track].steps.len())
+        {
+            (track, step) = (into, at);
+        }
+        (track, step)
+    }
+
     /// The ways as vertices, downstream first, with masses.
     fn nodes(&self) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
@@ -601,6 +622,7 @@ impl Flow<'_> {
             let mut steps = track.steps.iter().collect::<Vec<_>>();
             let mut down = None;
             if let Some((other, step)) = track.into {
+                let (other, step) = self.owner(other, step);
                 // Nodes of a track are numbered from its end.
                 let length = self.tracks[other].steps.len();
                 let own = if self.tracks[other].into.is_some() { length - 1 } else { length };
@@ -646,7 +668,9 @@ fn leaves(rect: &Rect, from: [f64; 2], to: [f64; 2]) -> Option<[f64; 2]> {
     for k in 0..2 {
         let side = if to[k] <= rect.min[k] { rect.min[k] } else { rect.max[k] };
         if to[k] <= rect.min[k] || to[k] >= rect.max[k] {
-            let share = ((side - from[k]) / (to[k] - from[k])).clamp(0.0, 1.0);
+            let way = to[k] - from[k];
+            // Along the very border it leaves where it is.
+            let share = if way == 0.0 { 0.0 } else { ((side - from[k]) / way).clamp(0.0, 1.0) };
             if first.is_none_or(|(least, ..)| share < least) {
                 first = Some((share, k, side));
             }
