@@ -139,7 +139,8 @@ fn table() -> String {
             other => other,
         };
         text.push_str(&format!(" {name} |"));
-        band.push_str(&format!(" *{}-{}* |", number(b.statistic, b.low), number(b.statistic, b.high)));
+        let [low, high] = [b.low, b.high].map(|end| number(b.statistic, end));
+        band.push_str(&if b.low > 0.0 { format!(" *{low}-{high}* |") } else { format!(" *up to {high}* |") });
     }
     format!("{text}\n|{}\n{band}\n", " --- |".repeat(3 + BANDS.len()))
 }
@@ -180,7 +181,8 @@ mostly in valleys (hypsometric integral below one half), and it is rough at smal
 spectral slope). `orogen dem stats` measures all of this on any model, and every build does so for its own land: see `realism` in
 `manifest.json`.
 
-The row of real land gives the band that 17 surveyed models fall into. A number outside it is in **bold**.
+The row of real land gives the band that 17 surveyed models fall into. A number outside it is in **bold**. Depressions have
+an upper end only: land without any is as good.
 
 | statistic | how it is measured |
 | --- | --- |

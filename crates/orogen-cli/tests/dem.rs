@@ -332,10 +332,13 @@ fn stats_are_printed_as_a_table_and_as_json() {
     let bench = bench_with(&bowl());
     let text = bench.run(&["dem", "stats", "in.tif"]).succeeds().stdout.clone();
     assert!(text.contains("land_samples,63,,,\n"), "{text}");
-    assert!(text.contains("\ndrainage.depression_share,0.2381,0.006,0.049,above\n"), "{text}");
+    assert!(text.contains("\ndrainage.depression_share,0.2381,0,0.049,above\n"), "{text}");
     let found = numbers(&bench.run(&["dem", "stats", "in.tif", "--sea", "5", "--json"]));
     assert_eq!(found["stats"]["land_samples"], 48);
-    assert_eq!(found["verdicts"][0]["verdict"], "below", "the bowl is sea");
+    assert_eq!(
+        found["verdicts"][0]["verdict"], "inside",
+        "the bowl is sea, and land without depressions is land"
+    );
     assert_eq!(found["verdicts"][1]["verdict"], "unknown");
 }
 

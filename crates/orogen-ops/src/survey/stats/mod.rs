@@ -197,6 +197,19 @@ mod tests {
     }
 
     #[test]
+    fn land_without_depressions_is_inside_its_band() {
+        // Every sample drains down a slope with valleys in it.
+        let height = Raster::from_fn(129, 129, |col, row| {
+            20.0 * row as f32 + (col as f32 - 64.0).abs() * (2.0 + 0.01 * row as f32)
+        });
+        let found = stats(&height, [80.0, 80.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();
+        assert_eq!(found.drainage.depression_share, 0.0);
+        let finding =
+            verdicts(&found).into_iter().find(|f| f.statistic == "drainage.depression_share").unwrap();
+        assert_eq!((finding.verdict, finding.low), (Verdict::Inside, 0.0));
+    }
+
+    #[test]
     fn a_plane_is_all_slope() {
         let height = Raster::from_fn(65, 65, |col, row| 2.0 * col as f32 + 0.5 * row as f32);
         let found = stats(&height, [10.0, 10.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();

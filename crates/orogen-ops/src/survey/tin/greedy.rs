@@ -49,7 +49,7 @@ struct Mesh<'a> {
 
 /// Triangles by error, the worst first, in drawers that each hold errors within a quarter of one another. A drawer is emptied
 /// along a curve through the land, so that what one insertion brought into the cache serves those that follow. Drawers of
-/// 1.6 % save less than 1 % of the triangles and take a quarter longer.
+/// 1.6 % save about 1 % of the triangles of surveyed models and take a quarter longer.
 struct Queue {
     least: f32,
     first: u32,
@@ -129,6 +129,17 @@ pub(super) fn triangulate(
     max_error_m: f32,
     ctx: &Ctx<'_>,
 ) -> Result<Parts, OpError> {
+    grown(height, deep, max_error_m, true, ctx)
+}
+
+/// The triangles, with or without turning edges towards the end.
+fn grown(
+    height: &Raster<f32>,
+    deep: f32,
+    max_error_m: f32,
+    turns: bool,
+    ctx: &Ctx<'_>,
+) -> Result<Parts, OpError> {
     let queue = Queue::new(max_error_m);
     let mut mesh =
         Mesh { height, deep, triangles: Vec::new(), touched: Vec::new(), pending: Vec::new(), queue };
@@ -139,7 +150,7 @@ pub(super) fn triangulate(
     let (cells, mut steps) = (height.as_slice().len(), 0usize);
     while let Some(Entry { triangle, change, .. }) = mesh.queue.pop() {
         if mesh.triangles[triangle as usize].changes == change {
-            if !mesh.queue.nears_end() || !mesh.turn(triangle) {
+            if !turns || !mesh.queue.nears_end() || !mesh.turn(triangle) {
                 mesh.insert(triangle);
             }
             mesh.look();
@@ -420,5 +431,41 @@ impl Mesh<'_> {
             level += slope_y;
         }
         (found, worst as f32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orogen_core::Seed;
+    use orogen_core::testkit::hills;
+
+    #[test]
+    fn samples_are_taken_in_the_order_of_their_error_within_a_quarter() {
+        let error = |i: u32| 0.01 + 100.0 * (Seed(3).unit(u64::from(i)) as f32).powi(4);
+        let mut queue = Queue::new(0.01);
+        for i in 0..4000 {
+            queue.push(i, 0, i * 7919, error(i));
+        }
+        let taken: Vec<f32> = std::iter::from_fn(|| queue.pop()).map(|entry| error(entry.triangle)).collect();
+        assert_eq!(taken.len(), 4000);
+        let (mut worst_left, mut furthest) = (0.0f32, 1.0f32);
+        for &taken in taken.iter().rev() {
+            worst_left = worst_left.max(taken);
+            furthest = furthest.max(worst_left / taken);
+        }
+        assert!(furthest <= 1.25, "a sample is taken before one with {furthest} times its error");
+    }
+
+    #[test]
+    fn turning_edges_spares_triangles() {
+        let (ground, deep) = (hills(257, 300.0), -1e6);
+        for max_error_m in [0.3, 1.0, 3.0] {
+            let count = |turns: bool| {
+                grown(&ground, deep, max_error_m, turns, &Ctx::silent()).unwrap().1.len() as f64
+            };
+            let share = count(true) / count(false);
+            assert!((0.75..0.89).contains(&share), "{share} of the triangles within {max_error_m} m");
+        }
     }
 }

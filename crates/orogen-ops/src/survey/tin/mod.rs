@@ -21,13 +21,14 @@ pub const LEAST_ERROR_M: f64 = 1e-4;
 
 /// Triangles that stay within `max_error_m` of every sample, by greedy insertion: beginning with two triangles, the sample
 /// that is furthest off becomes a vertex of a Delaunay triangulation, again and again. Towards the end an edge is turned
-/// against that rule where this alone makes a vertex needless: a tenth fewer triangles.
+/// against that rule where this alone makes a vertex needless: an eighth to a quarter fewer triangles.
 ///
 /// **Guarantees** (1) no sample lies further above or below its triangle than `max_error_m`; (2) vertices are samples, and
 /// triangles cover all ground between samples; (3) a plane needs two; (4) holes are cut out along their outermost samples.
 ///
-/// **Limits** At most 20,000 samples a side. Samples are taken in order of their error within 1.6 %, not to the last bit,
-/// and those of like error along a curve through the land, which spares a sorted queue and jumps in memory.
+/// **Limits** At most 20,000 samples a side. Samples are taken in order of their error within a quarter of it: those of like
+/// error along a curve through the land, which spares a sorted queue and jumps in memory. A stricter order saves about 1 %
+/// of the triangles.
 ///
 /// **After** Garland & Heckbert, CMU-CS-95-181 (1995).
 ///
