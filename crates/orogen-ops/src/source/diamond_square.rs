@@ -58,7 +58,8 @@ pub enum Bell {
 /// **Limits** The method is known for creases along the axes, as points keep the neighbours they got. Along the lines of the
 /// first squares land bends 1.05 times as sharply as elsewhere at a roughness of 0.5, 1.25 times at 0.9, 1.65 times at 1.2 and
 /// 5 times at 2: 0.5 or less hides them, and `source.midpoint` has none. On grids that are not 2^n + 1 samples, land is worked out on the next coarser lattice
-/// and smoothly interpolated. With closed edges the border takes the mean of three neighbours.
+/// and smoothly interpolated. With closed edges the border takes the mean of three neighbours. Of first squares
+/// smaller than the distance of samples only every second, fourth or further point is taken, at its own height.
 ///
 /// **After** Fournier, Fussell & Carpenter, CACM 25 (1982); the bells and the two kinds of edges as in Liarokapis,
 /// "Terrain generation", Masaryk University 2016. Ours differs: luck hangs on the world lattice, not on an order.

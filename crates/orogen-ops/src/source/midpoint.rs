@@ -50,7 +50,8 @@ pub enum Moves {
 ///
 /// (5) When all points move there are no creases: bends are no sharper along old edges than elsewhere.
 ///
-/// **Limits** When middles move only, triangles leave creases along their first edges. A profile is as fine as samples can show.
+/// **Limits** When middles move only, triangles leave creases along their first edges. A profile is as fine as samples can show. Of first
+/// edges shorter than the distance of samples only every second, fourth or further point is taken, at its own height.
 ///
 /// **After** Fournier, Fussell & Carpenter, CACM 25 (1982); moving old points too is Voss's remedy, "Random fractal
 /// forgeries", 1985.

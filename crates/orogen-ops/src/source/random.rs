@@ -53,7 +53,8 @@ pub enum Filter {
 /// displacement has the same height at a place whatever the distance of samples. (3) A filter leaves nothing finer than
 /// its own length.
 ///
-/// **Limits** Additions stop where points would be closer together than samples. Displacement that takes more than 2
+/// **Limits** Additions stop where points would be closer together than samples, and of a first grid that is finer they
+/// take every second, fourth or further point. Displacement that takes more than 2
 /// billion random numbers is refused.
 ///
 /// **After** Voss, "Random fractal forgeries", 1985, for the additions; the filter as in Liarokapis, "Terrain
