@@ -172,7 +172,7 @@ impl Default for Curves {
 
 impl Op for Curves {
     const ID: &'static str = "shape.curves";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         let layers = Layers::none().updating([layer::HEIGHT.name()]);

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Sketch;
-use super::density::Kind;
+use super::density::{KINDS, Kind};
 use super::lattice::Lattice;
 use crate::brush::{Near, Path};
 use crate::mask::polygon;
@@ -31,7 +31,7 @@ pub struct Drawn {
     /// Fills the line: what lies inside is drawn too.
     #[serde(default)]
     pub closed: bool,
-    /// Height of mountains or hills, depth of a lake, if not the usual one.
+    /// Height of mountains, hills or dunes, depth of a lake, if not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [10.0, 3000.0]))]
     pub height_m: Option<f64>,
@@ -39,7 +39,7 @@ pub struct Drawn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub number: Option<u32>,
-    /// Radius of a mountain or hill, if not the usual one.
+    /// Radius of a mountain or hill, distance from dune to dune, if not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [50.0, 5000.0]))]
     pub size_m: Option<f64>,
@@ -61,7 +61,7 @@ pub struct Picture {
     /// Takes what is black, or transparent, as drawn.
     #[serde(default)]
     pub invert: bool,
-    /// Height of mountains or hills, depth of lakes, if not the usual one.
+    /// Height of mountains, hills or dunes, depth of lakes, if not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [10.0, 3000.0]))]
     pub height_m: Option<f64>,
@@ -69,7 +69,7 @@ pub struct Picture {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub number: Option<u32>,
-    /// Radius of a mountain or hill, if not the usual one.
+    /// Radius of a mountain or hill, distance from dune to dune, if not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [50.0, 5000.0]))]
     pub size_m: Option<f64>,
@@ -85,6 +85,8 @@ pub(super) struct Item {
     pub name: Option<String>,
     pub height_m: Option<f64>,
     pub number: Option<u32>,
+    /// Whether the number is that of each shape, as in pictures, where one item has many.
+    pub each: bool,
     pub size_m: Option<f64>,
     pub width_m: Option<f64>,
 }
@@ -99,7 +101,7 @@ pub(super) struct Course {
 /// The drawing on the lattice: by kind, 0 where nothing is drawn, else the number of an item, counted from 1.
 pub(super) struct Canvas {
     pub items: Vec<Item>,
-    pub layers: [Vec<u32>; 6],
+    pub layers: [Vec<u32>; KINDS],
     pub courses: Vec<Course>,
 }
 
@@ -121,6 +123,7 @@ impl Canvas {
                 name: drawn.name.clone(),
                 height_m: drawn.height_m,
                 number: drawn.number,
+                each: false,
                 size_m: drawn.size_m,
                 width_m: (drawn.kind == Kind::River && radius > 0.0).then_some(2.0 * radius),
             };
@@ -190,6 +193,7 @@ impl Canvas {
             name: None,
             height_m: picture.height_m,
             number: picture.number,
+            each: true,
             size_m: picture.size_m,
             width_m: picture.width_m,
         });
@@ -324,6 +328,7 @@ fn item_of(set: &FeatureSet, feature: usize) -> Item {
         },
         height_m: positive("height_m", 20_000.0),
         number: positive("number", 1000.0).map(|v| (v as u32).max(1)),
+        each: false,
         size_m: positive("size_m", 1e6),
         width_m: positive("width_m", 1e5),
     }

@@ -1,12 +1,12 @@
 //! From shapes to features: outlines, darts by area and multitude, and their final places.
 
-use orogen_core::{Seed, math};
+use orogen_core::{Ctx, Op, OpError, Raster, Rect, Seed, Terrain, layer, math};
 
 use super::density::{Crowd, Kind, Spot};
 use super::drawn::Item;
 use super::lattice::{Component, Lattice, area, distances, rings, simplify_ring, soften};
 use crate::noise::Noise;
-use crate::shape::features::{Feature, Hill, Massif, Mountain, Ridge, RidgePoint};
+use crate::shape::features::{Feature, Features, Hill, Massif, Mountain, Ridge, RidgePoint};
 
 /// A shape on a part of the lattice, which may reach beyond it.
 pub(super) struct Patch {
@@ -131,6 +131,14 @@ impl Patch {
     /// Cells on the lattice that are inside.
     pub fn cells<'a>(&'a self, lattice: &'a Lattice) -> impl Iterator<Item = usize> + 'a {
         (0..self.field.len()).filter(|i| self.field[*i] > 0.0).filter_map(|i| self.cell(i, lattice))
+    }
+
+    /// Every so many cells a place inside.
+    pub fn spread(&self, step: usize, lattice: &Lattice) -> impl Iterator<Item = [f64; 2]> + '_ {
+        let lattice = *lattice;
+        let on_step = move |i: &usize| (i % self.cols).is_multiple_of(step) && (i / self.cols).is_multiple_of(step);
+        let inside = (0..self.field.len()).filter(on_step).filter(|i| self.field[*i] > 0.0);
+        inside.map(move |i| self.place(i, &lattice))
     }
 
     /// Middle, radius of a circle of the same area, and the outline in radii around the middle.
@@ -299,7 +307,7 @@ pub(super) struct Range<'a> {
 }
 
 /// Shares of a mountain's height that massif and ridge take; the rest is its own.
-const MASSIF: f64 = 0.42;
+const MASSIF: f64 = 0.5;
 const RIDGE: f64 = 0.2;
 
 impl Range<'_> {
@@ -376,6 +384,47 @@ pub(super) fn hills(spots: &[Spot], height: f64, size: f64, seed: Seed) -> impl 
         hill.roughness = 0.8;
         hill.into()
     })
+}
+
+/// Changes the heights of features that stand on each other so that the highest place of all of them is as high as asked.
+/// What each adds is in proportion to its height, so one look at the land that they make alone is enough.
+pub(super) fn as_high_as(
+    features: &mut [Feature],
+    height: f64,
+    lattice: &Lattice,
+    luck: &str,
+) -> Result<(), OpError> {
+    let mut around = Rect { min: [f64::INFINITY; 2], max: [f64::NEG_INFINITY; 2] };
+    for feature in features.iter() {
+        let Rect { min, max } = feature.extent();
+        for k in 0..2 {
+            around.min[k] = around.min[k].min(min[k]);
+            around.max[k] = around.max[k].max(max[k]);
+        }
+    }
+    // On the lattice and beyond its border, as shapes may go on there; not further than they can be drawn.
+    let whole = lattice.frame.extent();
+    let [width, depth] = lattice.frame.size_m();
+    around.min = [around.min[0].max(whole.min[0] - 0.2 * width), around.min[1].max(whole.min[1] - 0.2 * depth)];
+    around.max = [around.max[0].min(whole.max[0] + 0.2 * width), around.max[1].min(whole.max[1] + 0.2 * depth)];
+    if features.is_empty() || around.min[0] >= around.max[0] || around.min[1] >= around.max[1] {
+        return Ok(());
+    }
+    // Two cells at least: a shape of less than one would fall between them.
+    around.min = around.min.map(|v| v - lattice.cell);
+    around.max = around.max.map(|v| v + lattice.cell);
+    let frame = lattice.frame.resampled(&around, [lattice.cell; 2]);
+    let frame = frame.map_err(|e| OpError::Failed(format!("no room for the heights of a shape: {e}")))?;
+    let mut land = Terrain::new(frame);
+    land.set(layer::HEIGHT, Raster::filled(frame.cols(), frame.rows(), 0.0));
+    let op = Features { features: features.to_vec(), luck: luck.to_owned(), ..Features::default() };
+    let made = Op::run(&op, land, &Ctx::new(Seed(0)))?;
+    let top = made.get(layer::HEIGHT)?.range().map_or(0.0, |(_, high)| f64::from(high));
+    if top > 0.0 {
+        let by = height / top;
+        features.iter_mut().for_each(|feature| feature.scale_height(by, |h| rounded(h, 0.01)));
+    }
+    Ok(())
 }
 
 /// The shortest lines that join all peaks; pairs of numbers.

@@ -3,9 +3,12 @@
 mod density;
 mod drawn;
 mod ground;
+mod joints;
 mod lattice;
 mod list;
+mod network;
 mod plan;
+mod skeleton;
 mod water;
 
 use orogen_core::param::{Fault, Segment};
@@ -110,6 +113,15 @@ pub struct Sketch {
     /// Height of a hill above the land; 0 for a sixth of its radius.
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [0.0, 300.0]))]
     pub hill_height_m: f64,
+    /// Distance from dune to dune; 0 for a sixtieth of the world.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 1000.0]))]
+    pub dune_size_m: f64,
+    /// Height of a dune; 0 for a tenth of the distance between two.
+    #[schemars(range(min = 0.0, max = 5000.0), extend("x-unit" = "m", "x-slider" = [0.0, 150.0]))]
+    pub dune_height_m: f64,
+    /// Direction that the wind blows to, clockwise from north: dunes lie across it.
+    #[schemars(range(min = 0.0, max = 360.0), extend("x-unit" = "deg"))]
+    pub wind_deg: f64,
     /// Width of a river where nobody has drawn another; 0 for a four hundredth of the world.
     #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 300.0]))]
     pub river_width_m: f64,
@@ -166,6 +178,9 @@ impl Default for Sketch {
             mountain_height_m: 0.0,
             hill_size_m: 0.0,
             hill_height_m: 0.0,
+            dune_size_m: 0.0,
+            dune_height_m: 0.0,
+            wind_deg: 110.0,
             river_width_m: 0.0,
             valley_deg: 24.0,
             lake_depth_m: 0.0,
@@ -187,7 +202,7 @@ impl Default for Sketch {
 
 impl Op for Sketch {
     const ID: &'static str = "shape.sketch";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         let mut layers = Layers::none()
@@ -270,6 +285,7 @@ impl Op for Sketch {
         plan.notes.iter().for_each(|note| ctx.warn(note.clone()));
 
         let list = list::List::new(plan.features, self);
+        list.unknown().into_iter().for_each(|note| ctx.warn(note));
         let features = Features { features: list.features(), luck: luck.clone(), ..Features::default() };
         terrain = Op::run(&features, terrain, ctx)?;
         if !Op::layers(&features).writes.contains(&layer::WATER.name()) {
@@ -302,16 +318,17 @@ impl Sketch {
             Kind::River => or(self.river_width_m, longer / 400.0),
             Kind::Lake => longer / 25.0,
             Kind::Plain | Kind::Forest => longer / 10.0,
+            Kind::Dune => or(self.dune_size_m, longer / 60.0),
         }
     }
 }
 
-/// Heights at the cells of the lattice; holes are at the level of the sea.
+/// Heights at the cells of the lattice; holes count as sea.
 fn on_lattice(height: &Raster<f32>, frame: &Frame, lattice: &Lattice) -> Raster<f32> {
     Raster::from_fn(lattice.cols(), lattice.rows(), |col, row| {
         let [c, r] = frame.locate(lattice.frame.x_m(col), lattice.frame.y_m(row));
         let h = height.bilinear(c, r);
-        if h.is_nan() { 0.0 } else { h }
+        if h.is_nan() { -1.0 } else { h }
     })
 }
 
