@@ -433,6 +433,18 @@ mod tests {
         pile(params, &extent(), &Ctx::new(Seed(8))).unwrap()
     }
 
+    #[test]
+    fn a_caldera_never_cuts_below_the_floor_it_stands_on() {
+        let whole = heap(&Deposition { caldera_m: 0.0, floor_m: -50.0, ..Deposition::default() });
+        let top = f64::from(whole.cells.range().unwrap().1) + 50.0;
+        for share in [0.3, 0.6, 0.9] {
+            let params = Deposition { caldera_m: share * top, floor_m: -50.0, ..Deposition::default() };
+            let (low, high) = heap(&params).cells.range().unwrap();
+            assert!(low >= -50.0, "{low} below a floor of -50");
+            assert!(f64::from(high) < top - 50.0);
+        }
+    }
+
     /// The steepest slope between a cell and its 16 neighbours, in degrees.
     fn steepest(heap: &Heap, grain_m: f64) -> f64 {
         let (cols, rows) = (heap.cells.cols() as i64, heap.cells.rows() as i64);

@@ -577,11 +577,8 @@ impl Touch {
         let lean = if ends { 0.0 } else { lean / (1.0 - values.bend * d * side).max(0.5) };
         // Round an end the land is z - grade(angle)·gap: this is its slope across the way out.
         let ahead = along[0] * out[0] + along[1] * out[1];
-        let turn = if ends && d > 1e-9 {
-            -0.5 * (values.grade[0] - values.grade[1]) * ahead * gap / d
-        } else {
-            0.0
-        };
+        let turn =
+            if ends && d > 1e-9 { -0.5 * (values.grade[0] - values.grade[1]) * ahead * gap / d } else { 0.0 };
         Some(Self { values, d, out, along, slope, grade, envelope, lean, turn })
     }
 }

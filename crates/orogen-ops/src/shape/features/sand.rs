@@ -134,12 +134,19 @@ pub(super) struct Sand {
 }
 
 /// Noise below and above which there is no dune, and a whole one.
-const BARE: f32 = -0.2;
-const WHOLE: f32 = 0.1;
+const BARE: f32 = -0.05;
+const WHOLE: f32 = 0.15;
 
 impl Sand {
     /// Noise along a row: that which crests waver by, and that by which dunes begin and end.
-    pub fn noise(&self, east: &[f64], north: f64, room: &mut luck::Room, out: &mut Vec<f32>, breaks: &mut Vec<f32>) {
+    pub fn noise(
+        &self,
+        east: &[f64],
+        north: f64,
+        room: &mut luck::Room,
+        out: &mut Vec<f32>,
+        breaks: &mut Vec<f32>,
+    ) {
         if self.wander > 0.0 {
             self.luck.row(east, north, room, out);
         } else {

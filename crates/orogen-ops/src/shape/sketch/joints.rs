@@ -61,9 +61,13 @@ pub(super) fn parted(mut streams: Vec<Stream>, lattice: &Lattice) -> Vec<Stream>
         let here = cuts.iter().filter(|cut| cut.line == line);
         let (mut rest, mut taken) = (stream, 0);
         for cut in here {
-            // The first point beyond the cut, in what is left.
+            // The first point beyond the cut, in what is left. At an end of it nothing has to be parted: ends that are
+            // near each other become one.
             let next = (cut.segment + 1).saturating_sub(taken);
-            if next == 0 || next >= rest.points.len() {
+            let n = rest.points.len();
+            let near = |p: [f64; 2]| apart(p, cut.at) < lattice.cell;
+            let at_end = (next <= 3 && near(rest.points[0])) || (next + 3 >= n && near(rest.points[n - 1]));
+            if next == 0 || next >= n || at_end {
                 continue;
             }
             let (before, after) = rest.parted(next, cut.at);
@@ -117,7 +121,8 @@ fn gathered(mut streams: Vec<Stream>, lattice: &Lattice) -> Vec<Stream> {
     let meet = |p: [f64; 2]| all.iter().filter(|q| **q == p).count();
     kept.retain(|stream| {
         let [a, b] = ends(stream);
-        let short = stream.points.len() > 1 && stream.length() < 1.5 * TOUCH * lattice.cell;
+        let least = (TOUCH * lattice.cell).max(stream.width);
+        let short = stream.points.len() > 1 && stream.length() < 1.5 * least;
         !(short && ((meet(a) == 1 && meet(b) > 2) || (meet(b) == 1 && meet(a) > 2)))
     });
     kept
@@ -151,11 +156,13 @@ impl Index {
     fn near(&self, at: [f64; 2], cells: i64) -> impl Iterator<Item = (usize, usize)> + '_ {
         let [x, y] = Self::cell_of(at, self.cell);
         let columns = (x - cells)..=(x + cells);
-        columns.flat_map(move |x| (y - cells..=y + cells).map(move |y| [x, y])).flat_map(move |cell| {
-            let from = self.all.partition_point(|(c, ..)| *c < cell);
-            self.all[from..].iter().take_while(move |(c, ..)| *c == cell).take(MOST_IN_CELL)
-        })
-        .map(|(_, line, segment)| (*line, *segment))
+        columns
+            .flat_map(move |x| (y - cells..=y + cells).map(move |y| [x, y]))
+            .flat_map(move |cell| {
+                let from = self.all.partition_point(|(c, ..)| *c < cell);
+                self.all[from..].iter().take_while(move |(c, ..)| *c == cell).take(MOST_IN_CELL)
+            })
+            .map(|(_, line, segment)| (*line, *segment))
     }
 
     /// Where two lines cross, or one crosses itself: a cut of each.
@@ -265,7 +272,10 @@ mod tests {
         assert_eq!(count(&[stem, &[[100.0, 900.0], [488.0, 500.0]]]), 3);
         assert_eq!(count(&[stem, &[[100.0, 900.0], [512.0, 500.0]]]), 3);
         assert_eq!(count(&[stem, &[[100.0, 300.0], [900.0, 700.0]]]), 4);
-        assert_eq!(count(&[&[[100.0, 500.0], [800.0, 500.0], [800.0, 800.0], [400.0, 800.0], [400.0, 100.0]]]), 3);
+        assert_eq!(
+            count(&[&[[100.0, 500.0], [800.0, 500.0], [800.0, 800.0], [400.0, 800.0], [400.0, 100.0]]]),
+            3
+        );
         // Apart, and one drawn over the other.
         assert_eq!(count(&[stem, &[[600.0, 900.0], [600.0, 100.0]]]), 2);
         assert_eq!(count(&[stem, stem]), 1);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use orogen_core::vector::{Column, Shape, VectorLayer};
 use orogen_core::param::nearest;
+use orogen_core::vector::{Column, Shape, VectorLayer};
 use orogen_core::{LayerName, math};
 
 use super::{Forest, Sketch};

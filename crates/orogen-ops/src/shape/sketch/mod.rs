@@ -46,7 +46,7 @@ pub enum Crossing {
     Gorge,
 }
 
-/// Makes land from a drawing: painted mountains, hills, rivers, lakes, plains and forests become named features.
+/// Makes land from a drawing: painted mountains, hills, rivers, lakes, plains, dunes and forests become named features.
 ///
 /// Draw in the recipe (`shapes`: strokes and polygons), in a painting program (`pictures`: one PNG a layer) or on a map
 /// (`path`: GeoJSON whose features have a property `kind`). Two stages follow on a lattice of cells in metres:
@@ -61,7 +61,9 @@ pub enum Crossing {
 ///
 /// Undrawn land is filled by the same rules until it has the shares asked for. A kind that somebody has drawn is filled
 /// in by `1 − fidelity` of its share only. Drawn mountains become a massif of their outline, peaks and ridges between
-/// them; lakes and plains have their outlines; rivers run on to the sea, a lake, another river or the border. Where a
+/// them; lakes, plains and dunes have their outlines; rivers run on to the sea, a lake, another river or the border. Rivers
+/// that meet, cross or part make a network: each arm runs downhill, arms that meet have one height there, and the main stem
+/// goes on while the others end. Land below 0 m is sea. Where a
 /// drawing contradicts itself (a river across a mountain, a lake on one), the step chooses and tells so in its warnings.
 ///
 /// **Changing it afterwards** All features and their numbers stand in the vector layer `features`, and a build writes
@@ -72,13 +74,16 @@ pub enum Crossing {
 /// Forest has no shape: it becomes a mask (`forest_to`, from 0 to 1) that later steps can take as their `mask`.
 ///
 /// **Guarantees** (1) With `fidelity = 1` mountains and lakes lie where they are drawn (intersection over union at least
-/// 0.9), and 95 % of a drawn river within two cells of a river. (2) Rivers never rise downstream. (3) Changing or
+/// 0.9), and 95 % of a drawn river within two cells of a river. (2) Rivers never rise downstream, and none stands on a dyke
+/// or is dammed where it meets another. The highest place of drawn mountains, hills or dunes stands as high above the land
+/// as asked, to 5 %. (3) Changing or
 /// removing a feature by name changes no other. (4) What is written down makes the same land, to the bit. (5) The same
 /// drawing gives the same features at any number of samples, as long as the land below is the same at the lattice.
 ///
-/// **Limits** Details smaller than `cell_m` are lost, except that a lone pixel or thin river still counts. Shapes that
-/// touch are one shape. The 500 largest shapes of a kind are taken. The layer `water` is made anew. A hole of the land
-/// stays a hole. 60 bytes a cell of the lattice (at most 1025 a side) beside the copy of the land.
+/// **Limits** Details smaller than `cell_m` are lost, except that a lone pixel or thin river still counts; outlines are
+/// finer than cells. Shapes of one picture that touch are one shape, lakes that touch are one lake; all others keep what
+/// they were asked for. The 500 largest shapes of a kind are taken. The layer `water` is made anew. A hole of the land
+/// stays a hole. 70 bytes a cell of the lattice (at most 1025 a side) beside the copy of the land.
 ///
 /// **After** Zaaijer, "GPU Based Generation and Real-Time Rendering of Semi-Procedural Terrain Using Features", chapter
 /// 4; the distances are those of Felzenszwalb & Huttenlocher, "Distance transforms of sampled functions", 2012.

@@ -91,7 +91,10 @@ impl Nodes {
 impl Network {
     /// Gives drawn arms a direction each: downhill, and where a hollow lies in the way, on by the lowest way out of it.
     pub fn new(arms: Vec<Stream>, land: &Land<'_>) -> Self {
-        let mut arms: Vec<Stream> = arms.into_iter().flat_map(|arm| opened(arm, land)).collect();
+        let alone = Nodes::new(&arms);
+        let rings: Vec<bool> = alone.ends.iter().map(|[a, b]| a == b && alone.at[*a].len() == 2).collect();
+        let mut arms: Vec<Stream> =
+            arms.into_iter().zip(rings).flat_map(|(arm, is_ring)| opened(arm, is_ring, land)).collect();
         let nodes = Nodes::new(&arms);
         let is_leaf = |node: usize| nodes.at[node].len() == 1;
         let tenth = |arm: usize, last: bool| {
@@ -124,6 +127,15 @@ impl Network {
         for part in &whole {
             let leaves: Vec<usize> = part.iter().copied().filter(|node| is_leaf(*node)).collect();
             let mut mouths: Vec<usize> = leaves.iter().copied().filter(|node| is_mouth(*node)).collect();
+            // The foot of a loop at the end of a river is an end too.
+            mouths.extend(part.iter().copied().filter(|node| match nodes.at[*node][..] {
+                [a, b] if a != b => {
+                    let other = |arm: usize| nodes.ends[arm].into_iter().find(|end| end != node);
+                    let top = other(a).filter(|top| other(b) == Some(*top));
+                    top.is_some_and(|top| heights[*node] < heights[top] && part.len() > 2)
+                }
+                _ => false,
+            }));
             if mouths.is_empty() {
                 let free = |node: &usize| arms[nodes.at[*node][0]].spring.is_none();
                 let lowest = |list: &mut dyn Iterator<Item = usize>| {
@@ -180,13 +192,22 @@ impl Network {
         }
         let nodes = Nodes::new(&self.arms);
         let mut ends: Vec<usize> = (0..self.arms.len())
-            .filter(|arm| nodes.at[nodes.ends[*arm][1]].iter().all(|other| nodes.ends[*other][1] == nodes.ends[*arm][1]))
+            .filter(|arm| {
+                nodes.at[nodes.ends[*arm][1]].iter().all(|other| nodes.ends[*other][1] == nodes.ends[*arm][1])
+            })
             .collect();
         // One of those that end in a place leads on.
         ends.sort_by_key(|arm| nodes.ends[*arm][1]);
         ends.dedup_by_key(|arm| nodes.ends[*arm][1]);
         ends.sort_by(|a, b| self.arms[*b].length().total_cmp(&self.arms[*a].length()).then(a.cmp(b)));
-        for (i, arm) in ends.into_iter().enumerate() {
+        for (i, mut arm) in ends.into_iter().enumerate() {
+            let end = nodes.ends[arm][1];
+            if nodes.at[end].len() > 1 && self.arms[arm].points.len() > 1 {
+                // Where several end, an arm of its own leads on.
+                let on = self.arms[arm].beginning_at(nodes.places[end]);
+                self.arms.push(on);
+                arm = self.arms.len() - 1;
+            }
             self.lead_on(arm, land, &mut cells, Seed(seed.bits(i as u64)), notes);
         }
         for spring in springs {
@@ -292,8 +313,11 @@ impl Network {
             let start = nodes.ends[*arm][0];
             far[start] = far[start].max(left);
         }
-        let lakes: Vec<Vec<usize>> =
-            self.arms.iter().map(|arm| arm.points.iter().map(|p| land.lake_at(*p) as usize).collect()).collect();
+        let lakes: Vec<Vec<usize>> = self
+            .arms
+            .iter()
+            .map(|arm| arm.points.iter().map(|p| land.lake_at(*p) as usize).collect())
+            .collect();
         let mut ends = Vec::new();
         // A round more than there are lakes: so far one can draw down another.
         for _ in 0..land.levels.len() + 2 {
@@ -344,7 +368,9 @@ impl Network {
         for node in 0..nodes.places.len() {
             let leaving = nodes.at[node].iter().copied().filter(|arm| nodes.ends[*arm][0] == node);
             let down = |arm: usize| lengths[arm] + below[nodes.ends[arm][1]];
-            let Some(on) = leaving.max_by(|a, b| down(*a).total_cmp(&down(*b)).then(b.cmp(a))) else { continue };
+            let Some(on) = leaving.max_by(|a, b| down(*a).total_cmp(&down(*b)).then(b.cmp(a))) else {
+                continue;
+            };
             let coming = nodes.at[node].iter().copied().filter(|arm| nodes.ends[*arm][1] == node);
             let rank = |arm: usize| {
                 let own = self.arms[arm].drawing == self.arms[on].drawing && self.arms[on].drawn;
@@ -431,19 +457,30 @@ fn parts(nodes: &Nodes) -> Vec<Vec<usize>> {
     found
 }
 
-/// An arm that returns to where it begins, parted at its highest place: water runs down both sides. A ring of its own
-/// begins at its lowest place.
-fn opened(mut arm: Stream, land: &Land<'_>) -> Vec<Stream> {
+/// An arm that returns to where it begins, parted so that water runs down both sides: at its highest place, or at its
+/// lowest where it begins above most of it. A ring of its own begins at its lowest place.
+fn opened(mut arm: Stream, is_ring: bool, land: &Land<'_>) -> Vec<Stream> {
     let n = arm.points.len();
     if n < 4 || arm.points[0] != arm.points[n - 1] {
         return vec![arm];
     }
-    let height = |i: &usize| land.at(arm.points[*i]);
-    let highest = (1..n - 1).max_by(|a, b| height(a).total_cmp(&height(b))).unwrap_or(n / 2);
-    let at = arm.points[highest];
-    let (before, after) = arm.parted(highest, at);
-    arm = before;
-    vec![arm.without_repeats(), after.without_repeats()]
+    let lowest = |arm: &Stream| {
+        (1..n - 1).min_by(|a, b| land.at(arm.points[*a]).total_cmp(&land.at(arm.points[*b]))).unwrap_or(n / 2)
+    };
+    if is_ring {
+        let start = lowest(&arm);
+        arm.truncate(n - 1);
+        arm.points.rotate_left(start);
+        arm.gorge.rotate_left(start);
+        let first = arm.points[0];
+        arm.push(first);
+    }
+    let height = |i: usize| land.at(arm.points[i]);
+    let low = lowest(&arm);
+    let high = (1..n - 1).max_by(|a, b| height(*a).total_cmp(&height(*b))).unwrap_or(n / 2);
+    let at = if !is_ring && height(0) - height(low) > height(high) - height(0) { low } else { high };
+    let (before, after) = arm.parted(at, arm.points[at]);
+    vec![before, after]
 }
 
 /// Heights along an arm that begins and ends at given ones, smooth and never rising.

@@ -6,9 +6,9 @@ use super::Sketch;
 use super::density::{Crowd, KINDS, Kind, Spot, Tree};
 use super::drawn::{Canvas, Item};
 use super::ground::{Patch, Range, as_high_as, best, darts, fractal, hills, rounded, settle};
+use super::joints::parted;
 use super::lattice::{Component, Lattice, label, rings, simplify_ring, soften};
 use super::list::named;
-use super::joints::parted;
 use super::network::Network;
 use super::water::{self, Heights, Land, Stream};
 use crate::shape::features::{DuneField, Feature, Features, Lake, Plateau};
@@ -76,10 +76,19 @@ pub(super) fn plan(
 
     // Stage one for what has an outline.
     let mut crowd = Crowd::new(&sketch.rules);
+    // How much of a cell belongs to a shape: nothing is known where another shape is drawn or takes its place.
+    let cover = |kind: Kind, item: u32| {
+        let (now, drawn, cover) =
+            (&layers[kind as usize], &canvas.layers[kind as usize], &canvas.cover[kind as usize]);
+        move |cell: usize| {
+            let own = now[cell] == drawn[cell] && (now[cell] == 0 || now[cell] == item);
+            own.then(|| f32::from(cover[cell]) / 255.0)
+        }
+    };
     let of = |kind: Kind| {
         let seed = seed.child(kind.word());
         let area = |component: &Component| Area {
-            patch: Patch::drawn(component, lattice, fidelity, seed),
+            patch: Patch::drawn(component, lattice, fidelity, seed, cover(kind, component.item)),
             item: wanted(component, &shapes[kind as usize], &canvas.items),
             drawn: true,
         };
@@ -256,7 +265,7 @@ pub(super) fn plan(
     let hill_seed = seed.child("hill");
     for component in &shapes[Kind::Hill as usize] {
         let item = wanted(component, &shapes[Kind::Hill as usize], &canvas.items);
-        let patch = Patch::drawn(component, lattice, fidelity, hill_seed);
+        let patch = Patch::drawn(component, lattice, fidelity, hill_seed, cover(Kind::Hill, component.item));
         let size = item.size_m.unwrap_or(hill_m).max(lattice.cell);
         let height = item.height_m.unwrap_or(or(sketch.hill_height_m, size / 6.0));
         let spots = settle(
@@ -504,7 +513,7 @@ fn forest(
     let seed = seed.child("forest");
     let mut field = vec![-1.0f32; lattice.len()];
     for component in drawn {
-        let patch = Patch::drawn(component, lattice, sketch.fidelity, seed);
+        let patch = Patch::drawn(component, lattice, sketch.fidelity, seed, |_| None);
         for k in 0..patch.field.len() {
             if let Some(cell) = patch.cell(k, lattice) {
                 field[cell] = field[cell].max(patch.field[k].clamp(-1.0, 1.0));

@@ -87,6 +87,11 @@ impl Stream {
         (before.without_repeats(), after.without_repeats())
     }
 
+    /// Another of its kind that begins, and ends as yet, in a place.
+    pub fn beginning_at(&self, at: [f64; 2]) -> Self {
+        Self { points: vec![at], gorge: vec![false], spring: None, ..self.clone() }
+    }
+
     /// The same without points that follow each other in one place.
     pub fn without_repeats(mut self) -> Self {
         let mut keep = vec![true; self.points.len()];
@@ -429,8 +434,18 @@ impl<'a> Land<'a> {
                     cells.push(at);
                 }
                 cells.reverse();
-                let mut way: Vec<[f64; 2]> = cells.iter().map(|cell| lattice.place(*cell)).collect();
-                wander(&mut way, lattice.cell, seed);
+                let straight: Vec<[f64; 2]> = cells.iter().map(|cell| lattice.place(*cell)).collect();
+                // It wanders as far as it can without coming upon other rivers.
+                let clear = |way: &[[f64; 2]]| {
+                    let inner = way.get(TAPER..way.len().saturating_sub(TAPER)).unwrap_or_default();
+                    inner.iter().all(|p| lattice.cell_at(*p).is_none_or(|cell| river(cell).is_none()))
+                };
+                let tries = [1.0, 0.5, 0.25].into_iter().map(|by| {
+                    let mut way = straight.clone();
+                    wander(&mut way, by * lattice.cell, lattice.cell, seed);
+                    way
+                });
+                let way = tries.into_iter().find(|way| clear(way)).unwrap_or(straight.clone());
                 return Some((way, mouth));
             }
             for (next, far) in lattice.around(cell).filter(|(next, _)| river(*next) != Some(None)) {
@@ -581,8 +596,10 @@ impl Run {
     fn extend(&mut self, arm: &Stream, levels: &[f64], widths: &[f64], depths: &[f64]) {
         // The place where it goes on is there already.
         let from = usize::from(!self.points.is_empty());
-        if from > 0 {
+        if let Some(last) = self.depths.last_mut() {
             self.joints.push(self.points.len() - 1);
+            // As deep as the deepest that comes in.
+            *last = last.max(depths[0]);
         }
         self.points.extend(&arm.points[from..]);
         self.levels.extend(&levels[from..]);
@@ -604,16 +621,18 @@ impl Run {
     }
 }
 
+/// Places from either end of a way over which it begins to wander.
+const TAPER: usize = 12;
+
 /// Bends a way of lattice steps as a river wanders: steps along eight directions would show. Its ends stay.
-fn wander(way: &mut [[f64; 2]], cell_m: f64, seed: Seed) {
-    const TAPER: f64 = 12.0;
+fn wander(way: &mut [[f64; 2]], by_m: f64, cell_m: f64, seed: Seed) {
     let last = way.len().saturating_sub(1);
     for (i, p) in way.iter_mut().enumerate() {
-        let ends = (i.min(last - i) as f64 / TAPER).min(1.0);
+        let ends = (i.min(last - i) as f64 / TAPER as f64).min(1.0);
         let at = *p;
         for (axis, name) in ["east", "north"].into_iter().enumerate() {
             let wide = fractal(seed.child(name), at, 40.0 * cell_m);
-            p[axis] += ends * 20.0 * cell_m * wide;
+            p[axis] += ends * 20.0 * by_m * wide;
         }
     }
 }
