@@ -24,7 +24,7 @@ use super::lattice::{Axis, Blend, interpolate};
 ///
 /// so fluid lava (a long run-out) builds wide shields and stiff lava builds cones at the angle of rest. Ground holds
 /// a little less than that angle here and there, which breaks the flanks up. A caldera sinks the top of a volcano:
-/// what stands above its rim is mirrored below it, `h → 2·rim − h`.
+/// what stands above its rim is mirrored below it, `h → 2·rim − h`, down to the floor it stands on and no further.
 ///
 /// **Guarantees** (1) Particles are conserved: heights over the sea floor sum to their number, before calderas and
 /// except those that roll out of the frame, which a wall of nothing swallows. (2) No two cells within two grains are
@@ -100,7 +100,7 @@ impl Default for Deposition {
 
 impl Op for Deposition {
     const ID: &'static str = "source.deposition";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none().writing([layer::HEIGHT.name()])
@@ -414,7 +414,7 @@ fn collapse(
         for at in top {
             state[at] = SUNK;
             let h = &mut cells.as_mut_slice()[at];
-            *h = 2.0 * rim - *h;
+            *h = (2.0 * rim - *h).max(0.0);
         }
     }
     Ok(())
@@ -431,6 +431,18 @@ mod tests {
 
     fn heap(params: &Deposition) -> Heap {
         pile(params, &extent(), &Ctx::new(Seed(8))).unwrap()
+    }
+
+    #[test]
+    fn a_caldera_never_cuts_below_the_floor_it_stands_on() {
+        let whole = heap(&Deposition { caldera_m: 0.0, floor_m: -50.0, ..Deposition::default() });
+        let top = f64::from(whole.cells.range().unwrap().1) + 50.0;
+        for share in [0.3, 0.6, 0.9] {
+            let params = Deposition { caldera_m: share * top, floor_m: -50.0, ..Deposition::default() };
+            let (low, high) = heap(&params).cells.range().unwrap();
+            assert!(low >= -50.0, "{low} below a floor of -50");
+            assert!(f64::from(high) < top - 50.0);
+        }
     }
 
     /// The steepest slope between a cell and its 16 neighbours, in degrees.

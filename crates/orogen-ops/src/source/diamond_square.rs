@@ -24,7 +24,7 @@ pub enum Chance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bell {
-    /// Straight: an edge takes a quarter, by averaging.
+    /// Not at all: an edge takes a quarter, by averaging.
     #[default]
     Straight,
     /// By a Gaussian bell.
@@ -41,13 +41,14 @@ pub enum Bell {
 /// then      d ← d · 2^-r                       and again, with squares half as large
 /// ```
 ///
-/// With a bell, an edge takes a share `k` of the displacement of the squares beside it instead of a quarter:
+/// By the mean an edge takes a quarter of the displacement of the squares beside it. With a bell that fades on the way: it
+/// takes a fifth times the height of the bell half a side from its middle,
 ///
 /// ```text
-/// k = q / (1/4 + q)   (Lorentz)        k = 2^(-1/(4q))   (Gaussian)        q = bell_width²/8
+/// q / (1/4 + q)   (Lorentz)        2^(-1/(4q))   (Gaussian)        q = bell_width²/8
 /// ```
 ///
-/// so that a wider bell makes rounder land and a narrower one steeper land. Squares have sides of `wavelength_m` at
+/// so that a narrower bell makes steeper land; a fifth is where land is least steep. Squares have sides of `wavelength_m` at
 /// first and are halved until they are as small as the distance of samples, or `detail_m`.
 ///
 /// **Guarantees** (1) A height depends on the seed and its place in the world, so tiles fit together to the bit, for
@@ -91,7 +92,7 @@ pub struct DiamondSquare {
     pub chance: Chance,
     /// How a square's displacement fades towards its edges.
     pub bell: Bell,
-    /// Width of the bell; 1 is the width of the published formula. Without a bell it does nothing.
+    /// Width of the bell: narrower is steeper; 1 is the width of the published formula. Without a bell it does nothing.
     #[schemars(range(min = 0.1, max = 4.0), extend("x-slider" = [0.5, 2.0]))]
     pub bell_width: f64,
 }
@@ -149,19 +150,21 @@ impl Op for DiamondSquare {
     }
 }
 
+/// What an edge takes of a displacement under a bell without end: with more or less, slopes between points are steeper.
+const WIDEST: f64 = 0.2;
 /// Rows of a level that one thread takes: rows of diamonds at a seam are worked out twice.
 const BLOCK: usize = 32;
 
 impl DiamondSquare {
-    /// What edges take of the displacement beside them, beyond the quarter that they take by averaging.
+    /// What the bell adds to the quarter of the displacement beside them that edges take by averaging: nothing or less.
     fn bell_share(&self) -> f32 {
         let q = self.bell_width * self.bell_width / 8.0;
-        let k = match self.bell {
+        let takes = match self.bell {
             Bell::Straight => 0.25,
-            Bell::Gaussian => math::exp2(-0.25 / q),
-            Bell::Lorentz => q / (0.25 + q),
+            Bell::Gaussian => WIDEST * math::exp2(-0.25 / q),
+            Bell::Lorentz => WIDEST * q / (0.25 + q),
         };
-        (k - 0.25) as f32
+        (takes - 0.25) as f32
     }
 
     fn random(&self, level: &Level, j: i64, first: i64, stride: i64, out: &mut [f32], d: f32) {
@@ -308,7 +311,7 @@ impl Rows<'_> {
         if above.height.is_empty() || below.height.is_empty() {
             let only = if above.height.is_empty() { below } else { above };
             for ((v, e), (h, step)) in odd.iter_mut().zip(ends).zip(only.height.iter().zip(&only.step)) {
-                *v += (e[0] + e[1] + h) * (1.0 / 3.0) + self.bell * step;
+                *v += border(e[0], e[1], h, step, self.bell);
             }
         } else {
             let north = above.height.iter().zip(&above.step);
@@ -380,9 +383,15 @@ impl Rows<'_> {
 /// A point on a border: the mean of its three neighbours.
 fn third(a: f32, b: f32, only: Option<(&f32, &f32)>, bell: f32) -> f32 {
     match only {
-        Some((h, step)) => (a + b + h) * (1.0 / 3.0) + bell * step,
+        Some((h, step)) => border(a, b, h, step, bell),
         None => 0.5 * (a + b),
     }
+}
+
+/// The mean of three, and what a bell makes of the third of the displacement that is in it.
+#[inline]
+fn border(a: f32, b: f32, h: &f32, step: &f32, bell: f32) -> f32 {
+    (a + b + h) * (1.0 / 3.0) + bell * (4.0 / 3.0) * step
 }
 
 #[cfg(test)]
@@ -593,6 +602,24 @@ mod tests {
             (sum / n).sqrt()
         };
         assert_close!(math::log2(rough(4) / rough(2)), 0.7, abs = 0.12);
+    }
+
+    #[test]
+    fn a_narrower_bell_is_steeper_and_width_1_is_not_straight() {
+        let steep = |bell, bell_width| {
+            let op = DiamondSquare { bell, bell_width, ..DiamondSquare::default() };
+            let height = land(&op, Frame::square(4096.0, 257).unwrap());
+            let rows = (0..257).flat_map(|r| height.row(r).windows(2));
+            rows.map(|pair| f64::from(pair[1] - pair[0])).map(|d| d * d).sum::<f64>().sqrt()
+        };
+        let straight = steep(Bell::Straight, 1.0);
+        for bell in [Bell::Gaussian, Bell::Lorentz] {
+            let by_width = [0.25, 0.5, 1.0, 2.0, 4.0].map(|width| steep(bell, width));
+            for pair in by_width.windows(2) {
+                assert!(pair[0] > pair[1], "{bell:?}: {by_width:?}");
+            }
+            assert!(by_width[2] > 1.002 * straight, "{by_width:?} and {straight}");
+        }
     }
 
     #[test]

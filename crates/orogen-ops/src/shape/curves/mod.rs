@@ -119,8 +119,9 @@ pub struct Curve {
 /// with quadratic ends through their points; all other values are linear along them. They may be closed, cross each other
 /// and run off the map. A `relative` change is solved on a flat map and added, a `bounded` one on the land itself.
 ///
-/// **Guarantees** (1) a held plateau lies at its elevation to 1 cm; (2) slopes have their angle to 1°, except round the ends of a curve, where one side passes into the other; (3) land outside
-/// every envelope keeps its bits; (4) the order of the curves does not matter to a bit; (5) no value is wrong by more than
+/// **Guarantees** (1) a held plateau lies at its elevation to 1 cm; (2) slopes have their angle to 1°, and round the ends
+/// of a curve one side passes smoothly into the other; they end at their length, between samples, whatever their angle to
+/// the lattice; (3) land outside every envelope keeps its bits; (4) the order of the curves does not matter to a bit; (5) no value is wrong by more than
 /// `tolerance` of the relief, as the last multigrid cycle finds, whatever the number of samples; (6) away from held
 /// elevations and slopes the change has no peak or pit of its own; (7) a mirrored drawing gives mirrored land, within the
 /// tolerance; (8) a window has the bits of the whole.
@@ -172,7 +173,7 @@ impl Default for Curves {
 
 impl Op for Curves {
     const ID: &'static str = "shape.curves";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         let layers = Layers::none().updating([layer::HEIGHT.name()]);

@@ -17,8 +17,6 @@ const BLOCK: usize = 16;
 /// Closest a cell comes to a held line, in cells: closer is as good as on it.
 const CLOSEST: f64 = 0.02;
 
-/// How much a slope counts round the end of a curve: little, as the sides that meet there may differ.
-const SOFT: f64 = 10.0;
 /// What is called level.
 const LEAST_RELIEF: f32 = 1e-2;
 
@@ -61,8 +59,8 @@ struct Spot {
     slope: [f64; 2],
     along: [f64; 3],
     slope_weight: f64,
-    /// How much the slope counts.
-    stiff: f64,
+    /// How far outside all slopes it lies, negative on one, in metres: tells where between two cells a slope ends.
+    beyond: f64,
     /// Pull back to the land, per m2.
     pull: f64,
     /// Links that a held line cuts: west, east, north, south.
@@ -79,7 +77,7 @@ impl Spot {
         slope: [0.0; 2],
         along: [0.0; 3],
         slope_weight: 0.0,
-        stiff: 0.0,
+        beyond: f64::INFINITY,
         pull: f64::INFINITY,
         cut: 0,
         noise: 0.0,
@@ -202,7 +200,7 @@ fn one_block(group: &Group<'_>, frame: &Frame, land: &Raster<f32>, first: usize,
             asked[0] += w * (xx * gx + xy * gy);
             asked[1] += w * (xy * gx + yy * gy);
         }
-        (spot.stiff, asked, 0.0)
+        (STIFF, asked, 0.0)
     };
     let natures: Vec<_> = spots.iter().enumerate().map(nature).collect();
     let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
@@ -260,9 +258,12 @@ fn one_block(group: &Group<'_>, frame: &Frame, land: &Raster<f32>, first: usize,
                     continue;
                 }
                 let (k2, asked2, keep2) = natures[beside];
-                let link = 2.0 * k * k2 / (k + k2) * ratio[axis];
-                let ask = 0.5 * (asked[axis] + asked2[axis]) * way[axis]
-                    - (1.0 - 0.5 * (keep + keep2)) * (here - there);
+                // Each has its share of the way between them; where a slope ends on it, up to there. Halves would let the
+                // foot of a slope follow the cells.
+                let mine = share_of(spot, other);
+                let link = k * k2 / (mine * k2 + (1.0 - mine) * k) * ratio[axis];
+                let ask = (mine * asked[axis] + (1.0 - mine) * asked2[axis]) * way[axis]
+                    - (1.0 - mine * keep - (1.0 - mine) * keep2) * (here - there);
                 right += link * ask;
                 match side {
                     _ if !other.touched => slack += link,
@@ -317,6 +318,13 @@ fn one_block(group: &Group<'_>, frame: &Frame, land: &Raster<f32>, first: usize,
     (low, high)
 }
 
+/// The share of the way to a neighbour that is of a cell's own nature: half of it, unless just one of them lies on a slope.
+fn share_of(here: &Spot, there: &Spot) -> f64 {
+    let (a, b) = (here.beyond, there.beyond);
+    let ends = (here.slope_weight > 0.0) != (there.slope_weight > 0.0) && (a <= 0.0) != (b <= 0.0);
+    if ends && (a - b).is_finite() { (a / (a - b)).clamp(0.0, 1.0) } else { 0.5 }
+}
+
 /// Brings curves to the spots of a few rows.
 struct Touching<'a, 'b> {
     group: &'a Group<'a>,
@@ -363,7 +371,7 @@ impl Touching<'_, '_> {
     }
 
     fn cell(&mut self, cell: usize, touch: &Touch) {
-        let Touch { values: v, d, out, along, slope: length, grade, envelope, lean, ends } = *touch;
+        let Touch { values: v, d, out, along, slope: length, grade, envelope, lean, turn } = *touch;
         let beyond = d - v.plateau - length;
         let left = envelope - beyond;
         if left <= 0.0 {
@@ -371,6 +379,9 @@ impl Touching<'_, '_> {
         }
         let spot = &mut self.spots[cell];
         spot.touched = true;
+        if length > 0.0 {
+            spot.beyond = spot.beyond.min(beyond);
+        }
         let width = self.group.blend * envelope;
         let pull = if beyond > 0.0 && left < width {
             // Under this pull the change dies out with the square of the distance to the edge: without a crease.
@@ -399,8 +410,11 @@ impl Touching<'_, '_> {
             // Along the curve the slopes follow its elevation; where that is free, the land.
             let lean = v.pin * lean;
             let free = 1.0 - v.pin;
+            // Round an end, where one side passes into the other, the slopes fall sidewards too.
+            let turn = if flat { 0.0 } else { turn };
+            let aside = [-out[1], out[0]];
             for axis in 0..2 {
-                spot.slope[axis] += weight * (lean * along[axis] - fall * out[axis]);
+                spot.slope[axis] += weight * (lean * along[axis] - fall * out[axis] + turn * aside[axis]);
             }
             if free > 0.0 {
                 let [x, y] = along;
@@ -409,7 +423,6 @@ impl Touching<'_, '_> {
                 }
             }
             spot.slope_weight += weight;
-            spot.stiff = spot.stiff.max(if ends { SOFT } else { STIFF });
         }
         if flat && pin > 0.0 && pin < 1.0 {
             let soft = strength / (2.0 * v.plateau.max(0.5 * dx.min(dy)));
@@ -510,8 +523,8 @@ struct Touch {
     envelope: f64,
     /// Rise along the curve at this distance from it, with the curve's elevation and slopes.
     lean: f64,
-    /// Whether it lies round an end of the curve.
-    ends: bool,
+    /// Round an end of the curve, where one side passes into the other: rise to the left of the way out.
+    turn: f64,
 }
 
 impl Touch {
@@ -562,6 +575,10 @@ impl Touch {
         let lean = values.rise - steeper * gap + grade * wider * f64::from(u8::from(gap > 0.0));
         // Inside a bend a step along the curve is shorter than on it, outside longer.
         let lean = if ends { 0.0 } else { lean / (1.0 - values.bend * d * side).max(0.5) };
-        Some(Self { values, d, out, along, slope, grade, envelope, lean, ends })
+        // Round an end the land is z - grade(angle)·gap: this is its slope across the way out.
+        let ahead = along[0] * out[0] + along[1] * out[1];
+        let turn =
+            if ends && d > 1e-9 { -0.5 * (values.grade[0] - values.grade[1]) * ahead * gap / d } else { 0.0 };
+        Some(Self { values, d, out, along, slope, grade, envelope, lean, turn })
     }
 }

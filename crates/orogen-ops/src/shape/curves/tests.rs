@@ -110,6 +110,74 @@ fn a_line_without_a_plateau_is_met_between_the_samples() {
     }
 }
 
+/// A straight ridge of 160 m on level land, at an angle to the rows, with its ends and direction.
+fn turned_ridge(deg: f64, [left, right]: [f64; 2]) -> (Raster<f32>, [f64; 2], [f64; 2]) {
+    let (c, s) = (math::cos(deg.to_radians()), math::sin(deg.to_radians()));
+    let end = |by: f64| ControlPoint {
+        plateau_m: Some(20.0),
+        slope_left_m: Some(150.0),
+        slope_right_m: Some(150.0),
+        slope_left_deg: Some(left),
+        slope_right_deg: Some(right),
+        ..high(1000.0 + by * c, 1000.0 + by * s, 260.0)
+    };
+    let op = with(vec![curve(vec![end(-400.0), end(400.0)])]);
+    (shape(&op, &Raster::filled(401, 401, 100.0)), [1000.0 - 400.0 * c, 1000.0 - 400.0 * s], [c, s])
+}
+
+#[test]
+fn the_foot_of_a_slope_has_no_steps_at_any_angle_to_the_lattice() {
+    let frame = Frame::square(SIDE_M, 401).unwrap();
+    for deg in [0.0, 15.0, 30.0, 45.0, 72.0] {
+        let (after, from, [c, s]) = turned_ridge(deg, [30.0, 30.0]);
+        for beyond in [-4.0, 0.0, 4.0, 12.0] {
+            // Along the foot, so far beyond it, on either side; away from the ends.
+            let far = 10.0 + 150.0 + beyond;
+            for side in [-1.0, 1.0] {
+                let heights: Vec<f64> = (250..550)
+                    .map(|i| {
+                        let (u, v) = (f64::from(i), side * far);
+                        let [col, row] = frame.locate(from[0] + u * c - v * s, from[1] + u * s + v * c);
+                        f64::from(after.bilinear(col, row))
+                    })
+                    .collect();
+                // Against a straight line through them, as the middle of the ridge may lie a little higher.
+                let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+                let worst = heights.windows(31).map(|near| (near[15] - mean(near)).abs()).fold(0.0, f64::max);
+                println!("{deg} degrees, {beyond} m beyond the foot: {worst:.3} m");
+                assert!(worst < 0.3, "{deg} degrees, {beyond} m beyond the foot: steps of {worst} m");
+            }
+        }
+    }
+}
+
+#[test]
+fn slopes_run_round_the_end_of_a_curve_without_a_wedge() {
+    let frame = Frame::square(SIDE_M, 401).unwrap();
+    for sides in [[30.0, 30.0], [38.0, 20.0], [25.0, -10.0]] {
+        for deg in [0.0, 30.0] {
+            let (after, from, [c, s]) = turned_ridge(deg, sides);
+            let grade = sides.map(|side: f64| math::tan(side.to_radians()));
+            for turn in -9..=9 {
+                // From the right side round the first end to the left, half way down the slope.
+                let turn = f64::from(turn) * 10.0;
+                let (u, v) = (-math::cos(turn.to_radians()), math::sin(turn.to_radians()));
+                let left = 0.5 + 0.5 * v;
+                let asked = grade[1] + (grade[0] - grade[1]) * left;
+                for far in [50.0, 100.0, 140.0] {
+                    let [col, row] =
+                        frame.locate(from[0] + far * (u * c - v * s), from[1] + far * (u * s + v * c));
+                    let (found, wanted) = (f64::from(after.bilinear(col, row)), 260.0 - asked * (far - 10.0));
+                    assert!(
+                        (found - wanted).abs() < 1.0,
+                        "{sides:?} at {deg} degrees: {found} in place of {wanted}, {far} m from the end, {turn} round it"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn straight_slopes_have_their_angle() {
     let land = hills(201, 120.0);

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::flats::Flat;
 use super::index::columns;
 use super::luck::{self, Grain, Luck};
+use super::peaks::below_top;
 use super::round::cubic;
+use super::sand::Sand;
 use super::{half, one};
 use crate::brush::{Near, Path};
 use crate::mask::polygon;
@@ -103,6 +105,8 @@ pub(super) enum Form {
     /// Brings the land to a level. The share of the radius is `shore` on the outline, and changes by so much a metre
     /// inside and outside.
     Flat { flat: Flat, shore: f32, inside: f32, outside: f32 },
+    /// Adds dunes, which rise inside the outline by so much of their height a metre.
+    Sand { sand: Sand, per_m: f32 },
 }
 
 /// The flank of a massif.
@@ -123,6 +127,7 @@ pub(super) struct Room {
     within: Vec<f32>,
     east: Vec<f64>,
     noise: Vec<f32>,
+    breaks: Vec<f32>,
     luck: luck::Room,
 }
 
@@ -212,6 +217,14 @@ impl Area {
                     }
                 }
             }
+            Form::Sand { sand, per_m } => {
+                let north = frame.y_m(row) - self.at[1];
+                sand.noise(&room.east, north, &mut room.luck, &mut room.noise, &mut room.breaks);
+                for (i, h) in heights.iter_mut().enumerate().filter(|(i, _)| room.inside[*i] > 0.0) {
+                    let t = (1.0 - room.inside[i] * per_m).max(0.0);
+                    *h += self.strength * sand.height(room.east[i], north, t, room.noise[i], room.breaks[i]);
+                }
+            }
             Form::Flat { flat, shore, inside, outside } => {
                 for (h, d) in heights.iter_mut().zip(&room.inside) {
                     let t = share(*d, *shore, *inside, *outside);
@@ -249,7 +262,7 @@ impl Slope {
         // Spurs and gullies: noise moves the flank in and out, least at its foot and its top.
         let share = share + 0.9 * self.rough * noise * share * (1.0 - share) * share;
         let up = 1.0 - cubic(share);
-        self.height * up * (1.0 + 0.8 * self.rough * noise * up)
+        self.height * below_top(up, 0.8 * self.rough * noise * up, 0.05)
     }
 }
 

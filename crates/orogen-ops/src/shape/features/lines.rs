@@ -202,9 +202,10 @@ impl Profile {
         }
     }
 
-    /// The height that it makes of one.
+    /// The height that it makes of one. The bed of a river that acts fully is noted in `bed`, to be carved when all
+    /// rivers that follow each other have made their banks: so no bank dams another river where they meet.
     #[inline]
-    pub fn apply(&self, strength: f32, near: Near, noise: f32, reach: f64, h: f32) -> f32 {
+    pub fn apply(&self, strength: f32, near: Near, noise: f32, reach: f64, h: f32, bed: &mut f32) -> f32 {
         match *self {
             Self::Ridge { pointed } => {
                 let t = (near.distance / reach) as f32;
@@ -219,15 +220,23 @@ impl Profile {
                 h - strength * near.values[0] as f32 * ledged(cubic(wall), ledges)
             }
             Self::River => {
-                let [level, bed, half, bank] = near.values;
+                let [level, floor, half, bank] = near.values;
                 // Widths that the mean has carried past an end may fall short of nothing.
                 let (half, bank) = (half.max(1e-6), bank.max(1e-6) as f32);
                 let (level, distance) = (level as f32, near.distance);
                 let out = ((distance - half) as f32 / bank).clamp(0.0, 1.0);
                 let out = wandering(out, noise);
                 let land = level_out(h, level, strength * cubic(out));
-                let depth = level - bed.min(near.values[0]) as f32;
-                if distance < half { land - strength * depth * cubic((distance / half) as f32) } else { land }
+                if distance >= half {
+                    return land;
+                }
+                let depth = level - floor.min(near.values[0]) as f32;
+                let carved = land - strength * depth * cubic((distance / half) as f32);
+                if strength < 1.0 || h.is_nan() {
+                    return carved;
+                }
+                *bed = bed.min(carved);
+                land
             }
         }
     }

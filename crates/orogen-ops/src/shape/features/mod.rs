@@ -149,7 +149,35 @@ impl Feature {
             Self::Massif(f) => &f.outline,
             Self::Lake(f) => &f.outline,
             Self::Plateau(f) => &f.outline,
+            Self::DuneField(f) => &f.outline,
             _ => &[],
+        }
+    }
+
+    /// Everything that it may change lies inside.
+    pub(crate) fn extent(&self) -> Rect {
+        let ready = self.ready(Grain { seed: Seed(0), finest_m: 1.0 });
+        let none = Rect { min: [f64::INFINITY; 2], max: [f64::NEG_INFINITY; 2] };
+        ready.parts(0).iter().fold(none, |all, (_, part)| Rect {
+            min: [all.min[0].min(part.min[0]), all.min[1].min(part.min[1])],
+            max: [all.max[0].max(part.max[0]), all.max[1].max(part.max[1])],
+        })
+    }
+
+    /// Multiplies the height of what stands on the land; others stay.
+    pub(crate) fn scale_height(&mut self, by: f64, rounded: impl Fn(f64) -> f64) {
+        let scale = |height: &mut f64| *height = rounded(*height * by);
+        match self {
+            Self::Mountain(f) => scale(&mut f.height_m),
+            Self::Massif(f) => scale(&mut f.height_m),
+            Self::Hill(f) => scale(&mut f.height_m),
+            Self::DuneField(f) => scale(&mut f.height_m),
+            Self::Volcano(f) => scale(&mut f.height_m),
+            Self::Ridge(f) => {
+                scale(&mut f.height_m);
+                f.points.iter_mut().filter_map(|p| p.height_m.as_mut()).for_each(scale);
+            }
+            Self::River(_) | Self::Lake(_) | Self::Plateau(_) | Self::Canyon(_) | Self::Crater(_) => {}
         }
     }
 
@@ -183,23 +211,28 @@ fn half() -> f64 {
 /// mountain   h + s·H·(C + pointed C)·(1 + r·N)  lake      as a plateau, and a bowl of its depth inside the shore
 /// ridge      as a mountain, across a line       river     to the level of its banks by a wide C, its bed by a narrow C
 /// massif     h + s·H·(1 − C)·(1 + r·N)          by the distance inside an outline
+/// dunes      h + s·H·(crest across the wind)·(noise by which dunes begin and end)
 /// ```
 ///
-/// A lake or plateau may have an outline as well: then the distance to the outline takes the place of that to the middle.
+/// A lake, plateau or dune field may have an outline as well: then the distance to the outline takes the place of that to
+/// the middle. Noise lowers a mountain, hill or massif as it likes, but raises it only as far as its top stays the highest.
 ///
 /// N is a fractal that moves with the feature and is 0 in its middle; it also lets outlines wander. Its waves shorter
 /// than two samples are left out. Lines are centripetal
 /// Catmull-Rom curves; between two branches of a hairpin everything goes smoothly from one to the other.
 ///
 /// Features act in the order of the list, each on what the ones before it have left: a river after a mountain cuts
-/// through it, a mountain after a river buries it. A feature with a `name` keeps the luck of its shape when it is moved.
+/// through it, a mountain after a river buries it. Rivers that follow each other in the list make their banks first and
+/// their beds then, so that none dams another where they meet. A feature with a `name` keeps the luck of its shape when it
+/// is moved.
 ///
 /// Rivers of full strength also become lines of the vector layer `rivers`, with the height of the bed and `width_m`;
 /// former rivers stay where no feature touches them. Lakes with a depth set the layer `water`; with `keep_water` the
 /// water of earlier steps stays where the ground does. What has `hold` is
 /// marked in the vector layer `hold`.
 ///
-/// **Guarantees** (1) In the middle, or on the line, the land has the height, depth or level asked for; (2) outside the
+/// **Guarantees** (1) In the middle, or on the line, the land has the height, depth or level asked for, and on level land
+/// that is the summit of a mountain or hill; the crater of a volcano never lies below the land it stands on; (2) outside the
 /// radius nothing changes, to the bit; (3) the bed of a river falls downstream whatever land is underneath, and at its
 /// points the river is as wide and deep as asked; (4) no jump and no crease inside hairpins and loops; (5) a window
 /// has the bits of the whole; (6) an empty list changes nothing.
@@ -228,7 +261,7 @@ pub struct Features {
 
 impl Op for Features {
     const ID: &'static str = "shape.features";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         let mut layers = Layers::none().updating([layer::HEIGHT.name()]);
@@ -429,20 +462,55 @@ fn lay(
     let xs: Vec<f64> = (0..frame.cols()).map(|col| frame.x_m(col)).collect();
     let counter = ctx.counter(frame.rows());
     let mut height = Raster::filled(frame.cols(), frame.rows(), 0.0);
+    let runs = runs(ready);
     height.try_par_rows(|row, out| {
         out.copy_from_slice(before.row(row));
         let (mut around, mut along) = (round::Room::default(), trace::Room::default());
         let mut inside = area::Room::default();
+        // Beds of the rivers at hand, and the run of the list they are in.
+        let (mut beds, mut run) = (Vec::new(), 0);
         for parts in bands.of_row(row) {
-            match &ready[parts[0].feature as usize] {
+            let number = parts[0].feature as usize;
+            if run != runs[number] {
+                carve(&mut beds, out);
+                run = runs[number];
+            }
+            match &ready[number] {
                 Ready::Round(round) => round.row(frame, row, &xs, out, &mut around),
-                Ready::Line(trace) => trace.row(parts, frame, row, &xs, out, &mut along),
+                Ready::Line(trace) => {
+                    beds.resize(out.len(), f32::INFINITY);
+                    trace.row(parts, frame, row, &xs, out, &mut beds, &mut along);
+                }
                 Ready::Area(area) => area.row(frame, row, &xs, out, &mut inside),
             }
         }
+        carve(&mut beds, out);
         counter.done()
     })?;
     Ok(height)
+}
+
+/// Numbers of the runs of the list: rivers that follow each other are one run, every other feature is one of its own.
+fn runs(ready: &[Ready]) -> Vec<u32> {
+    let (mut run, mut last) = (0, false);
+    let mut number = |ready: &Ready| {
+        let river = matches!(ready, Ready::Line(trace) if trace.is_river());
+        if !(river && last) {
+            run += 1;
+        }
+        last = river;
+        run
+    };
+    ready.iter().map(&mut number).collect()
+}
+
+/// Carves beds into a row, and has none left.
+fn carve(beds: &mut Vec<f32>, heights: &mut [f32]) {
+    for (h, bed) in heights.iter_mut().zip(beds.drain(..)) {
+        if bed < *h {
+            *h = bed;
+        }
+    }
 }
 
 #[cfg(test)]

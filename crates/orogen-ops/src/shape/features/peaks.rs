@@ -88,7 +88,7 @@ pub struct Volcano {
     /// How high the rim of its crater stands above the land.
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [50.0, 4000.0]))]
     pub height_m: f64,
-    /// How deep the crater is below its rim.
+    /// How deep the crater is below its rim; its floor never lies below the land that the volcano stands on.
     #[serde(default = "hundred")]
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [0.0, 500.0]))]
     pub crater_depth_m: f64,
@@ -222,7 +222,8 @@ impl Volcano {
         let rim = self.crater as f32;
         let shape = Shape::Volcano {
             height: self.height_m as f32,
-            depth: self.crater_depth_m as f32,
+            // Down to the land it stands on at most.
+            depth: self.crater_depth_m.min(self.height_m) as f32,
             rim,
             per_flank: 1.0 / flank(rim),
         };
@@ -293,22 +294,28 @@ impl Peak {
     pub fn row(&self, strength: f32, plain: &[f32], shares: &[f32], noise: &[f32], heights: &mut [f32]) {
         let rough = self.fractal.as_ref().map_or(0.0, |(rough, _)| *rough);
         let middle = self.middle;
-        let by = |t: f32, noise: f32| strength * (1.0 + rough * (noise - middle * cubic(t)));
+        let by = |t: f32, noise: f32| rough * (noise - middle * cubic(t));
         match self.shape {
             Shape::Mountain { height, pointed } => {
-                each(plain, shares, noise, heights, |t, noise| by(t, noise) * height * mountain(t, pointed));
+                each(plain, shares, noise, heights, |t, noise| {
+                    strength * height * below_top(mountain(t, pointed), by(t, noise), 0.0)
+                });
             }
             Shape::Volcano { height, depth, rim, per_flank } => {
                 each(plain, shares, noise, heights, |t, noise| {
                     let inside = (t / rim).min(1.0);
-                    let cone = height * (flank(t.max(rim)) * per_flank);
+                    let cone = flank(t.max(rim)) * per_flank;
                     // The crater is smoother the further in.
                     let noise = middle + inside * inside * (noise - middle);
-                    by(t, noise) * (cone - depth * (1.0 - inside * inside))
+                    let bowl = depth * (1.0 - inside * inside);
+                    // The rim is rough too, about its height.
+                    strength * (height * below_top(cone, by(t, noise), 0.03) - bowl)
                 });
             }
             Shape::Crater { depth, rim, peak } => {
-                each(plain, shares, noise, heights, |t, noise| by(t, noise) * crater(t, depth, rim, peak));
+                each(plain, shares, noise, heights, |t, noise| {
+                    strength * (1.0 + by(t, noise)) * crater(t, depth, rim, peak)
+                });
             }
         }
     }
@@ -323,6 +330,18 @@ fn each(plain: &[f32], shares: &[f32], noise: &[f32], heights: &mut [f32], f: im
         let added = heights[i] + f(shares[i], noise[i]);
         heights[i] = if plain[i] < 1.0 { added } else { heights[i] };
     }
+}
+
+/// A share of the height, 1 at the top, times noise that may lower it as it likes but raise it only as far as it stays
+/// below the top: what is asked for is the highest. On the top itself noise may add `spare`.
+#[inline]
+pub(super) fn below_top(share: f32, noise: f32, spare: f32) -> f32 {
+    if noise <= 0.0 {
+        return share * (1.0 + noise);
+    }
+    // Goes as `share * noise` at first and never reaches `room`.
+    let (more, room) = (share * noise, 0.6 * (1.0 - share) + spare * share);
+    share + more * room / (more + room).max(f32::MIN_POSITIVE)
 }
 
 /// A wide cubic and, by its share, a pointed one of three quarters its width: 1 in the middle, 0 at the edge.

@@ -66,6 +66,7 @@ pub(super) struct Room {
     plain: Vec<f32>,
     share: Vec<f32>,
     noise: Vec<f32>,
+    breaks: Vec<f32>,
 }
 
 impl Round {
@@ -144,10 +145,11 @@ impl Round {
                 }
             }
             Form::Sand(sand) => {
-                sand.noise(&room.east, north, &mut room.luck, &mut room.noise);
+                sand.noise(&room.east, north, &mut room.luck, &mut room.noise, &mut room.breaks);
                 for (i, h) in heights.iter_mut().enumerate() {
                     if room.plain[i] < 1.0 {
-                        *h += strength * sand.height(room.east[i], north, room.share[i], room.noise[i]);
+                        let (noise, breaks) = (room.noise[i], room.breaks[i]);
+                        *h += strength * sand.height(room.east[i], north, room.share[i], noise, breaks);
                     }
                 }
             }

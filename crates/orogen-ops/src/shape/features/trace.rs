@@ -63,7 +63,12 @@ impl Trace {
         })
     }
 
-    /// Lays it on a row whose samples lie at `xs`, given its arcs that may touch the row.
+    /// Whether it is a river.
+    pub fn is_river(&self) -> bool {
+        matches!(self.profile, Profile::River)
+    }
+
+    /// Lays it on a row whose samples lie at `xs`, given its arcs that may touch the row. `beds` notes the beds of rivers.
     pub fn row(
         &self,
         parts: &[Part],
@@ -71,6 +76,7 @@ impl Trace {
         row: usize,
         xs: &[f64],
         heights: &mut [f32],
+        beds: &mut [f32],
         room: &mut Room,
     ) {
         let y = frame.y_m(row);
@@ -115,7 +121,8 @@ impl Trace {
                 let near = self.spline.near([xs[col], y], &room.chunk, reach, self.floor, &mut room.spline);
                 if let Some(near) = near {
                     let noise = room.noise[col - start];
-                    heights[col] = self.profile.apply(self.strength, near, noise, reach, heights[col]);
+                    let (h, bed) = (heights[col], &mut beds[col]);
+                    heights[col] = self.profile.apply(self.strength, near, noise, reach, h, bed);
                 }
             }
         }

@@ -20,16 +20,21 @@ pub enum Kind {
     Plain,
     /// Forest: no shape of the land, but a mask.
     Forest,
+    /// Dunes, with crests across the wind.
+    Dune,
 }
 
+/// How many kinds there are.
+pub(super) const KINDS: usize = Kind::ALL.len();
+
 impl Kind {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Mountain, Self::Hill, Self::River, Self::Lake, Self::Plain, Self::Forest];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Mountain, Self::Hill, Self::River, Self::Lake, Self::Plain, Self::Forest, Self::Dune];
 
     /// Its name in recipes and files.
     #[must_use]
     pub fn word(self) -> &'static str {
-        ["mountain", "hill", "river", "lake", "plain", "forest"][self as usize]
+        ["mountain", "hill", "river", "lake", "plain", "forest", "dune"][self as usize]
     }
 
     pub(super) fn parse(word: &str) -> Option<Self> {
@@ -51,8 +56,8 @@ pub struct Rule {
 }
 
 /// The rules that hold where a recipe has no others: what is placed, what is near, how it likes that.
-const USUAL: [(Kind, Kind, f64); 26] = {
-    use Kind::{Forest, Hill, Lake, Mountain, Plain, River};
+const USUAL: [(Kind, Kind, f64); 31] = {
+    use Kind::{Dune, Forest, Hill, Lake, Mountain, Plain, River};
     [
         (Mountain, Mountain, -0.6),
         (Mountain, Hill, 0.1),
@@ -80,17 +85,22 @@ const USUAL: [(Kind, Kind, f64); 26] = {
         (Forest, Lake, 0.3),
         (Forest, Plain, -0.4),
         (Forest, Forest, 0.6),
+        (Mountain, Dune, -1.0),
+        (Hill, Dune, -1.2),
+        (River, Dune, -0.5),
+        (Lake, Dune, -0.6),
+        (Forest, Dune, -1.5),
     ]
 };
 
 /// How every kind likes every other.
 #[derive(Clone, Debug)]
-pub(super) struct Table([[f64; 6]; 6]);
+pub(super) struct Table([[f64; KINDS]; KINDS]);
 
 impl Table {
     /// The usual rules with a recipe's own in their place.
     pub fn new(rules: &[Rule]) -> Self {
-        let mut table = [[0.0; 6]; 6];
+        let mut table = [[0.0; KINDS]; KINDS];
         let usual = USUAL.iter().copied();
         for (kind, near, weight) in usual.chain(rules.iter().map(|r| (r.kind, r.near, r.weight))) {
             table[kind as usize][near as usize] = weight;
@@ -173,8 +183,8 @@ impl Tree {
 pub(super) struct Crowd {
     table: Table,
     /// What was drawn, and what was placed, by kind.
-    pub drawn: [Tree; 6],
-    pub placed: [Tree; 6],
+    pub drawn: [Tree; KINDS],
+    pub placed: [Tree; KINDS],
 }
 
 impl Crowd {

@@ -1,11 +1,11 @@
 //! What somebody has drawn: strokes and polygons of the recipe, lines and polygons of a file, pictures.
 
-use orogen_core::{Ctx, FeatureSet, OpError, Property, Raster, Rect};
+use orogen_core::{Ctx, FeatureSet, Frame, OpError, Property, Raster, Rect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Sketch;
-use super::density::Kind;
+use super::density::{KINDS, Kind};
 use super::lattice::Lattice;
 use crate::brush::{Near, Path};
 use crate::mask::polygon;
@@ -31,7 +31,7 @@ pub struct Drawn {
     /// Fills the line: what lies inside is drawn too.
     #[serde(default)]
     pub closed: bool,
-    /// Height of mountains or hills, depth of a lake, if not the usual one.
+    /// Height of mountains, hills or dunes, depth of a lake, if not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [10.0, 3000.0]))]
     pub height_m: Option<f64>,
@@ -39,7 +39,7 @@ pub struct Drawn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub number: Option<u32>,
-    /// Radius of a mountain or hill, if not the usual one.
+    /// Radius of a mountain or hill, distance from dune to dune, if not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [50.0, 5000.0]))]
     pub size_m: Option<f64>,
@@ -61,7 +61,7 @@ pub struct Picture {
     /// Takes what is black, or transparent, as drawn.
     #[serde(default)]
     pub invert: bool,
-    /// Height of mountains or hills, depth of lakes, if not the usual one.
+    /// Height of mountains, hills or dunes, depth of lakes, if not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [10.0, 3000.0]))]
     pub height_m: Option<f64>,
@@ -69,7 +69,7 @@ pub struct Picture {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub number: Option<u32>,
-    /// Radius of a mountain or hill, if not the usual one.
+    /// Radius of a mountain or hill, distance from dune to dune, if not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [50.0, 5000.0]))]
     pub size_m: Option<f64>,
@@ -85,6 +85,8 @@ pub(super) struct Item {
     pub name: Option<String>,
     pub height_m: Option<f64>,
     pub number: Option<u32>,
+    /// Whether the number is that of each shape, as in pictures, where one item has many.
+    pub each: bool,
     pub size_m: Option<f64>,
     pub width_m: Option<f64>,
 }
@@ -99,15 +101,21 @@ pub(super) struct Course {
 /// The drawing on the lattice: by kind, 0 where nothing is drawn, else the number of an item, counted from 1.
 pub(super) struct Canvas {
     pub items: Vec<Item>,
-    pub layers: [Vec<u32>; 6],
+    pub layers: [Vec<u32>; KINDS],
+    /// How much of each cell is drawn, by kind, in 255ths: outlines are finer than cells.
+    pub cover: [Vec<u8>; KINDS],
     pub courses: Vec<Course>,
 }
+
+/// Parts of a side of a cell by which its cover is counted.
+const PARTS: usize = 4;
 
 impl Canvas {
     /// Everything that was drawn.
     pub fn new(sketch: &Sketch, lattice: &Lattice, world: &Rect, ctx: &Ctx<'_>) -> Result<Self, OpError> {
         let layers = std::array::from_fn(|_| vec![0; lattice.len()]);
-        let mut canvas = Self { items: Vec::new(), layers, courses: Vec::new() };
+        let cover = std::array::from_fn(|_| vec![0; lattice.len()]);
+        let mut canvas = Self { items: Vec::new(), layers, cover, courses: Vec::new() };
         for picture in &sketch.pictures {
             canvas.picture(picture, lattice, world, &*ctx.files().drawing(&picture.path)?);
             ctx.tick(0, 1)?;
@@ -121,6 +129,7 @@ impl Canvas {
                 name: drawn.name.clone(),
                 height_m: drawn.height_m,
                 number: drawn.number,
+                each: false,
                 size_m: drawn.size_m,
                 width_m: (drawn.kind == Kind::River && radius > 0.0).then_some(2.0 * radius),
             };
@@ -161,6 +170,12 @@ impl Canvas {
             let start = row * lattice.cols() + cols.start;
             let out = &mut self.layers[kind as usize][start..start + cols.len()];
             out.iter_mut().zip(&near.distance2).filter(|(_, d2)| **d2 <= limit).for_each(|(v, _)| *v = item);
+            let cover = &mut self.cover[kind as usize][start..start + cols.len()];
+            for (cover, d2) in cover.iter_mut().zip(&near.distance2) {
+                // The edge of the brush passes through a cell as a line does, nearly.
+                let inside = (radius - f64::from(d2.sqrt())) / lattice.cell + 0.5;
+                *cover = (*cover).max((255.0 * inside.clamp(0.0, 1.0)) as u8);
+            }
         }
     }
 
@@ -179,6 +194,35 @@ impl Canvas {
                 any = true;
             }
         }
+        // Lines between the cells' own tell how much of a cell is inside.
+        let [west, south] = lattice.frame.extent().min;
+        let (cols, rows) = (lattice.cols(), lattice.rows());
+        let fine = lattice.cell / PARTS as f64;
+        let first = [west - 0.5 * lattice.cell + 0.5 * fine, south - 0.5 * lattice.cell + 0.5 * fine];
+        let size = [(cols * PARTS - 1) as f64 * fine, (rows * PARTS - 1) as f64 * fine];
+        let Ok(frame) = Frame::new(first, size, [cols * PARTS, rows * PARTS]) else { return any };
+        let (low, high) = edges
+            .iter()
+            .flatten()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), p| (a.min(p[1]), b.max(p[1])));
+        let mut fine = vec![0.0; cols * PARTS];
+        for (row, cover) in self.cover[kind as usize].chunks_mut(cols).enumerate() {
+            let y = lattice.frame.y_m(row);
+            if y < low - lattice.cell || y > high + lattice.cell {
+                continue;
+            }
+            let mut counts = vec![0u32; cols];
+            for part in 0..PARTS {
+                fine.fill(0.0);
+                polygon::fill(&edges, &frame, row * PARTS + part, &mut fine);
+                for (count, parts) in counts.iter_mut().zip(fine.chunks(PARTS)) {
+                    *count += parts.iter().filter(|w| **w > 0.0).count() as u32;
+                }
+            }
+            for (cover, count) in cover.iter_mut().zip(counts) {
+                *cover = (*cover).max((255 * count / (PARTS * PARTS) as u32) as u8);
+            }
+        }
         any
     }
 
@@ -190,6 +234,7 @@ impl Canvas {
             name: None,
             height_m: picture.height_m,
             number: picture.number,
+            each: true,
             size_m: picture.size_m,
             width_m: picture.width_m,
         });
@@ -197,6 +242,7 @@ impl Canvas {
         let (cols, rows) = (drawing.cols() as f64, drawing.rows() as f64);
         let drawn = |value: u8| (value >= 128) != picture.invert;
         let layer = &mut self.layers[picture.kind as usize];
+        let cover = &mut self.cover[picture.kind as usize];
         if width / cols >= lattice.cell || depth / rows >= lattice.cell {
             // Pixels larger than cells: their edges go straight from middle to middle.
             let pixels = drawing.map(f32::from);
@@ -208,6 +254,8 @@ impl Canvas {
                     if (value >= 127.5) != picture.invert {
                         *out = item;
                     }
+                    let value = if picture.invert { 255.0 - value } else { value };
+                    cover[i] = cover[i].max(value as u8);
                 }
             }
             return;
@@ -232,6 +280,8 @@ impl Canvas {
             if whole(cell) || lone {
                 layer[cell] = item;
             }
+            let share = 255 * counts[cell][1] / counts[cell][0].max(1);
+            cover[cell] = cover[cell].max(share as u8);
         }
     }
 
@@ -324,6 +374,7 @@ fn item_of(set: &FeatureSet, feature: usize) -> Item {
         },
         height_m: positive("height_m", 20_000.0),
         number: positive("number", 1000.0).map(|v| (v as u32).max(1)),
+        each: false,
         size_m: positive("size_m", 1e6),
         width_m: positive("width_m", 1e5),
     }

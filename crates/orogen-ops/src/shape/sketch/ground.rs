@@ -1,12 +1,14 @@
 //! From shapes to features: outlines, darts by area and multitude, and their final places.
 
-use orogen_core::{Seed, math};
+use std::collections::BTreeMap;
+
+use orogen_core::{Ctx, Op, OpError, Raster, Rect, Seed, Terrain, layer, math};
 
 use super::density::{Crowd, Kind, Spot};
 use super::drawn::Item;
 use super::lattice::{Component, Lattice, area, distances, rings, simplify_ring, soften};
 use crate::noise::Noise;
-use crate::shape::features::{Feature, Hill, Massif, Mountain, Ridge, RidgePoint};
+use crate::shape::features::{Feature, Features, Hill, Massif, Mountain, Ridge, RidgePoint};
 
 /// A shape on a part of the lattice, which may reach beyond it.
 pub(super) struct Patch {
@@ -16,6 +18,8 @@ pub(super) struct Patch {
     /// Cells inside the outline, negative outside: the exact distance to the nearest cell of the other side, less half
     /// a cell.
     pub field: Vec<f32>,
+    /// Whether the field is exact to a part of a cell, so that its outline needs no smoothing.
+    fine: bool,
 }
 
 /// Middle, radius of a circle of the same area, and rings in radii around the middle.
@@ -52,11 +56,18 @@ impl Patch {
         let field = (within.iter().zip(&without).zip(inside))
             .map(|((a, b), inside)| if *inside { (a - 0.5).min(most) } else { (0.5 - b).max(-most) })
             .collect();
-        Self { corner, cols, field }
+        Self { corner, cols, field, fine: false }
     }
 
-    /// A drawn shape. What is drawn up to the border goes on beyond it. Below full fidelity its outline wanders.
-    pub fn drawn(component: &Component, lattice: &Lattice, fidelity: f64, seed: Seed) -> Self {
+    /// A drawn shape. What is drawn up to the border goes on beyond it. `cover` says how much of a cell is drawn, from 0 to
+    /// 1, where that is known: the outline passes between cells by that. Below full fidelity the outline wanders.
+    pub fn drawn(
+        component: &Component,
+        lattice: &Lattice,
+        fidelity: f64,
+        seed: Seed,
+        cover: impl Fn(usize) -> Option<f32>,
+    ) -> Self {
         let deep = (component.cells.len() as f64).sqrt();
         let margin = (4.0 + 0.5 * deep).min(48.0) as isize;
         let (corner, [cols, rows]) = Self::around(&component.cells, lattice, margin);
@@ -69,8 +80,9 @@ impl Patch {
                 drawn[row as usize * lattice.cols() + col as usize]
             })
             .collect();
-        let patch = Self::of_inside(corner, cols, &inside);
+        let mut patch = Self::of_inside(corner, cols, &inside);
         if fidelity >= 1.0 {
+            patch.refine(&inside, |i| patch_cell(&corner, cols, i, lattice).and_then(&cover));
             return patch;
         }
         let deepest = patch.deepest();
@@ -81,6 +93,40 @@ impl Patch {
         if wandering.iter().any(|v| *v) { Self::of_inside(corner, cols, &wandering) } else { patch }
     }
 
+    /// Moves the outline between cells by how much of each is drawn, from 0 to 1.
+    fn refine(&mut self, inside: &[bool], cover: impl Fn(usize) -> Option<f32>) {
+        let beside: Vec<usize> =
+            (0..self.field.len()).filter(|i| (0.0..1.6).contains(&self.field[*i].abs())).collect();
+        let known: BTreeMap<usize, f32> = beside.iter().filter_map(|i| Some((*i, cover(*i)?))).collect();
+        // The edge passes through cells that are drawn in part.
+        let part = |i: usize| known.get(&i).filter(|c| **c > 0.0 && **c < 1.0).map(|c| c - 0.5);
+        for i in &beside {
+            let way = if inside[*i] { 1.0 } else { -1.0 };
+            let off = match (part(*i), known.get(i)) {
+                (Some(off), _) => way * off,
+                (None, None) => continue,
+                // Wholly inside or outside: as far from the edge as from the nearest cell it passes through, and it there.
+                (None, Some(_)) => {
+                    let mut least = f32::INFINITY;
+                    for (dc, dr) in [(0, -1), (1, 0), (0, 1), (-1, 0), (1, -1), (1, 1), (-1, 1), (-1, -1)] {
+                        let Some(j) = i.checked_add_signed(dr * self.cols as isize + dc) else { continue };
+                        let far = if dc != 0 && dr != 0 { std::f32::consts::SQRT_2 } else { 1.0 };
+                        match (part(j), known.get(&j), inside.get(j)) {
+                            (Some(off), ..) => least = least.min(far + way * off),
+                            (None, Some(_), Some(other)) if *other != inside[*i] => {
+                                least = least.min(0.5 * far)
+                            }
+                            _ => {}
+                        }
+                    }
+                    if least.is_infinite() { continue } else { least }
+                }
+            };
+            self.field[*i] = way * off.max(0.02);
+        }
+        self.fine = true;
+    }
+
     /// A shape of its own making: an ellipse whose outline wanders.
     pub fn ellipse(at: [f64; 2], radii: [f64; 2], turn: f64, lattice: &Lattice, seed: Seed) -> Self {
         let [col, row] = lattice.frame.locate(at[0], at[1]).map(f64::round);
@@ -88,7 +134,7 @@ impl Patch {
         let corner = [(col - reach) as isize, (row - reach) as isize];
         let cols = 2 * reach as usize + 1;
         let (c, s) = (math::cos(turn), math::sin(turn));
-        let mut patch = Self { corner, cols, field: vec![0.0; cols * cols] };
+        let mut patch = Self { corner, cols, field: vec![0.0; cols * cols], fine: false };
         let inside: Vec<bool> = (0..cols * cols)
             .map(|i| {
                 let p = patch.place(i, lattice);
@@ -117,10 +163,7 @@ impl Patch {
 
     /// The cell of the lattice that a cell of the patch is, if it is one.
     pub fn cell(&self, i: usize, lattice: &Lattice) -> Option<usize> {
-        let (col, row) =
-            (self.corner[0] + (i % self.cols) as isize, self.corner[1] + (i / self.cols) as isize);
-        let inside = col >= 0 && row >= 0 && col < lattice.cols() as isize && row < lattice.rows() as isize;
-        inside.then(|| row as usize * lattice.cols() + col as usize)
+        patch_cell(&self.corner, self.cols, i, lattice)
     }
 
     /// Greatest distance to the outline, in cells.
@@ -131,6 +174,15 @@ impl Patch {
     /// Cells on the lattice that are inside.
     pub fn cells<'a>(&'a self, lattice: &'a Lattice) -> impl Iterator<Item = usize> + 'a {
         (0..self.field.len()).filter(|i| self.field[*i] > 0.0).filter_map(|i| self.cell(i, lattice))
+    }
+
+    /// Every so many cells a place inside.
+    pub fn spread(&self, step: usize, lattice: &Lattice) -> impl Iterator<Item = [f64; 2]> + '_ {
+        let lattice = *lattice;
+        let on_step =
+            move |i: &usize| (i % self.cols).is_multiple_of(step) && (i / self.cols).is_multiple_of(step);
+        let inside = (0..self.field.len()).filter(on_step).filter(|i| self.field[*i] > 0.0);
+        inside.map(move |i| self.place(i, &lattice))
     }
 
     /// Middle, radius of a circle of the same area, and the outline in radii around the middle.
@@ -158,8 +210,10 @@ impl Patch {
         let rings = found
             .iter_mut()
             .map(|ring| {
-                soften(ring, true, 2);
-                let mut tolerance = 0.15;
+                if !self.fine {
+                    soften(ring, true, 2);
+                }
+                let mut tolerance = if self.fine { 0.05 } else { 0.15 };
                 let mut corners = simplify_ring(ring, tolerance);
                 while corners.len() > 20_000 {
                     tolerance *= 2.0;
@@ -174,6 +228,13 @@ impl Patch {
             .collect();
         Some((at, radius, rings))
     }
+}
+
+/// The cell of the lattice that is cell `i` of a patch with a corner and so many columns.
+fn patch_cell(corner: &[isize; 2], cols: usize, i: usize, lattice: &Lattice) -> Option<usize> {
+    let (col, row) = (corner[0] + (i % cols) as isize, corner[1] + (i / cols) as isize);
+    let inside = col >= 0 && row >= 0 && col < lattice.cols() as isize && row < lattice.rows() as isize;
+    inside.then(|| row as usize * lattice.cols() + col as usize)
 }
 
 /// A number to so many places, so that what is written down can be read.
@@ -299,7 +360,7 @@ pub(super) struct Range<'a> {
 }
 
 /// Shares of a mountain's height that massif and ridge take; the rest is its own.
-const MASSIF: f64 = 0.42;
+const MASSIF: f64 = 0.5;
 const RIDGE: f64 = 0.2;
 
 impl Range<'_> {
@@ -376,6 +437,49 @@ pub(super) fn hills(spots: &[Spot], height: f64, size: f64, seed: Seed) -> impl 
         hill.roughness = 0.8;
         hill.into()
     })
+}
+
+/// Changes the heights of features that stand on each other so that the highest place of all of them is as high as asked.
+/// What each adds is in proportion to its height, so one look at the land that they make alone is enough.
+pub(super) fn as_high_as(
+    features: &mut [Feature],
+    height: f64,
+    lattice: &Lattice,
+    luck: &str,
+) -> Result<(), OpError> {
+    let mut around = Rect { min: [f64::INFINITY; 2], max: [f64::NEG_INFINITY; 2] };
+    for feature in features.iter() {
+        let Rect { min, max } = feature.extent();
+        for k in 0..2 {
+            around.min[k] = around.min[k].min(min[k]);
+            around.max[k] = around.max[k].max(max[k]);
+        }
+    }
+    // On the lattice and beyond its border, as shapes may go on there; not further than they can be drawn.
+    let whole = lattice.frame.extent();
+    let [width, depth] = lattice.frame.size_m();
+    around.min =
+        [around.min[0].max(whole.min[0] - 0.2 * width), around.min[1].max(whole.min[1] - 0.2 * depth)];
+    around.max =
+        [around.max[0].min(whole.max[0] + 0.2 * width), around.max[1].min(whole.max[1] + 0.2 * depth)];
+    if features.is_empty() || around.min[0] >= around.max[0] || around.min[1] >= around.max[1] {
+        return Ok(());
+    }
+    // Two cells at least: a shape of less than one would fall between them.
+    around.min = around.min.map(|v| v - lattice.cell);
+    around.max = around.max.map(|v| v + lattice.cell);
+    let frame = lattice.frame.resampled(&around, [lattice.cell; 2]);
+    let frame = frame.map_err(|e| OpError::Failed(format!("no room for the heights of a shape: {e}")))?;
+    let mut land = Terrain::new(frame);
+    land.set(layer::HEIGHT, Raster::filled(frame.cols(), frame.rows(), 0.0));
+    let op = Features { features: features.to_vec(), luck: luck.to_owned(), ..Features::default() };
+    let made = Op::run(&op, land, &Ctx::new(Seed(0)))?;
+    let top = made.get(layer::HEIGHT)?.range().map_or(0.0, |(_, high)| f64::from(high));
+    if top > 0.0 {
+        let by = height / top;
+        features.iter_mut().for_each(|feature| feature.scale_height(by, |h| rounded(h, 0.01)));
+    }
+    Ok(())
 }
 
 /// The shortest lines that join all peaks; pairs of numbers.

@@ -92,9 +92,10 @@ pub(super) struct Component {
     pub item: u32,
 }
 
-/// Tells the shapes of a layer apart: cells hang together over sides and corners. `layer` has 0 where nothing is drawn,
-/// else the number of a drawing, counted from 1. In the order of their first cells; two passes, linear in cells.
-pub(super) fn label(layer: &[u32], cols: usize) -> Vec<Component> {
+/// Tells the shapes of a layer apart: cells hang together over sides and corners, with `apart` those of one drawing only.
+/// `layer` has 0 where nothing is drawn, else the number of a drawing, counted from 1. In the order of their first cells;
+/// two passes, linear in cells.
+pub(super) fn label(layer: &[u32], cols: usize, apart: bool) -> Vec<Component> {
     let mut parent: Vec<u32> = Vec::new();
     fn root(parent: &mut [u32], mut i: u32) -> u32 {
         while parent[i as usize] != i {
@@ -114,7 +115,9 @@ pub(super) fn label(layer: &[u32], cols: usize) -> Vec<Component> {
             (row > 0 && col + 1 < cols).then(|| i - cols + 1),
         ];
         let mut mine = NONE;
-        for other in before.into_iter().flatten().map(|k| labels[k]).filter(|l| *l != NONE) {
+        let joins = |k: &usize| labels[*k] != NONE && (!apart || layer[*k] == layer[i]);
+        let before: [Option<u32>; 4] = before.map(|k| k.filter(joins).map(|k| labels[k]));
+        for other in before.into_iter().flatten() {
             let other = root(&mut parent, other);
             if mine == NONE {
                 mine = other;
@@ -367,12 +370,14 @@ mod tests {
             4, 0, 4, 0, 0,
             4, 4, 4, 0, 5,
         ];
-        let found = label(&layer, 5);
+        let found = label(&layer, 5, false);
         let cells: Vec<usize> = found.iter().map(|c| c.cells.len()).collect();
         assert_eq!(cells, [2, 9, 1]);
         assert_eq!(found.iter().map(|c| c.item).collect::<Vec<_>>(), [1, 4, 5]);
-        assert!(label(&[0; 25], 5).is_empty());
-        assert_eq!(label(&[7; 25], 5).len(), 1);
+        let found = label(&layer, 5, true);
+        assert_eq!(found.iter().map(|c| c.item).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+        assert!(label(&[0; 25], 5, true).is_empty());
+        assert_eq!(label(&[7; 25], 5, true).len(), 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use orogen_core::param::nearest;
 use orogen_core::vector::{Column, Shape, VectorLayer};
 use orogen_core::{LayerName, math};
 
@@ -38,7 +39,11 @@ pub(super) fn named(features: Vec<(Feature, Option<String>, bool)>) -> Vec<(Feat
 }
 
 /// All features of a sketch in the order in which they act, each with a name of its own.
-pub(super) struct List(Vec<Named>);
+pub(super) struct List {
+    named: Vec<Named>,
+    /// Names in `remove` that no feature has, with the nearest that one has.
+    unknown: Vec<(String, Option<String>)>,
+}
 
 impl List {
     /// What a sketch has become, with what somebody has changed.
@@ -73,12 +78,27 @@ impl List {
             all.insert(place, Named { feature: (*feature).clone(), name: (*name).to_owned(), from: "kept" });
         }
         let gone: BTreeSet<&str> = sketch.remove.iter().map(String::as_str).collect();
+        let names: BTreeSet<&str> = all.iter().map(|named| named.name.as_str()).collect();
+        let unknown = gone.iter().filter(|name| !names.contains(**name)).map(|name| {
+            let near = nearest(name, names.iter().copied());
+            ((*name).to_owned(), near.map(str::to_owned))
+        });
+        let unknown = unknown.collect();
         all.retain(|named| !gone.contains(named.name.as_str()));
-        Self(all)
+        Self { named: all, unknown }
+    }
+
+    /// Sentences about names in `remove` that this sketch does not have.
+    pub fn unknown(&self) -> Vec<String> {
+        let sentence = |(name, near): &(String, Option<String>)| {
+            let near = near.as_ref().map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+            format!("remove: no feature of this sketch is named {name:?}{near}")
+        };
+        self.unknown.iter().take(20).map(sentence).collect()
     }
 
     pub fn features(&self) -> Vec<Feature> {
-        self.0.iter().map(|named| named.feature.clone()).collect()
+        self.named.iter().map(|named| named.feature.clone()).collect()
     }
 
     /// The vector layer: what each feature covers, its name, kind, origin and itself as TOML; then the forest.
@@ -88,7 +108,7 @@ impl List {
         let mut row = |values: [&str; 5]| {
             columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value.to_owned()));
         };
-        for named in &self.0 {
+        for named in &self.named {
             layer.push_parts(outline(&named.feature));
             row([&named.name, named.feature.kind(), named.from, luck, &inline(&named.feature)]);
         }

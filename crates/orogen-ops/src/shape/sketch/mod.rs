@@ -3,9 +3,12 @@
 mod density;
 mod drawn;
 mod ground;
+mod joints;
 mod lattice;
 mod list;
+mod network;
 mod plan;
+mod skeleton;
 mod water;
 
 use orogen_core::param::{Fault, Segment};
@@ -43,7 +46,7 @@ pub enum Crossing {
     Gorge,
 }
 
-/// Makes land from a drawing: painted mountains, hills, rivers, lakes, plains and forests become named features.
+/// Makes land from a drawing: painted mountains, hills, rivers, lakes, plains, dunes and forests become named features.
 ///
 /// Draw in the recipe (`shapes`: strokes and polygons), in a painting program (`pictures`: one PNG a layer) or on a map
 /// (`path`: GeoJSON whose features have a property `kind`). Two stages follow on a lattice of cells in metres:
@@ -58,7 +61,9 @@ pub enum Crossing {
 ///
 /// Undrawn land is filled by the same rules until it has the shares asked for. A kind that somebody has drawn is filled
 /// in by `1 − fidelity` of its share only. Drawn mountains become a massif of their outline, peaks and ridges between
-/// them; lakes and plains have their outlines; rivers run on to the sea, a lake, another river or the border. Where a
+/// them; lakes, plains and dunes have their outlines; rivers run on to the sea, a lake, another river or the border. Rivers
+/// that meet, cross or part make a network: each arm runs downhill, arms that meet have one height there, and the main stem
+/// goes on while the others end. Land below 0 m is sea. Where a
 /// drawing contradicts itself (a river across a mountain, a lake on one), the step chooses and tells so in its warnings.
 ///
 /// **Changing it afterwards** All features and their numbers stand in the vector layer `features`, and a build writes
@@ -69,13 +74,16 @@ pub enum Crossing {
 /// Forest has no shape: it becomes a mask (`forest_to`, from 0 to 1) that later steps can take as their `mask`.
 ///
 /// **Guarantees** (1) With `fidelity = 1` mountains and lakes lie where they are drawn (intersection over union at least
-/// 0.9), and 95 % of a drawn river within two cells of a river. (2) Rivers never rise downstream. (3) Changing or
+/// 0.9), and 95 % of a drawn river within two cells of a river. (2) Rivers never rise downstream, and none stands on a dyke
+/// or is dammed where it meets another. The highest place of drawn mountains, hills or dunes stands as high above the land
+/// as asked, to 5 %. (3) Changing or
 /// removing a feature by name changes no other. (4) What is written down makes the same land, to the bit. (5) The same
 /// drawing gives the same features at any number of samples, as long as the land below is the same at the lattice.
 ///
-/// **Limits** Details smaller than `cell_m` are lost, except that a lone pixel or thin river still counts. Shapes that
-/// touch are one shape. The 500 largest shapes of a kind are taken. The layer `water` is made anew. A hole of the land
-/// stays a hole. 60 bytes a cell of the lattice (at most 1025 a side) beside the copy of the land.
+/// **Limits** Details smaller than `cell_m` are lost, except that a lone pixel or thin river still counts; outlines are
+/// finer than cells. Shapes of one picture that touch are one shape, lakes that touch are one lake; all others keep what
+/// they were asked for. The 500 largest shapes of a kind are taken. The layer `water` is made anew. A hole of the land
+/// stays a hole. 70 bytes a cell of the lattice (at most 1025 a side) beside the copy of the land.
 ///
 /// **After** Zaaijer, "GPU Based Generation and Real-Time Rendering of Semi-Procedural Terrain Using Features", chapter
 /// 4; the distances are those of Felzenszwalb & Huttenlocher, "Distance transforms of sampled functions", 2012.
@@ -110,6 +118,15 @@ pub struct Sketch {
     /// Height of a hill above the land; 0 for a sixth of its radius.
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [0.0, 300.0]))]
     pub hill_height_m: f64,
+    /// Distance from dune to dune; 0 for a sixtieth of the world.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 1000.0]))]
+    pub dune_size_m: f64,
+    /// Height of a dune; 0 for a tenth of the distance between two.
+    #[schemars(range(min = 0.0, max = 5000.0), extend("x-unit" = "m", "x-slider" = [0.0, 150.0]))]
+    pub dune_height_m: f64,
+    /// Direction that the wind blows to, clockwise from north: dunes lie across it.
+    #[schemars(range(min = 0.0, max = 360.0), extend("x-unit" = "deg"))]
+    pub wind_deg: f64,
     /// Width of a river where nobody has drawn another; 0 for a four hundredth of the world.
     #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 300.0]))]
     pub river_width_m: f64,
@@ -166,6 +183,9 @@ impl Default for Sketch {
             mountain_height_m: 0.0,
             hill_size_m: 0.0,
             hill_height_m: 0.0,
+            dune_size_m: 0.0,
+            dune_height_m: 0.0,
+            wind_deg: 110.0,
             river_width_m: 0.0,
             valley_deg: 24.0,
             lake_depth_m: 0.0,
@@ -187,7 +207,7 @@ impl Default for Sketch {
 
 impl Op for Sketch {
     const ID: &'static str = "shape.sketch";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         let mut layers = Layers::none()
@@ -270,6 +290,7 @@ impl Op for Sketch {
         plan.notes.iter().for_each(|note| ctx.warn(note.clone()));
 
         let list = list::List::new(plan.features, self);
+        list.unknown().into_iter().for_each(|note| ctx.warn(note));
         let features = Features { features: list.features(), luck: luck.clone(), ..Features::default() };
         terrain = Op::run(&features, terrain, ctx)?;
         if !Op::layers(&features).writes.contains(&layer::WATER.name()) {
@@ -302,16 +323,17 @@ impl Sketch {
             Kind::River => or(self.river_width_m, longer / 400.0),
             Kind::Lake => longer / 25.0,
             Kind::Plain | Kind::Forest => longer / 10.0,
+            Kind::Dune => or(self.dune_size_m, longer / 60.0),
         }
     }
 }
 
-/// Heights at the cells of the lattice; holes are at the level of the sea.
+/// Heights at the cells of the lattice; holes count as sea.
 fn on_lattice(height: &Raster<f32>, frame: &Frame, lattice: &Lattice) -> Raster<f32> {
     Raster::from_fn(lattice.cols(), lattice.rows(), |col, row| {
         let [c, r] = frame.locate(lattice.frame.x_m(col), lattice.frame.y_m(row));
         let h = height.bilinear(c, r);
-        if h.is_nan() { 0.0 } else { h }
+        if h.is_nan() { -1.0 } else { h }
     })
 }
 

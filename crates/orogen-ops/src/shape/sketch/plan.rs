@@ -3,13 +3,15 @@
 use orogen_core::{Ctx, Op, OpError, Raster, Seed, Terrain, layer, math};
 
 use super::Sketch;
-use super::density::{Crowd, Kind, Spot, Tree};
+use super::density::{Crowd, KINDS, Kind, Spot, Tree};
 use super::drawn::{Canvas, Item};
-use super::ground::{Patch, Range, best, darts, fractal, hills, rounded, settle};
+use super::ground::{Patch, Range, as_high_as, best, darts, fractal, hills, rounded, settle};
+use super::joints::parted;
 use super::lattice::{Component, Lattice, label, rings, simplify_ring, soften};
 use super::list::named;
+use super::network::Network;
 use super::water::{self, Heights, Land, Stream};
-use crate::shape::features::{Feature, Features, Lake, Plateau};
+use crate::shape::features::{DuneField, Feature, Features, Lake, Plateau};
 
 /// Shapes of a kind that are taken at most.
 const MOST: usize = 500;
@@ -54,13 +56,13 @@ pub(super) fn plan(
     let fidelity = sketch.fidelity;
     let mut plan = Plan::default();
     let layers = untangled(canvas, lattice, &mut plan.notes);
-    let mut shapes: [Vec<Component>; 6] = Default::default();
+    let mut shapes: [Vec<Component>; KINDS] = Default::default();
     for kind in Kind::ALL {
         shapes[kind as usize] = components(kind, &layers[kind as usize], lattice, &mut plan.notes);
     }
     let size = |kind| sketch.size_m(kind, lattice);
     let or = |given: f64, usual: f64| if given > 0.0 { given } else { usual };
-    let land: Vec<usize> = (0..lattice.len()).filter(|cell| base.as_slice()[*cell] > 0.0).collect();
+    let land: Vec<usize> = (0..lattice.len()).filter(|cell| base.as_slice()[*cell] >= 0.0).collect();
     let free: Vec<usize> =
         land.iter().copied().filter(|cell| layers.iter().all(|layer| layer[*cell] == 0)).collect();
     let land_m2 = free.len() as f64 * lattice.cell * lattice.cell;
@@ -74,18 +76,28 @@ pub(super) fn plan(
 
     // Stage one for what has an outline.
     let mut crowd = Crowd::new(&sketch.rules);
+    // How much of a cell belongs to a shape: nothing is known where another shape is drawn or takes its place.
+    let cover = |kind: Kind, item: u32| {
+        let (now, drawn, cover) =
+            (&layers[kind as usize], &canvas.layers[kind as usize], &canvas.cover[kind as usize]);
+        move |cell: usize| {
+            let own = now[cell] == drawn[cell] && (now[cell] == 0 || now[cell] == item);
+            own.then(|| f32::from(cover[cell]) / 255.0)
+        }
+    };
     let of = |kind: Kind| {
         let seed = seed.child(kind.word());
         let area = |component: &Component| Area {
-            patch: Patch::drawn(component, lattice, fidelity, seed),
-            item: canvas.items.get(component.item as usize - 1).cloned().unwrap_or_default(),
+            patch: Patch::drawn(component, lattice, fidelity, seed, cover(kind, component.item)),
+            item: wanted(component, &shapes[kind as usize], &canvas.items),
             drawn: true,
         };
         shapes[kind as usize].iter().map(area).collect::<Vec<Area>>()
     };
     let (mut mountains, mut lakes, plains) = (of(Kind::Mountain), of(Kind::Lake), of(Kind::Plain));
+    let dunes = of(Kind::Dune);
     ctx.tick(3, 20)?;
-    for (kind, areas) in [(Kind::Lake, &lakes), (Kind::Plain, &plains)] {
+    for (kind, areas) in [(Kind::Lake, &lakes), (Kind::Plain, &plains), (Kind::Dune, &dunes)] {
         for area in areas {
             if let Some((at, radius, _)) = area.patch.outline(lattice) {
                 crowd.placed[kind as usize].push(Spot { at, size: radius });
@@ -95,11 +107,13 @@ pub(super) fn plan(
 
     // Rivers as drawn, and what they meet.
     let mut streams = water::courses(&canvas.courses, lattice, size(Kind::River));
-    for component in &shapes[Kind::River as usize] {
+    for (i, component) in shapes[Kind::River as usize].iter().enumerate() {
         let item = canvas.items.get(component.item as usize - 1).cloned().unwrap_or_default();
-        streams.extend(water::middle_lines(component, &item, lattice));
+        let number = (canvas.courses.len() + i) as u32;
+        streams.extend(water::middle_lines(component, &item, lattice, number));
     }
     streams.truncate(MOST);
+    let mut streams = parted(streams, lattice);
     let widest_m = 0.04 * lattice.frame.size_m()[0].max(lattice.frame.size_m()[1]);
     for stream in &mut streams {
         if stream.width > widest_m {
@@ -115,6 +129,11 @@ pub(super) fn plan(
             crowd.placed[Kind::River as usize].push(Spot { at: *p, size: 4.0 * stream.width });
         }
     }
+    if fidelity < 1.0 {
+        // Courses that have swung may meet elsewhere.
+        streams = parted(streams, lattice);
+    }
+    water::mark_meetings(&mut streams);
     ctx.tick(4, 20)?;
 
     // Mountains fill undrawn land as ranges of their own.
@@ -130,13 +149,41 @@ pub(super) fn plan(
     let each_m2 = std::f64::consts::PI * 2.4 * range_m * 1.1 * range_m;
     let count =
         (fill(Kind::Mountain, sketch.fill_mountain_pct / 100.0) * land_m2 / each_m2).round().min(MOST as f64);
+    // Mountains that are drawn stand there before any other, so the others keep off them.
+    let mut filling = crowd.clone();
+    for area in &mountains {
+        let step = (range_m / lattice.cell).max(1.0) as usize;
+        for at in area.patch.spread(step, lattice) {
+            filling.placed[Kind::Mountain as usize].push(Spot { at, size: range_m });
+        }
+    }
+    let is_drawn = |p: [f64; 2]| {
+        let solid = |kind: &Kind| !matches!(kind, Kind::Forest | Kind::River);
+        lattice.cell_at(p).is_some_and(|cell| {
+            Kind::ALL.iter().filter(|kind| solid(kind)).any(|kind| layers[*kind as usize][cell] != 0)
+        })
+    };
     for i in 0..count as u64 {
-        let found = best(dart(mountain_seed, i, 24), |p| crowd.likes(Kind::Mountain, p, 1.6 * range_m));
-        let Some(at) = found else { break };
         let luck = Seed(mountain_seed.bits(i));
         let radii = [range_m * (1.6 + 1.6 * luck.unit(1)), range_m * (0.8 + 0.6 * luck.unit(2))];
-        let patch = Patch::ellipse(at, radii, std::f64::consts::PI * luck.unit(3), lattice, luck);
+        let turn = std::f64::consts::PI * luck.unit(3);
+        let (c, s) = (math::cos(turn), math::sin(turn));
+        // Share of the outline that would lie on something drawn.
+        let over = |p: [f64; 2]| {
+            let corner = |k: u32| {
+                let way = std::f64::consts::TAU * f64::from(k) / 16.0;
+                let (u, v) = (1.2 * radii[0] * math::cos(way), 1.2 * radii[1] * math::sin(way));
+                [p[0] + u * c - v * s, p[1] + u * s + v * c]
+            };
+            (0..16).filter(|k| is_drawn(corner(*k))).count() as f64 / 16.0
+        };
+        let found = best(dart(mountain_seed, i, 24), |p| {
+            filling.likes(Kind::Mountain, p, 1.6 * range_m) - 4.0 * over(p)
+        });
+        let Some(at) = found else { break };
+        let patch = Patch::ellipse(at, radii, turn, lattice, luck);
         crowd.placed[Kind::Mountain as usize].push(Spot { at, size: 1.6 * range_m });
+        filling.placed[Kind::Mountain as usize].push(Spot { at, size: 1.6 * range_m });
         mountains.push(Area { patch, item: Item::default(), drawn: false });
     }
 
@@ -156,7 +203,7 @@ pub(super) fn plan(
     let heights = Heights { owner: &owner, depth: &depth, ranges: &names };
     let decided = water::decide(streams, sketch.crossing, &heights, lattice);
     plan.notes.extend(decided.notes);
-    let mut streams = decided.streams;
+    let streams = decided.streams;
     let mut off = Tree::default();
     let widest = decided.passes.iter().map(|(_, wide)| *wide).fold(0.0, f64::max);
     decided.passes.iter().for_each(|(at, wide)| off.push(Spot { at: *at, size: *wide }));
@@ -170,6 +217,8 @@ pub(super) fn plan(
 
     // Plains lie at the height of the land.
     let mut ground: Vec<(Feature, Option<String>, bool)> = Vec::new();
+    // Features that stand on each other, by their numbers, and how high they are together.
+    let mut tops: Vec<(std::ops::Range<usize>, f64)> = Vec::new();
     for area in &plains {
         if let Some((at, radius, outline)) = area.patch.outline(lattice) {
             let mut heights: Vec<f32> = area.patch.cells(lattice).map(|cell| base.as_slice()[cell]).collect();
@@ -207,6 +256,7 @@ pub(super) fn plan(
             })
         };
         let features = range.features(lattice, straight);
+        tops.push((ground.len()..ground.len() + features.len(), height));
         ground.extend(features.into_iter().map(|feature| (feature, range.item.name.clone(), area.drawn)));
         ctx.tick(6, 20)?;
     }
@@ -214,8 +264,8 @@ pub(super) fn plan(
     let hill_m = size(Kind::Hill);
     let hill_seed = seed.child("hill");
     for component in &shapes[Kind::Hill as usize] {
-        let item = canvas.items.get(component.item as usize - 1).cloned().unwrap_or_default();
-        let patch = Patch::drawn(component, lattice, fidelity, hill_seed);
+        let item = wanted(component, &shapes[Kind::Hill as usize], &canvas.items);
+        let patch = Patch::drawn(component, lattice, fidelity, hill_seed, cover(Kind::Hill, component.item));
         let size = item.size_m.unwrap_or(hill_m).max(lattice.cell);
         let height = item.height_m.unwrap_or(or(sketch.hill_height_m, size / 6.0));
         let spots = settle(
@@ -226,6 +276,7 @@ pub(super) fn plan(
             hill_seed,
             may,
         );
+        tops.push((ground.len()..ground.len() + spots.len(), height));
         ground.extend(hills(&spots, height, size, hill_seed).map(|hill| (hill, item.name.clone(), true)));
     }
     let count =
@@ -239,13 +290,34 @@ pub(super) fn plan(
         spots.push(Spot { at, size });
     }
     let height = or(sketch.hill_height_m, hill_m / 6.0);
+    tops.push((ground.len()..ground.len() + spots.len(), height));
     ground.extend(hills(&spots, height, hill_m, hill_seed).map(|hill| (hill, None, false)));
+    // Dunes.
+    for area in &dunes {
+        let Some((at, radius, outline)) = area.patch.outline(lattice) else { continue };
+        let spacing = area.item.size_m.unwrap_or(size(Kind::Dune)).max(lattice.cell);
+        let height = area.item.height_m.unwrap_or(or(sketch.dune_height_m, 0.1 * spacing));
+        let mut field = DuneField::new(at, radius, rounded(height, 0.01));
+        field.spacing_m = rounded(spacing, 0.01);
+        field.wind_deg = sketch.wind_deg;
+        let deepest = f64::from(area.patch.deepest()) * lattice.cell;
+        field.edge_m = rounded((1.5 * spacing).min(0.5 * deepest), 0.01).max(0.01);
+        field.outline = outline;
+        tops.push((ground.len()..ground.len() + 1, height));
+        ground.push((field.into(), area.item.name.clone(), true));
+    }
     ctx.tick(7, 20)?;
 
     // The land so far, on the lattice.
     let mut coarse = Terrain::new(lattice.frame);
     coarse.set(layer::HEIGHT, base.clone());
-    let ground = named(ground);
+    let mut ground: Vec<(Feature, bool)> = named(ground);
+    for (range, height) in tops {
+        let mut group: Vec<Feature> = ground[range.clone()].iter().map(|(f, _)| f.clone()).collect();
+        as_high_as(&mut group, height, lattice, luck)?;
+        ground[range].iter_mut().zip(group).for_each(|((old, _), new)| *old = new);
+        ctx.tick(8, 20)?;
+    }
     let so_far = ground.iter().map(|(feature, _)| feature.clone()).collect();
     let so_far = Features { features: so_far, luck: luck.to_owned(), ..Features::default() };
     let coarse = Op::run(&so_far, coarse, &Ctx::new(Seed(0)))?;
@@ -287,7 +359,7 @@ pub(super) fn plan(
         let at =
             |share: f64| shore.get((share * shore.len() as f64) as usize).copied().map_or(0.0, f64::from);
         let level = at(0.12);
-        if area.drawn && level <= 0.0 {
+        if area.drawn && level < 0.0 {
             plan.notes.push(format!(
                 "{} is drawn in the sea: its level is that of the sea",
                 area.called(Kind::Lake, lattice)
@@ -301,7 +373,6 @@ pub(super) fn plan(
     // Rivers: those drawn, the longest first, then those that fill.
     let river_seed = seed.child("course");
     let mut ground_with_water = Land::new(lattice, height, &lake_of, levels);
-    streams.sort_by(|a, b| b.length().total_cmp(&a.length()));
     let count = fill(Kind::River, f64::from(sketch.fill_rivers)).round() as u64;
     let mut springs = Vec::new();
     for i in 0..count {
@@ -318,23 +389,22 @@ pub(super) fn plan(
         crowd.placed[Kind::River as usize].push(Spot { at, size: 1.2 * range_m });
         springs.push(Stream::new(Item::default(), vec![at], size(Kind::River), false));
     }
-    let mut rivers: Vec<(Feature, Option<String>, bool)> = Vec::new();
-    for (i, stream) in streams.iter_mut().enumerate() {
-        let mut notes = Vec::new();
-        ground_with_water.run_down(stream, Seed(river_seed.bits(i as u64)), &mut notes);
-        plan.notes.extend(notes);
-        ctx.tick(11, 20)?;
-    }
-    ground_with_water.order_lakes(&streams);
-    for mut stream in streams.into_iter().chain(springs) {
-        if !stream.drawn {
-            // Only now, as the rivers drawn are there to run into.
-            ground_with_water.run_down(&mut stream, river_seed, &mut Vec::new());
+    let before = ground_with_water.levels.clone();
+    let mut network = Network::new(streams, &ground_with_water);
+    ctx.tick(11, 20)?;
+    network.run_on(springs, &ground_with_water, river_seed, &mut plan.notes);
+    network.fall(&mut ground_with_water);
+    for ((area, before), now) in lakes.iter().zip(before).zip(&ground_with_water.levels) {
+        if area.drawn && before - now > 5.0 {
+            plan.notes.push(format!(
+                "{} lies {:.0} m below its shores: a river that runs into it comes from lower ground",
+                area.called(Kind::Lake, lattice),
+                before - now
+            ));
         }
-        let made = ground_with_water.rivers(&stream, sketch.valley_deg);
-        rivers.extend(made.into_iter().map(|river| (river, stream.item.name.clone(), stream.drawn)));
-        ctx.tick(12, 20)?;
     }
+    let rivers = ground_with_water.rivers(&network, sketch.valley_deg);
+    ctx.tick(12, 20)?;
 
     let mut wet = Vec::new();
     for ((area, level), rise) in lakes.iter().zip(&ground_with_water.levels).zip(around) {
@@ -369,14 +439,17 @@ pub(super) fn plan(
 }
 
 /// The layers with what contradicts taken out: a lake stays a lake on a mountain, a plain ends at both, forest at water.
-fn untangled(canvas: &Canvas, lattice: &Lattice, notes: &mut Vec<String>) -> [Vec<u32>; 6] {
+fn untangled(canvas: &Canvas, lattice: &Lattice, notes: &mut Vec<String>) -> [Vec<u32>; KINDS] {
     let mut layers = canvas.layers.clone();
     for (less, more) in [
         (Kind::Mountain, Kind::Lake),
         (Kind::Hill, Kind::Lake),
         (Kind::Plain, Kind::Lake),
         (Kind::Plain, Kind::Mountain),
+        (Kind::Dune, Kind::Lake),
+        (Kind::Dune, Kind::Mountain),
         (Kind::Forest, Kind::Lake),
+        (Kind::Forest, Kind::Dune),
     ] {
         let over: Vec<usize> = (0..lattice.len())
             .filter(|cell| layers[less as usize][*cell] != 0 && layers[more as usize][*cell] != 0)
@@ -397,9 +470,21 @@ fn untangled(canvas: &Canvas, lattice: &Lattice, notes: &mut Vec<String>) -> [Ve
     layers
 }
 
+/// What is asked of a shape. Where another shape has parted what was drawn as one, the parts share its number.
+fn wanted(component: &Component, all: &[Component], items: &[Item]) -> Item {
+    let mut item = items.get(component.item as usize - 1).cloned().unwrap_or_default();
+    if let Some(number) = item.number.filter(|_| !item.each) {
+        let same = all.iter().filter(|other| other.item == component.item);
+        let whole: usize = same.map(|other| other.cells.len()).sum();
+        let share = component.cells.len() as f64 / whole.max(1) as f64;
+        item.number = Some(((share * f64::from(number)).round() as u32).max(1));
+    }
+    item
+}
+
 /// The shapes of a kind, the largest where there are too many.
 fn components(kind: Kind, layer: &[u32], lattice: &Lattice, notes: &mut Vec<String>) -> Vec<Component> {
-    let mut found = label(layer, lattice.cols());
+    let mut found = label(layer, lattice.cols(), !matches!(kind, Kind::Lake | Kind::River));
     if found.len() > MOST {
         notes.push(format!(
             "{} shapes of {} are drawn: the {MOST} largest are taken, as a sketch has no more",
@@ -417,7 +502,7 @@ fn components(kind: Kind, layer: &[u32], lattice: &Lattice, notes: &mut Vec<Stri
 fn forest(
     sketch: &Sketch,
     lattice: &Lattice,
-    layers: &[Vec<u32>; 6],
+    layers: &[Vec<u32>; KINDS],
     drawn: &[Component],
     share: f64,
     height: &Raster<f32>,
@@ -428,7 +513,7 @@ fn forest(
     let seed = seed.child("forest");
     let mut field = vec![-1.0f32; lattice.len()];
     for component in drawn {
-        let patch = Patch::drawn(component, lattice, sketch.fidelity, seed);
+        let patch = Patch::drawn(component, lattice, sketch.fidelity, seed, |_| None);
         for k in 0..patch.field.len() {
             if let Some(cell) = patch.cell(k, lattice) {
                 field[cell] = field[cell].max(patch.field[k].clamp(-1.0, 1.0));
@@ -447,9 +532,9 @@ fn forest(
             ];
             crowd.likes(Kind::Forest, at, size) as f32
         });
-        let others = [Kind::Mountain, Kind::Lake, Kind::Plain, Kind::Forest, Kind::River];
+        let others = [Kind::Mountain, Kind::Lake, Kind::Plain, Kind::Forest, Kind::River, Kind::Dune];
         let may = |cell: usize| {
-            height.as_slice()[cell] > 0.5
+            height.as_slice()[cell] >= 0.0
                 && lake_of[cell] == 0
                 && others.iter().all(|kind| layers[*kind as usize][cell] == 0)
         };

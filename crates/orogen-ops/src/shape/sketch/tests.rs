@@ -136,11 +136,10 @@ fn drawn_mountains_and_lakes_lie_where_they_are_drawn() {
     let water: Vec<bool> = made.get(layer::WATER).unwrap().as_slice().iter().map(|w| *w > 0.0).collect();
     let lakes = overlap(&inside(vec![pond()]), &water);
     println!("intersection over union: mountains {mountains:.3}, lakes {lakes:.3}");
-    assert!(mountains >= 0.9, "mountains {mountains}");
-    assert!(lakes >= 0.9, "lakes {lakes}");
-    // The mountain is as high as asked, about, and rugged rather than a dome.
-    let top = heights(&made).range().unwrap().1;
-    assert!((500.0..1300.0).contains(&top), "{top}");
+    assert!(mountains >= 0.97 && lakes >= 0.97, "mountains {mountains}, lakes {lakes}");
+    // The mountain is as high as asked.
+    let top = highest_rise(&made, &slope(SAMPLES));
+    assert!((665.0..735.0).contains(&top), "{top}");
 }
 
 #[test]
@@ -149,7 +148,7 @@ fn a_loose_sketch_is_a_guide_and_no_more() {
     let (made, _) = run(&loose);
     let same = overlap(&inside(vec![ring_of_mountains()]), &raised(&made, 28.0));
     println!("intersection over union at fidelity 0.2: {same:.3}");
-    assert!((0.25..0.9).contains(&same), "{same}");
+    assert!((0.6..0.85).contains(&same), "{same}");
 }
 
 fn along(points: &[[f64; 2]], step: f64) -> Vec<[f64; 2]> {
@@ -259,7 +258,7 @@ fn painted_layers_match_as_well_at_any_size_of_picture() {
         let (made, _) = with_picture(&sketch, painted(ring_of_mountains(), samples));
         let same = overlap(&inside(vec![ring_of_mountains()]), &raised(&made, 28.0));
         println!("{samples} pixels: {same:.3}");
-        assert!(same >= 0.9, "{samples} pixels: {same}");
+        assert!(same >= 0.95, "{samples} pixels: {same}");
         let sketch = Sketch { pictures: vec![picture(Kind::Lake)], ..bare() };
         let (made, _) = with_picture(&sketch, painted(pond(), samples));
         let water: Vec<bool> = made.get(layer::WATER).unwrap().as_slice().iter().map(|w| *w > 0.0).collect();
@@ -285,7 +284,8 @@ fn painted_layers_match_as_well_at_any_size_of_picture() {
     assert_falls(&made);
     let widths = made.vector("rivers").unwrap().vertex_numbers("width_m").unwrap();
     let widest = widths.iter().copied().fold(0.0, f64::max);
-    assert!((0.6 * wide..1.4 * wide).contains(&widest), "{widest}");
+    println!("painted {wide} m wide: {widest:.1} m");
+    assert!((0.85 * wide..1.15 * wide).contains(&widest), "{widest}");
 }
 
 #[test]
@@ -342,7 +342,8 @@ fn nothing_drawn_is_filled_to_its_shares() {
     assert_falls(&made);
     let forest: &Raster<f32> = made.get_named(&LayerName::fixed("mask.forest")).unwrap();
     let share = forest.sum_f64() / forest.as_slice().len() as f64;
-    assert!((0.08..0.35).contains(&share), "forest covers {share}");
+    println!("forest covers {:.1} %", 100.0 * share);
+    assert!((0.19..0.24).contains(&share), "forest covers {share}");
 }
 
 #[test]
@@ -361,6 +362,7 @@ fn everything_drawn_and_one_pixel_drawn_are_land_too() {
         let word = match kind {
             Kind::Mountain => "massif",
             Kind::Plain => "plateau",
+            Kind::Dune => "dune_field",
             other => other.word(),
         };
         assert!(texts(&made, "kind").iter().any(|k| k == word), "{kind:?}: {:?}", texts(&made, "kind"));
@@ -395,7 +397,8 @@ fn a_river_across_a_mountain_is_resolved_and_told() {
     assert_ne!(heights(&pass), heights(&gorge));
     // The mountain stays where it is drawn all the same.
     let same = overlap(&inside(vec![ring_of_mountains()]), &raised(&gorge, 28.0));
-    assert!(same > 0.8, "{same}");
+    println!("with a gorge: {same:.3}");
+    assert!(same > 0.97, "{same}");
 }
 
 #[test]
@@ -502,4 +505,359 @@ fn bad_drawings_get_a_sentence() {
     );
     let message = told(Sketch { forest_to: layer::WATER.name(), ..bare() });
     assert!(message.contains("which this step writes itself"), "{message}");
+}
+
+/// Lines painted with a brush of a width.
+fn brushed(lines: &[Vec<[f64; 2]>], wide: f64) -> Raster<u8> {
+    let frame = Frame::square(SIZE_M, 700).unwrap();
+    let mut picture = Raster::filled(700, 700, 0u8);
+    let mut near = crate::brush::Near::default();
+    for line in lines {
+        let path = crate::brush::Path::new(line, false, 0.5 * wide);
+        for (row, out) in picture.as_mut_slice().chunks_mut(700).enumerate() {
+            path.nearest(&frame, row, 0..700, &mut near);
+            let inside =
+                out.iter_mut().zip(&near.distance2).filter(|(_, d2)| **d2 < (0.25 * wide * wide) as f32);
+            inside.for_each(|(v, _)| *v = 255);
+        }
+    }
+    picture
+}
+
+/// Rivers that part, meet and cross on [`slope`].
+fn networks() -> Vec<(&'static str, Vec<Vec<[f64; 2]>>)> {
+    let island = |x: f64, y: f64| {
+        let corner = |i: i32| {
+            let turn = std::f64::consts::TAU * f64::from(i) / 24.0;
+            [x + 500.0 * math::sin(turn), y + 900.0 * math::cos(turn)]
+        };
+        (0..=24).map(corner).collect::<Vec<_>>()
+    };
+    vec![
+        (
+            "a fork with long arms",
+            vec![
+                vec![[1500.0, 7600.0], [2600.0, 6400.0], [4000.0, 3600.0], [4100.0, 600.0]],
+                vec![[7200.0, 7700.0], [5600.0, 6000.0], [4000.0, 3600.0]],
+            ],
+        ),
+        (
+            "a crossing",
+            vec![
+                vec![[1500.0, 7000.0], [4000.0, 4200.0], [6800.0, 800.0]],
+                vec![[6900.0, 7200.0], [4000.0, 4200.0], [1600.0, 700.0]],
+            ],
+        ),
+        (
+            "an island",
+            vec![
+                vec![[4000.0, 7800.0], [4000.0, 5600.0]],
+                island(4000.0, 4700.0),
+                vec![[4000.0, 3800.0], [4200.0, 700.0]],
+            ],
+        ),
+        (
+            "three rivers that meet",
+            vec![
+                vec![[4000.0, 7800.0], [4000.0, 4000.0], [4100.0, 700.0]],
+                vec![[1200.0, 6800.0], [4000.0, 4000.0]],
+                vec![[7000.0, 6500.0], [4000.0, 4000.0]],
+            ],
+        ),
+        (
+            "a delta",
+            vec![
+                vec![[4000.0, 7800.0], [4000.0, 3200.0], [2600.0, 600.0]],
+                vec![[4000.0, 3200.0], [5600.0, 600.0]],
+            ],
+        ),
+        ("a ring", vec![island(4200.0, 4600.0)]),
+        (
+            "tributaries of tributaries",
+            vec![
+                vec![[4000.0, 7800.0], [4100.0, 4000.0], [3900.0, 700.0]],
+                vec![[7600.0, 7700.0], [6200.0, 5200.0], [4050.0, 3000.0]],
+                vec![[7700.0, 4900.0], [6200.0, 5200.0]],
+                vec![[1000.0, 5000.0], [4050.0, 2400.0]],
+            ],
+        ),
+    ]
+}
+
+/// No river rises, none stands on a dyke, none is dammed, and the ends of those that meet lie in another.
+fn assert_network(made: &Terrain, wide: f64, what: &str) {
+    assert_falls(made);
+    let before = slope(SAMPLES);
+    let (now, old) = (heights(made), heights(&before));
+    let raised = now.as_slice().iter().zip(old.as_slice()).map(|(a, b)| a - b).fold(0.0, f32::max);
+    // Banks are level across, so on a slope their lower side is raised.
+    assert!(f64::from(raised) < 4.0 + 0.03 * wide, "{what}: a dyke of {raised} m");
+    let rivers = made.vector("rivers").unwrap();
+    let frame = made.frame();
+    for line in 0..rivers.len() {
+        let vertices: Vec<[f64; 3]> =
+            rivers.parts(line).flat_map(|part| rivers.vertices()[part].to_vec()).collect();
+        let mut lowest = f64::INFINITY;
+        for [x, y, _] in &vertices {
+            let [col, row] = frame.locate(*x, *y);
+            let ground = f64::from(now.bilinear(col, row));
+            assert!(
+                ground < lowest + 1.5,
+                "{what}: river {line} is dammed, {lowest} to {ground} at {x}, {y}"
+            );
+            lowest = lowest.min(ground);
+        }
+        let [x, y, bed] = vertices[vertices.len() - 1];
+        let [col, row] = frame.locate(x, y);
+        if old.bilinear(col, row) > 1.0 && x > 50.0 && y > 50.0 && x < SIZE_M - 50.0 {
+            let met = (0..rivers.len()).filter(|other| *other != line).any(|other| {
+                let parts = rivers.parts(other).flat_map(|part| rivers.vertices()[part].to_vec());
+                parts
+                    .into_iter()
+                    .any(|p| math::hypot(p[0] - x, p[1] - y) < 1.0 && p[2] <= bed + 1e-6 && bed - p[2] < 8.0)
+            });
+            assert!(met, "{what}: river {line} ends on land at {x:.0}, {y:.0}");
+        }
+    }
+}
+
+#[test]
+fn painted_rivers_that_meet_make_no_dyke() {
+    for (what, lines) in networks() {
+        for wide in [40.0, 110.0] {
+            let sketch = Sketch { pictures: vec![picture(Kind::River)], ..bare() };
+            let (made, _) = with_picture(&sketch, brushed(&lines, wide));
+            let drawn: Vec<[f64; 2]> = lines.iter().flat_map(|line| along(line, 10.0)).collect();
+            let share = followed(&made, &drawn, (2.0 * SIZE_M / 512.0).max(0.5 * wide));
+            println!(
+                "{what}, {wide} m wide: {:.1} % followed, {} rivers",
+                100.0 * share,
+                made.vector("rivers").unwrap().len()
+            );
+            assert_network(&made, wide, what);
+            assert!(share > 0.95, "{what}: {share}");
+        }
+    }
+}
+
+#[test]
+fn drawn_rivers_that_meet_make_no_dyke() {
+    for (what, lines) in networks() {
+        for fidelity in [1.0, 0.7] {
+            let shapes: Vec<Drawn> = lines.iter().map(|line| shape(Kind::River, line, 25.0, false)).collect();
+            let (made, _) = run(&Sketch { shapes, fidelity, ..bare() });
+            println!("{what}: {} rivers", made.vector("rivers").unwrap().len());
+            assert_network(&made, 50.0, what);
+            if fidelity == 1.0 {
+                let drawn: Vec<[f64; 2]> = lines.iter().flat_map(|line| along(line, 10.0)).collect();
+                let share = followed(&made, &drawn, 2.0 * SIZE_M / 512.0);
+                assert!(share > 0.95, "{what}: {share}");
+            }
+        }
+    }
+    // Lines keep their names where they meet.
+    let (_, lines) = networks().remove(0);
+    let names = ["Long Water", "Brook"];
+    let shapes = lines
+        .iter()
+        .zip(names)
+        .map(|(line, name)| Drawn { name: Some(name.to_owned()), ..shape(Kind::River, line, 25.0, false) });
+    let (made, _) = run(&Sketch { shapes: shapes.collect(), ..bare() });
+    for name in names {
+        let count = texts(&made, "name").iter().filter(|n| n.starts_with(name)).count();
+        assert_eq!(count, 1, "{name} of {:?}", texts(&made, "name"));
+    }
+}
+
+/// How much higher the land is than before, at most.
+fn highest_rise(made: &Terrain, before: &Terrain) -> f64 {
+    let rise = heights(made).as_slice().iter().zip(heights(before).as_slice()).map(|(a, b)| a - b);
+    f64::from(rise.fold(0.0, f32::max))
+}
+
+#[test]
+fn asked_heights_are_kept_within_five_per_cent() {
+    let before = slope(SAMPLES);
+    for seed in [1, 5, 11, 99] {
+        for (kind, asked, size_m) in [
+            (Kind::Mountain, 1000.0, None),
+            (Kind::Mountain, 300.0, Some(350.0)),
+            (Kind::Hill, 50.0, None),
+            (Kind::Hill, 120.0, Some(400.0)),
+            (Kind::Dune, 25.0, None),
+        ] {
+            for (number, fidelity) in [(None, 1.0), (Some(1), 1.0), (None, 0.6)] {
+                let drawn = Drawn {
+                    height_m: Some(asked),
+                    size_m,
+                    number,
+                    ..shape(kind, &ring_of_mountains(), 0.0, true)
+                };
+                let sketch = Sketch { shapes: vec![drawn], fidelity, ..bare() };
+                let (made, _) = run_on(&sketch, slope(SAMPLES), &Ctx::new(Seed(seed)));
+                let found = highest_rise(&made, &before);
+                assert!((found / asked - 1.0).abs() < 0.05, "{kind:?} of {asked} m is {found} m high");
+            }
+        }
+    }
+    // Filled ones too.
+    let filled = Sketch { fill_mountain_pct: 15.0, mountain_height_m: 800.0, ..bare() };
+    let found = highest_rise(&run(&filled).0, &before);
+    assert!((760.0..1000.0).contains(&found), "{found}");
+}
+
+#[test]
+fn sketching_on_land_at_0_m_works() {
+    let frame = Frame::square(SIZE_M, SAMPLES).unwrap();
+    let mut level = Terrain::new(frame);
+    level.set(layer::HEIGHT, Raster::filled(SAMPLES, SAMPLES, 0.0));
+    let (made, notes) = run_on(&full(), level.clone(), &Ctx::new(Seed(11)));
+    let kinds = texts(&made, "kind");
+    for kind in ["massif", "mountain", "lake", "river"] {
+        assert!(kinds.iter().any(|k| k == kind), "no {kind} among {kinds:?}");
+    }
+    assert!(!notes.iter().any(|note| note.contains("in the sea")), "{notes:?}");
+    assert_falls(&made);
+    let drawn = along(&course(), 10.0);
+    let share = followed(&made, &drawn, 32.0);
+    assert!(share >= 0.95, "{share}");
+    let water: Vec<bool> = made.get(layer::WATER).unwrap().as_slice().iter().map(|w| *w > 0.0).collect();
+    let lakes = overlap(&inside(vec![pond()]), &water);
+    assert!(lakes >= 0.9, "{lakes}");
+    // Land at 0 m is filled as any other.
+    let (made, _) = run_on(&Sketch::default(), level, &Ctx::new(Seed(11)));
+    for kind in ["massif", "hill", "river", "lake", "forest"] {
+        assert!(texts(&made, "kind").iter().any(|k| k == kind), "no {kind}");
+    }
+}
+
+#[test]
+fn shapes_that_touch_keep_their_own_properties() {
+    let square = |x: f64| vec![[x, 4000.0], [x + 1800.0, 4000.0], [x + 1800.0, 6000.0], [x, 6000.0]];
+    let named = |kind, x, name: &str, height_m| Drawn {
+        name: Some(name.to_owned()),
+        height_m: Some(height_m),
+        number: Some(3),
+        ..shape(kind, &square(x), 0.0, true)
+    };
+    for kind in [Kind::Mountain, Kind::Hill] {
+        // They share a side, or one lies over a part of the other.
+        for x in [3800.0, 3000.0] {
+            let shapes = vec![named(kind, 2000.0, "West", 200.0), named(kind, x, "East", 800.0)];
+            let (made, _) = run(&Sketch { shapes, ..bare() });
+            let count = |name: &str| {
+                let all = texts(&made, "name").iter().zip(texts(&made, "kind"));
+                all.filter(|(n, k)| n.starts_with(name) && k.as_str() == kind.word()).count()
+            };
+            assert_eq!((count("West"), count("East")), (3, 3), "{kind:?}");
+            let before = slope(SAMPLES);
+            let rise = |from: f64, to: f64| {
+                let mut most = 0.0f32;
+                for row in 0..SAMPLES {
+                    for col in 0..SAMPLES {
+                        if (from..to).contains(&before.frame().x_m(col)) {
+                            most = most.max(heights(&made).row(row)[col] - heights(&before).row(row)[col]);
+                        }
+                    }
+                }
+                most
+            };
+            let (west, east) = (rise(0.0, x - 600.0), rise(x, SIZE_M));
+            assert!(west < 260.0 && west > 100.0, "{kind:?}: {west}");
+            assert!((760.0..900.0).contains(&east), "{kind:?}: {east}");
+        }
+    }
+}
+
+#[test]
+fn filled_mountains_keep_off_those_that_are_drawn() {
+    let west = vec![[0.0, 0.0], [3600.0, 0.0], [3600.0, SIZE_M], [0.0, SIZE_M]];
+    let mut near = 0;
+    let mut all = 0;
+    for seed in 0..6 {
+        let shapes = vec![shape(Kind::Mountain, &west, 0.0, true)];
+        let sketch =
+            Sketch { shapes, fidelity: 0.5, fill_mountain_pct: 12.0, mountain_size_m: 500.0, ..bare() };
+        let (made, _) = run_on(&sketch, slope(SAMPLES), &Ctx::new(Seed(seed)));
+        let rows = texts(&made, "kind").iter().zip(texts(&made, "from")).zip(texts(&made, "name"));
+        for ((kind, from), name) in rows {
+            if kind == "massif" && from == "filled" {
+                let x: f64 = name.split(' ').nth(1).unwrap().parse().unwrap();
+                all += 1;
+                near += usize::from(x < 4400.0);
+            }
+        }
+    }
+    println!("{near} of {all} filled mountains stand at the drawn ones");
+    assert!(all >= 6, "{all}");
+    assert!(near * 6 <= all, "{near} of {all}");
+}
+
+#[test]
+fn a_name_that_is_not_there_cannot_be_removed_unseen() {
+    let (made, _) = run(&full());
+    let name = texts(&made, "name").iter().find(|name| name.starts_with("mountain")).unwrap().clone();
+    let wrong = name.replace("mountain", "montain");
+    let sketch = Sketch { remove: vec![wrong.clone(), name.clone()], ..full() };
+    let (_, notes) = run(&sketch);
+    let told: Vec<&String> = notes.iter().filter(|note| note.starts_with("remove")).collect();
+    assert_eq!(told.len(), 1, "{notes:?}");
+    assert_eq!(
+        *told[0],
+        format!("remove: no feature of this sketch is named {wrong:?}; did you mean {name:?}?")
+    );
+}
+
+#[test]
+fn lakes_of_400_m_lie_where_they_are_drawn_in_a_world_of_24_km() {
+    // 47 m a cell of the lattice; samples of 23 m.
+    let frame = Frame::square(24_000.0, 1025).unwrap();
+    let mut land = Terrain::new(frame);
+    land.set(layer::HEIGHT, Raster::from_fn(1025, 1025, |c, r| 100.0 + 0.02 * (c + r) as f32));
+    for (i, at) in [[2011.0, 5003.0], [14_407.0, 13_900.0], [6300.0, 20_606.0]].into_iter().enumerate() {
+        let ring = outline(at, 200.0, 40);
+        let op = Polygon { rings_m: vec![ring.clone()], falloff_m: 0.0, ..Polygon::default() };
+        let drawn = op.apply(land.clone(), &Ctx::silent()).unwrap();
+        let drawn: Vec<bool> = drawn.get(layer::MASK).unwrap().as_slice().iter().map(|v| *v > 0.0).collect();
+        let picture_of = |pixels: usize| {
+            let made =
+                op.apply(Terrain::new(Frame::square(24_000.0, pixels).unwrap()), &Ctx::silent()).unwrap();
+            made.get(layer::MASK).unwrap().map(|v| if v > 0.0 { 255 } else { 0 })
+        };
+        let files = Given { picture: picture_of(2001), features: orogen_core::Features::default() };
+        for sketch in [
+            Sketch { shapes: vec![shape(Kind::Lake, &ring, 0.0, true)], ..bare() },
+            Sketch { pictures: vec![picture(Kind::Lake)], ..bare() },
+        ] {
+            let ctx = Ctx::new(Seed(11)).with_files(&files);
+            let (made, _) = run_on(&sketch, land.clone(), &ctx);
+            let water: Vec<bool> =
+                made.get(layer::WATER).unwrap().as_slice().iter().map(|w| *w > 0.0).collect();
+            let same = overlap(&drawn, &water);
+            println!("lake {i} of 400 m in 24 km: {same:.3}");
+            assert!(same >= 0.9, "lake {i}: {same}");
+        }
+    }
+}
+
+#[test]
+fn lakes_of_400_m_lie_where_they_are_drawn() {
+    for (i, at) in
+        [[2011.0, 5003.0], [4407.0, 3900.0], [6300.0, 6606.0], [3333.0, 2718.0]].into_iter().enumerate()
+    {
+        let ring = outline(at, 200.0, 40);
+        let sketch = Sketch { shapes: vec![shape(Kind::Lake, &ring, 0.0, true)], ..bare() };
+        let (made, _) = run(&sketch);
+        let water = |made: &Terrain| -> Vec<bool> {
+            made.get(layer::WATER).unwrap().as_slice().iter().map(|w| *w > 0.0).collect()
+        };
+        let same = overlap(&inside(vec![ring.clone()]), &water(&made));
+        let sketch = Sketch { pictures: vec![picture(Kind::Lake)], ..bare() };
+        for samples in [500, 1400] {
+            let (made, _) = with_picture(&sketch, painted(ring.clone(), samples));
+            let painted = overlap(&inside(vec![ring.clone()]), &water(&made));
+            println!("lake {i}: drawn {same:.3}, painted with {samples} pixels {painted:.3}");
+            assert!(same >= 0.9 && painted >= 0.9, "lake {i}: {same} and {painted}");
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! Rivers: courses from drawings, the way on to the sea, heights that fall, and what happens where mountains stand in
-//! the way.
+//! Rivers: courses from drawings, what happens where mountains stand in the way, the way on to the sea, and the features
+//! that they become.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +9,9 @@ use orogen_core::{Raster, Rect, Seed, math};
 use super::Crossing;
 use super::drawn::{Course, Item};
 use super::ground::{fractal, rounded};
-use super::lattice::{Component, Lattice, distances, simplify, soften};
+use super::lattice::{Component, Lattice, simplify, soften};
+use super::network::Network;
+use super::skeleton::Skeleton;
 use crate::shape::features::{Feature, River, RiverPoint};
 
 /// A river on its way through the sketch: places a cell or less apart.
@@ -24,6 +26,10 @@ pub(super) struct Stream {
     pub spring: Option<End>,
     /// Places where it runs through a gorge.
     pub gorge: Vec<bool>,
+    /// Number of what it was drawn as: parts of one line have the same.
+    pub drawing: u32,
+    /// Whether its first and last place are shared with others.
+    pub meets: [bool; 2],
 }
 
 /// An end of a course.
@@ -39,16 +45,64 @@ const MOST: usize = 100_000;
 impl Stream {
     pub fn new(item: Item, points: Vec<[f64; 2]>, width: f64, drawn: bool) -> Self {
         let gorge = vec![false; points.len()];
-        Self { item, points, width, drawn, spring: None, gorge }
+        Self { item, points, width, drawn, spring: None, gorge, drawing: 0, meets: [false; 2] }
+    }
+
+    /// The same as part of a drawing.
+    pub fn of_drawing(mut self, number: u32) -> Self {
+        self.drawing = number;
+        self
     }
 
     pub fn length(&self) -> f64 {
         self.points.windows(2).map(|p| math::hypot(p[1][0] - p[0][0], p[1][1] - p[0][1])).sum()
     }
 
-    fn reverse(&mut self) {
+    pub fn reverse(&mut self) {
         self.points.reverse();
         self.gorge.reverse();
+        self.meets.reverse();
+    }
+
+    pub fn push(&mut self, at: [f64; 2]) {
+        self.points.push(at);
+        self.gorge.push(false);
+    }
+
+    pub fn truncate(&mut self, count: usize) {
+        self.points.truncate(count);
+        self.gorge.truncate(count);
+    }
+
+    /// Both parts of it: up to a place before one of its points, and from there on.
+    pub fn parted(&self, next: usize, at: [f64; 2]) -> (Self, Self) {
+        let (mut before, mut after) = (self.clone(), self.clone());
+        before.truncate(next);
+        before.push(at);
+        after.points.splice(..next, [at]);
+        after.gorge.splice(..next, [self.gorge[next]]);
+        // A spring is at one end of the whole.
+        before.spring = self.spring.filter(|end| *end == End::First);
+        after.spring = self.spring.filter(|end| *end == End::Last);
+        (before.without_repeats(), after.without_repeats())
+    }
+
+    /// Another of its kind that begins, and ends as yet, in a place.
+    pub fn beginning_at(&self, at: [f64; 2]) -> Self {
+        Self { points: vec![at], gorge: vec![false], spring: None, ..self.clone() }
+    }
+
+    /// The same without points that follow each other in one place.
+    pub fn without_repeats(mut self) -> Self {
+        let mut keep = vec![true; self.points.len()];
+        for i in 1..keep.len() {
+            keep[i] = self.points[i] != self.points[i - 1];
+        }
+        let mut kept = keep.iter();
+        self.points.retain(|_| *kept.next().unwrap_or(&true));
+        let mut kept = keep.iter();
+        self.gorge.retain(|_| *kept.next().unwrap_or(&true));
+        self
     }
 
     /// How it is called in a message.
@@ -85,7 +139,7 @@ impl Stream {
 pub(super) fn courses(courses: &[Course], lattice: &Lattice, usual_m: f64) -> Vec<Stream> {
     let Rect { min, max } = lattice.frame.extent();
     let mut found = Vec::new();
-    for course in courses {
+    for (number, course) in courses.iter().enumerate() {
         let width = course.item.width_m.unwrap_or(usual_m);
         let mut piece: Vec<[f64; 2]> = Vec::new();
         let mut count = 0;
@@ -93,7 +147,8 @@ pub(super) fn courses(courses: &[Course], lattice: &Lattice, usual_m: f64) -> Ve
             if !piece.is_empty() {
                 // Corners of a line drawn with few points are rounded by less than two cells.
                 soften(piece, false, 12);
-                found.push(Stream::new(course.item.clone(), std::mem::take(piece), width, true));
+                let stream = Stream::new(course.item.clone(), std::mem::take(piece), width, true);
+                found.push(stream.of_drawing(number as u32));
             }
         };
         if let [only] = course.points[..]
@@ -142,75 +197,36 @@ pub(super) fn courses(courses: &[Course], lattice: &Lattice, usual_m: f64) -> Ve
 }
 
 /// Costs as whole numbers that sort like them.
-fn key(cost: f64) -> u64 {
+pub(super) fn key(cost: f64) -> u64 {
     cost.max(0.0).to_bits()
 }
 
-/// The middle lines of a painted river: the longest way through it, and branches that are longer than it is wide.
-pub(super) fn middle_lines(component: &Component, item: &Item, lattice: &Lattice) -> Vec<Stream> {
-    let mut inside = vec![false; lattice.len()];
-    component.cells.iter().for_each(|cell| inside[*cell] = true);
-    let deep = distances(&inside, lattice.cols());
-    let depth = |cell: usize| f64::from(deep[cell]).min(1e3);
-    let widest = component.cells.iter().map(|cell| depth(*cell)).fold(0.0, f64::max);
-    // From some cells to all others; ways along the middle are cheap when `middle`.
-    let spread = |from: &[usize], middle: bool| {
-        let mut cost = vec![f64::INFINITY; lattice.len()];
-        let mut before = vec![usize::MAX; lattice.len()];
-        let mut heap = BinaryHeap::new();
-        for cell in from {
-            cost[*cell] = 0.0;
-            heap.push(Reverse((0u64, *cell)));
-        }
-        while let Some(Reverse((bits, cell))) = heap.pop() {
-            if bits > key(cost[cell]) {
-                continue;
-            }
-            for (next, far) in lattice.around(cell).filter(|(next, _)| inside[*next]) {
-                let step = if middle { far * (widest / depth(next)).min(8.0) } else { far };
-                let new = cost[cell] + step;
-                if new < cost[next] {
-                    cost[next] = new;
-                    before[next] = cell;
-                    heap.push(Reverse((key(new), next)));
-                }
-            }
-        }
-        (cost, before)
-    };
-    let furthest = |cost: &[f64]| {
-        let all = component.cells.iter().copied().filter(|cell| cost[*cell].is_finite());
-        all.max_by(|a, b| cost[*a].total_cmp(&cost[*b]).then(b.cmp(a)))
-    };
-    let way = |before: &[usize], mut cell: usize| {
-        let mut cells = vec![cell];
-        while before[cell] != usize::MAX {
-            cell = before[cell];
-            cells.push(cell);
-        }
-        cells
-    };
-    let Some(first) = component.cells.first() else { return Vec::new() };
-    let start = furthest(&spread(&[*first], false).0).unwrap_or(*first);
-    let (_, before) = spread(&[start], true);
-    let end = furthest(&spread(&[start], false).0).unwrap_or(start);
-    let mut all: Vec<usize> = Vec::new();
-    let mut found = Vec::new();
-    let mut line = way(&before, end);
-    for _ in 0..64 {
-        let mean = line.iter().map(|cell| depth(*cell) - 0.5).sum::<f64>() / line.len() as f64;
+/// The middle lines of a painted river, each from end or junction to end or junction. `drawing` is their number.
+pub(super) fn middle_lines(
+    component: &Component,
+    item: &Item,
+    lattice: &Lattice,
+    drawing: u32,
+) -> Vec<Stream> {
+    let Skeleton { lines, depths } = Skeleton::new(component, lattice);
+    let stream = |(line, depths): (&Vec<usize>, &Vec<f64>)| {
+        let mean = depths.iter().map(|depth| depth - 0.5).sum::<f64>() / depths.len().max(1) as f64;
         let width = item.width_m.unwrap_or((2.0 * mean * lattice.cell).max(0.5 * lattice.cell));
         let mut points: Vec<[f64; 2]> = line.iter().map(|cell| lattice.place(*cell)).collect();
         soften(&mut points, false, 4);
-        found.push(Stream::new(item.clone(), points, width, true));
-        all.extend(&line);
-        let (far, _) = spread(&all, false);
-        match furthest(&far).filter(|cell| far[*cell] > (3.0 * widest).max(6.0)) {
-            Some(tip) => line = way(&spread(&all, true).1, tip),
-            None => break,
-        }
+        Stream::new(item.clone(), points, width, true).of_drawing(drawing)
+    };
+    lines.iter().zip(&depths).map(stream).collect()
+}
+
+/// Says of every end of streams whether another meets it.
+pub(super) fn mark_meetings(streams: &mut [Stream]) {
+    let ends: Vec<[f64; 2]> =
+        streams.iter().flat_map(|s| s.points.first().into_iter().chain(s.points.last())).copied().collect();
+    for stream in streams.iter_mut().filter(|stream| stream.points.len() > 1) {
+        let ends_at = |p: [f64; 2]| ends.iter().filter(|q| **q == p).count() > 1;
+        stream.meets = [ends_at(stream.points[0]), ends_at(stream.points[stream.points.len() - 1])];
     }
-    found
 }
 
 /// Where mountains stand: by cell their number, counted from 1, and how deep inside the outline the cell is.
@@ -260,7 +276,7 @@ pub(super) fn decide(
             if to - from < 3 || into < 1.5 {
                 continue;
             }
-            let (at_first, at_last) = (from == 0, to == n);
+            let (at_first, at_last) = (from == 0 && !stream.meets[0], to == n && !stream.meets[1]);
             let called = stream.called();
             if at_first != at_last {
                 stream.spring = stream.spring.or(Some(if at_first { End::First } else { End::Last }));
@@ -327,71 +343,75 @@ pub(super) struct Land<'a> {
     /// Number of the lake in each cell, counted from 1, and the levels of lakes.
     pub lake: &'a [u32],
     pub levels: Vec<f64>,
-    /// Height of the water of rivers in each cell; NaN where there is none.
-    wet: Vec<f32>,
     lowest: f64,
     relief: f64,
 }
 
 /// What a river runs into.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Mouth {
+pub(super) enum Mouth {
     Sea,
-    Lake(u32),
-    River(f64),
+    Lake,
+    /// Another arm, by its number.
+    River(usize),
     Border,
-    Nothing,
 }
+
+/// The river in a cell: none; one that may not be met, as water comes from it; or the number of an arm.
+pub(super) type RiverIn<'a> = dyn Fn(usize) -> Option<Option<usize>> + 'a;
 
 impl<'a> Land<'a> {
     pub fn new(lattice: &'a Lattice, height: &'a Raster<f32>, lake: &'a [u32], levels: Vec<f64>) -> Self {
         let (low, high) = height.range().unwrap_or((0.0, 1.0));
-        let wet = vec![f32::NAN; lattice.len()];
         let relief = f64::from(high - low).max(1.0);
-        Self { lattice, height, lake, levels, wet, lowest: f64::from(low), relief }
+        Self { lattice, height, lake, levels, lowest: f64::from(low), relief }
     }
 
-    fn at(&self, p: [f64; 2]) -> f64 {
+    pub fn at(&self, p: [f64; 2]) -> f64 {
         let h = self.lattice.at(self.height, p);
         if h.is_nan() { 0.0 } else { h }
     }
 
-    fn lake_at(&self, p: [f64; 2]) -> u32 {
+    /// Whether a place lies below the sea. Land at 0 m is land.
+    pub fn is_sea(&self, p: [f64; 2]) -> bool {
+        self.at(p) < 0.0
+    }
+
+    pub fn lake_at(&self, p: [f64; 2]) -> u32 {
         self.lattice.cell_at(p).map_or(0, |cell| self.lake[cell])
     }
 
-    fn mouth(&self, cell: usize, besides: u32) -> Mouth {
+    fn mouth(&self, cell: usize, besides: u32, river: &RiverIn<'_>) -> Option<Mouth> {
         let (cols, rows) = (self.lattice.cols(), self.lattice.rows());
         let (col, row) = (cell % cols, cell / cols);
         if self.lake[cell] != 0 && self.lake[cell] != besides {
-            Mouth::Lake(self.lake[cell])
-        } else if !self.wet[cell].is_nan() {
-            Mouth::River(f64::from(self.wet[cell]))
-        } else if self.height.as_slice()[cell] <= 0.0 {
-            Mouth::Sea
+            Some(Mouth::Lake)
+        } else if let Some(Some(arm)) = river(cell) {
+            Some(Mouth::River(arm))
+        } else if self.height.as_slice()[cell] < 0.0 {
+            Some(Mouth::Sea)
         } else if col == 0 || row == 0 || col + 1 == cols || row + 1 == rows {
-            Mouth::Border
+            Some(Mouth::Border)
         } else {
-            Mouth::Nothing
+            None
         }
     }
 
     /// What is within two cells of a place, water first; and the cell it is.
-    fn mouth_near(&self, p: [f64; 2]) -> (Mouth, usize) {
-        let Some(cell) = self.lattice.cell_at(p) else { return (Mouth::Border, 0) };
+    pub fn mouth_near(&self, p: [f64; 2], river: &RiverIn<'_>) -> Option<(Mouth, usize)> {
+        let Some(cell) = self.lattice.cell_at(p) else { return Some((Mouth::Border, 0)) };
         let ring = self.lattice.around(cell).map(|(c, _)| c);
         let wide = self.lattice.around(cell).flat_map(|(c, _)| self.lattice.around(c)).map(|(c, _)| c);
         let cells: Vec<usize> = std::iter::once(cell).chain(ring).chain(wide).collect();
-        let found = cells.iter().map(|c| (self.mouth(*c, 0), *c));
-        let first = found.clone().find(|(mouth, _)| !matches!(mouth, Mouth::Nothing | Mouth::Border));
-        first
-            .or_else(|| found.clone().find(|(mouth, _)| *mouth == Mouth::Border))
-            .unwrap_or((Mouth::Nothing, cell))
+        let found: Vec<(Mouth, usize)> =
+            cells.iter().filter_map(|c| Some((self.mouth(*c, 0, river)?, *c))).collect();
+        let first = found.iter().find(|(mouth, _)| *mouth != Mouth::Border);
+        first.or(found.first()).copied()
     }
 
     /// The way from a place to the nearest water or the border: low ground is cheap, climbing is dear, and noise keeps
-    /// it from running straight.
-    fn way(&self, from: [f64; 2], seed: Seed) -> Option<(Vec<[f64; 2]>, Mouth)> {
+    /// it from running straight. Rivers that may not be met are not crossed.
+    pub fn way(&self, from: [f64; 2], seed: Seed, river: &RiverIn<'_>) -> Option<(Vec<[f64; 2]>, Mouth)> {
         let lattice = self.lattice;
         let start = lattice.cell_at(from)?;
         let besides = self.lake[start];
@@ -406,8 +426,7 @@ impl<'a> Land<'a> {
             if bits > key(cost[cell]) {
                 continue;
             }
-            let mouth = self.mouth(cell, besides);
-            if mouth != Mouth::Nothing && cell != start {
+            if let Some(mouth) = self.mouth(cell, besides, river).filter(|_| cell != start) {
                 let mut cells = vec![cell];
                 let mut at = cell;
                 while before[at] != usize::MAX {
@@ -415,11 +434,21 @@ impl<'a> Land<'a> {
                     cells.push(at);
                 }
                 cells.reverse();
-                let mut way: Vec<[f64; 2]> = cells.iter().map(|cell| lattice.place(*cell)).collect();
-                wander(&mut way, lattice.cell, seed);
+                let straight: Vec<[f64; 2]> = cells.iter().map(|cell| lattice.place(*cell)).collect();
+                // It wanders as far as it can without coming upon other rivers.
+                let clear = |way: &[[f64; 2]]| {
+                    let inner = way.get(TAPER..way.len().saturating_sub(TAPER)).unwrap_or_default();
+                    inner.iter().all(|p| lattice.cell_at(*p).is_none_or(|cell| river(cell).is_none()))
+                };
+                let tries = [1.0, 0.5, 0.25].into_iter().map(|by| {
+                    let mut way = straight.clone();
+                    wander(&mut way, by * lattice.cell, lattice.cell, seed);
+                    way
+                });
+                let way = tries.into_iter().find(|way| clear(way)).unwrap_or(straight.clone());
                 return Some((way, mouth));
             }
-            for (next, far) in lattice.around(cell) {
+            for (next, far) in lattice.around(cell).filter(|(next, _)| river(*next) != Some(None)) {
                 let h = f64::from(heights[next]);
                 let h = if h.is_nan() { top } else { h };
                 let dear =
@@ -436,154 +465,74 @@ impl<'a> Land<'a> {
         None
     }
 
-    /// Lets a stream run downstream, and on to water if it ends on land.
-    pub fn run_down(&mut self, stream: &mut Stream, seed: Seed, notes: &mut Vec<String>) {
-        let n = stream.points.len();
-        let tenth = (n / 10).max(1);
-        let mean =
-            |points: &[[f64; 2]]| points.iter().map(|p| self.at(*p)).sum::<f64>() / points.len() as f64;
-        let uphill = match stream.spring {
-            Some(End::First) => false,
-            Some(End::Last) => true,
-            None => mean(&stream.points[..tenth]) < mean(&stream.points[n - tenth..]),
-        };
-        if uphill {
-            stream.reverse();
-        }
-        // What lies in the sea is no river.
-        let dry = stream.points.iter().rposition(|p| self.at(*p) > 0.0).map_or(0, |last| last + 2);
-        let called = stream.called();
-        if dry < stream.points.len() {
-            stream.points.truncate(dry);
-            stream.gorge.truncate(dry);
-        }
-        let Some(last) = stream.points.last().copied() else { return };
-        let (mouth, cell) = self.mouth_near(last);
-        match mouth {
-            Mouth::River(_) => stream.points.push(self.lattice.place(cell)),
-            Mouth::Nothing => {
-                if let Some((mut way, mouth)) = self.way(last, seed) {
-                    soften(&mut way, false, 6);
-                    let before = stream.length();
-                    stream.points.extend(way.iter().skip(1));
-                    let into = match mouth {
-                        Mouth::Sea => "the sea",
-                        Mouth::Lake(_) => "a lake",
-                        Mouth::River(_) => "another river",
-                        Mouth::Border | Mouth::Nothing => "the border",
-                    };
-                    if stream.drawn {
-                        let more = stream.length() - before;
-                        notes.push(format!(
-                            "{called} ended on land: it was led on to {into}, {more:.0} m away"
-                        ));
-                    }
-                }
-            }
-            Mouth::Sea | Mouth::Lake(_) | Mouth::Border => {}
-        }
-        stream.gorge.resize(stream.points.len(), false);
-        // Others may run into it from now on; its own heights follow.
-        for p in &stream.points {
-            if let Some(cell) = self.lattice.cell_at(*p).filter(|cell| self.wet[*cell].is_nan()) {
-                self.wet[cell] = self.at(*p).max(0.0) as f32;
+    /// The features of a network, without names: for every stem a river for each part between lakes; with what it was
+    /// drawn as. Small ones come first, so that the valleys of the large ones lie over theirs.
+    pub fn rivers(&self, network: &Network, valley_deg: f64) -> Vec<(Feature, Option<String>, bool)> {
+        let stems = network.stems();
+        let springs = network.springs();
+        let mut widths: Vec<Vec<f64>> = vec![Vec::new(); network.arms.len()];
+        for stem in &stems {
+            let whole: usize = stem.iter().map(|arm| network.arms[*arm].points.len() - 1).sum();
+            let mut i = 0;
+            for arm in stem {
+                let stream = &network.arms[*arm];
+                let width = |k: usize| {
+                    // Springs are narrow.
+                    let share = (i + k) as f64 / whole.max(1) as f64;
+                    let by = if stream.drawn { 0.5 + 5.0 * share } else { 0.35 + 0.9 * share };
+                    let most = if stream.drawn { 1.0 } else { 1.25 };
+                    stream.width * if springs[stem[0]] { by.min(most) } else { 1.0 }
+                };
+                widths[*arm] = (0..stream.points.len()).map(width).collect();
+                i += stream.points.len() - 1;
             }
         }
-    }
-
-    /// Lowers lakes that would lie above one upstream of them.
-    pub fn order_lakes(&mut self, streams: &[Stream]) {
-        for _ in 0..3 {
-            for stream in streams {
-                let mut level = f64::INFINITY;
-                for p in &stream.points {
-                    let lake = self.lake_at(*p) as usize;
-                    if lake > 0 {
-                        level = level.min(self.levels[lake - 1]);
-                        self.levels[lake - 1] = level;
-                    }
-                }
-            }
-        }
-    }
-
-    /// The features of a stream: a river for each part between lakes, without names.
-    pub fn rivers(&mut self, stream: &Stream, valley_deg: f64) -> Vec<Feature> {
-        let lakes: Vec<usize> = stream.points.iter().map(|p| self.lake_at(*p) as usize).collect();
-        let n = lakes.len();
+        let depths = network.depths(&widths, |p| self.lake_at(p) > 0);
         let mut found = Vec::new();
-        let mut i = 0;
-        while i < n {
-            if lakes[i] != 0 {
-                i += 1;
-                continue;
+        for stem in stems.iter().rev() {
+            let mut line = Run::default();
+            for arm in stem {
+                line.extend(&network.arms[*arm], &network.levels[*arm], &widths[*arm], &depths[*arm]);
             }
-            let end = (i..n).find(|k| lakes[*k] != 0).unwrap_or(n);
-            // A place further into the lakes at both ends, so that the river meets their shores.
-            let (from, to) = (i.saturating_sub(1), (end + 1).min(n));
-            let level = |k: Option<usize>| k.filter(|k| lakes[*k] > 0).map(|k| self.levels[lakes[k] - 1]);
-            let (above, below) = (level(i.checked_sub(1)), level((end < n).then_some(end)));
-            let points = stream.points[from..to].to_vec();
-            let gorge = stream.gorge[from..to].to_vec();
-            let spring = above.is_none() && from == 0;
-            found.extend(self.river(stream, points, &gorge, above, below, spring, to == n, valley_deg));
-            i = end;
+            let first = &network.arms[stem[0]];
+            let named = stem.iter().find_map(|arm| network.arms[*arm].item.name.clone());
+            let lakes: Vec<usize> = line.points.iter().map(|p| self.lake_at(*p) as usize).collect();
+            let n = lakes.len();
+            let mut i = 0;
+            while i < n {
+                if lakes[i] != 0 {
+                    i += 1;
+                    continue;
+                }
+                let end = (i..n).find(|k| lakes[*k] != 0).unwrap_or(n);
+                // A place further into the lakes at both ends, so that the river meets their shores.
+                let (from, to) = (i.saturating_sub(1), (end + 1).min(n));
+                let river = self.river(&line.part(from, to), [i > 0, end < n], first.width, valley_deg);
+                found.extend(river.map(|river| (river, named.clone(), first.drawn)));
+                i = end;
+            }
         }
         found
     }
 
-    fn river(
-        &mut self,
-        stream: &Stream,
-        points: Vec<[f64; 2]>,
-        gorge: &[bool],
-        above: Option<f64>,
-        below: Option<f64>,
-        spring: bool,
-        last: bool,
-        valley_deg: f64,
-    ) -> Option<Feature> {
+    /// The feature of a river between two lakes, or ends.
+    fn river(&self, run: &Run, lakes: [bool; 2], usual_m: f64, valley_deg: f64) -> Option<Feature> {
+        let Run { points, levels: z, widths, depths, gorge, joints } = run;
         let n = points.len();
-        if n < 2 || stream.width <= 0.0 {
+        if n < 2 || usual_m <= 0.0 {
             return None;
         }
-        let land: Vec<f64> = points.iter().map(|p| self.at(*p).max(0.0)).collect();
-        let joins =
-            points.last().and_then(|p| self.lattice.cell_at(*p)).map(|cell| f64::from(self.wet[cell]));
-        let floor = below.or(joins.filter(|z| last && !z.is_nan()));
-        let floor = floor.map(|z| z.min(above.unwrap_or(f64::INFINITY)));
-        let mut z = Vec::with_capacity(n);
-        let mut level = above.unwrap_or(f64::INFINITY);
-        for h in &land {
-            level = level.min(*h);
-            z.push(level.max(floor.unwrap_or(0.0)));
-        }
-        // Means of falling numbers fall.
         let reach = 10.min(n / 3);
         let mean = |values: &[f64], i: usize| {
             let part = &values[i.saturating_sub(reach)..(i + reach + 1).min(n)];
             part.iter().sum::<f64>() / part.len() as f64
         };
-        let mut z: Vec<f64> = (0..n).map(|i| mean(&z, i)).collect();
-        let (whole, tilt) = ((n - 1) as f64, if above.is_none() { 3e-4 * self.lattice.cell } else { 0.0 });
-        for (i, z) in z.iter_mut().enumerate() {
-            let left = whole - i as f64;
-            if let Some(floor) = floor {
-                *z = floor + (*z - floor).max(0.0) * (left / reach.max(1) as f64).min(1.0);
-            }
-            *z += tilt * left;
-        }
+        let land: Vec<f64> = points.iter().map(|p| self.at(*p).max(0.0)).collect();
         let (tan_valley, tan_gorge) = (math::tan(valley_deg.to_radians()), math::tan(68f64.to_radians()));
         let most = 0.06 * self.lattice.frame.size_m()[0].max(self.lattice.frame.size_m()[1]);
-        let width = |i: usize| {
-            // Springs are narrow.
-            let share = i as f64 / whole.max(1.0);
-            let by = if stream.drawn { 0.5 + 5.0 * share } else { 0.35 + 0.9 * share };
-            stream.width * if spring { by.min(if stream.drawn { 1.0 } else { 1.25 }) } else { 1.0 }
-        };
         let bank: Vec<f64> = (0..n)
             .map(|i| {
-                let (cut, w) = (land[i] - z[i], width(i));
+                let (cut, w) = (land[i] - z[i], widths[i]);
                 let bank = match (gorge[i], cut > 0.0) {
                     (true, _) => (cut / tan_gorge).max(w),
                     (false, true) => (cut / tan_valley).max(2.5 * w),
@@ -593,11 +542,14 @@ impl<'a> Land<'a> {
             })
             .collect();
         let mut tolerance = 0.35 * self.lattice.cell;
-        let mut kept = simplify(&points, tolerance);
+        let mut kept = simplify(points, tolerance);
         while kept.len() > 3000 {
             tolerance *= 2.0;
-            kept = simplify(&points, tolerance);
+            kept = simplify(points, tolerance);
         }
+        kept.extend(joints);
+        kept.sort_unstable();
+        kept.dedup();
         // No two further apart than so: heights follow the land between.
         let gap = 9;
         let mut numbers = vec![0];
@@ -605,46 +557,82 @@ impl<'a> Land<'a> {
             let parts = (pair[1] - pair[0]).div_ceil(gap);
             numbers.extend((1..=parts).map(|k| pair[0] + (pair[1] - pair[0]) * k / parts));
         }
-        let mut depth = 0.0f64;
         let mut made: Vec<RiverPoint> = Vec::with_capacity(numbers.len());
         for i in numbers {
-            let w = width(i);
-            depth = depth.max((0.06 * w + 0.6).min(25.0));
-            let at_lake = (i < 2 && above.is_some()) || (i + 2 >= n && below.is_some());
+            let w = mean(widths, i);
+            let at_lake = (i < 2 && lakes[0]) || (i + 2 >= n && lakes[1]);
             let wide = if at_lake { w } else { mean(&bank, i) };
             let [x, y] = points[i].map(|v| rounded(v, 0.01));
             if made.last().is_some_and(|p| p.x_m == x && p.y_m == y) {
                 continue;
             }
-            let point = RiverPoint::new([x, y], rounded(w, 0.01).max(0.01), rounded(depth, 0.01));
+            let point = RiverPoint::new([x, y], rounded(w, 0.01).max(0.01), rounded(depths[i], 0.01));
             let mut point = point.at_height(rounded(z[i], 0.01));
             point.bank_m = Some(rounded(wide, 0.1).max(0.1));
             made.push(point);
         }
-        for (p, z) in points.iter().zip(&z) {
-            if let Some(cell) = self.lattice.cell_at(*p) {
-                self.wet[cell] = *z as f32;
-            }
-        }
         (made.len() >= 2).then(|| {
             let mut river = River::new(made);
-            river.bank_m = rounded(2.5 * stream.width, 0.1).max(0.1);
+            river.bank_m = rounded(2.5 * usual_m, 0.1).max(0.1);
             river.roughness = 0.7;
             river.into()
         })
     }
 }
 
+/// Arms one after the other, point by point.
+#[derive(Default)]
+struct Run {
+    points: Vec<[f64; 2]>,
+    levels: Vec<f64>,
+    widths: Vec<f64>,
+    depths: Vec<f64>,
+    gorge: Vec<bool>,
+    /// Points where others come in or leave.
+    joints: Vec<usize>,
+}
+
+impl Run {
+    fn extend(&mut self, arm: &Stream, levels: &[f64], widths: &[f64], depths: &[f64]) {
+        // The place where it goes on is there already.
+        let from = usize::from(!self.points.is_empty());
+        if let Some(last) = self.depths.last_mut() {
+            self.joints.push(self.points.len() - 1);
+            // As deep as the deepest that comes in.
+            *last = last.max(depths[0]);
+        }
+        self.points.extend(&arm.points[from..]);
+        self.levels.extend(&levels[from..]);
+        self.widths.extend(&widths[from..]);
+        self.depths.extend(&depths[from..]);
+        self.gorge.extend(&arm.gorge[from..]);
+    }
+
+    fn part(&self, from: usize, to: usize) -> Self {
+        let inside = |joint: &&usize| (from..to).contains(*joint);
+        Self {
+            points: self.points[from..to].to_vec(),
+            levels: self.levels[from..to].to_vec(),
+            widths: self.widths[from..to].to_vec(),
+            depths: self.depths[from..to].to_vec(),
+            gorge: self.gorge[from..to].to_vec(),
+            joints: self.joints.iter().filter(inside).map(|joint| joint - from).collect(),
+        }
+    }
+}
+
+/// Places from either end of a way over which it begins to wander.
+const TAPER: usize = 12;
+
 /// Bends a way of lattice steps as a river wanders: steps along eight directions would show. Its ends stay.
-fn wander(way: &mut [[f64; 2]], cell_m: f64, seed: Seed) {
-    const TAPER: f64 = 12.0;
+fn wander(way: &mut [[f64; 2]], by_m: f64, cell_m: f64, seed: Seed) {
     let last = way.len().saturating_sub(1);
     for (i, p) in way.iter_mut().enumerate() {
-        let ends = (i.min(last - i) as f64 / TAPER).min(1.0);
+        let ends = (i.min(last - i) as f64 / TAPER as f64).min(1.0);
         let at = *p;
         for (axis, name) in ["east", "north"].into_iter().enumerate() {
             let wide = fractal(seed.child(name), at, 40.0 * cell_m);
-            p[axis] += ends * 20.0 * cell_m * wide;
+            p[axis] += ends * 20.0 * by_m * wide;
         }
     }
 }
