@@ -9,6 +9,8 @@ pub(super) const PLAIN_M: f32 = 0.5;
 const STROKES: usize = 4;
 /// Rounds after which what still floats is carried off.
 const ROUNDS: usize = 100;
+/// How much stronger each round spreads than the one before, so that what comes in behind a wide delta gets past it.
+const STRONGER: f64 = 1.1;
 /// Share of all that may be left afloat.
 const AFLOAT: f64 = 1e-4;
 
@@ -28,7 +30,7 @@ pub(super) fn lay(mut floats: Raster<f64>, room: &Raster<f32>, drift: [f64; 2]) 
     let sea = room.map(|room| !room.is_nan());
     let turned = sea.transposed();
     // The mean distance from the middle of a round bell is √(π/2) times its width along an axis.
-    let strength = drift.map(|cells| cells * cells / std::f64::consts::PI / STROKES as f64);
+    let mut strength = drift.map(|cells| cells * cells / std::f64::consts::PI / STROKES as f64);
     let mut sideways = Raster::filled(rows, cols, 0.0f64);
     let mut last = total;
     for _ in 0..ROUNDS {
@@ -57,6 +59,7 @@ pub(super) fn lay(mut floats: Raster<f64>, room: &Raster<f32>, drift: [f64; 2]) 
             break;
         }
         last = afloat;
+        strength = strength.map(|strength| strength * STRONGER);
     }
     laid
 }

@@ -198,7 +198,7 @@ impl Default for Pipes {
     fn default() -> Self {
         Self {
             duration_s: 300.0,
-            runoff_s: 400.0,
+            runoff_s: 500.0,
             rain_mm_per_h: 3000.0,
             moisture: Coef::Const(1.0),
             patter: 1.0,

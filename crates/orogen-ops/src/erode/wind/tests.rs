@@ -237,6 +237,6 @@ fn sand_stays_above_a_step_of_rock_at_the_edge() {
     let ramp = Raster::from_fn(61, 41, |c, _| 2.0 * c as f32);
     let sand = Raster::from_fn(61, 41, |c, _| if c > 55 { 3.0 } else { 0.0 });
     let height = Raster::from_fn(61, 41, |c, r| ramp.row(r)[c] + sand.row(r)[c]);
-    let blown = run(&height, &sand, &Wind { duration_yr: 0.01, ..steady() });
+    let blown = run(&height, &sand, &Wind { wind_deg: 270.0, duration_yr: 0.01, ..steady() });
     assert!(blown.sand.row(20)[..10].iter().all(|&d| d < 0.05), "{:?}", &blown.sand.row(20)[..10]);
 }
