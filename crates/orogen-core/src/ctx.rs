@@ -140,6 +140,20 @@ impl<'a> Ctx<'a> {
         }
     }
 
+    /// The same surrounding for the whole work on land that was unrolled from a world that loops.
+    pub(crate) fn on_loop<'b>(&'b self, world: Frame, second: Option<&'b Terrain>) -> Ctx<'b> {
+        Ctx { world: Some(world), second, watch: self.watch, ..self.unwatched() }
+    }
+
+    /// Hands warnings and figures on to another surrounding, of areas and volumes a share only.
+    pub(crate) fn hand_on(&self, to: &Ctx<'_>, share: f64) {
+        self.take_warnings().into_iter().for_each(|warning| to.warn(warning));
+        for Figure { name, value, unit } in self.take_figures() {
+            let measured = matches!(unit.as_str(), "m2" | "m3");
+            to.report(&name, if measured { value * share } else { value }, &unit);
+        }
+    }
+
     /// The seed of this step.
     #[must_use]
     pub fn seed(&self) -> Seed {

@@ -61,6 +61,8 @@ pub struct Frame {
     north: i64,
     cols: usize,
     rows: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    loops: bool,
 }
 
 impl Frame {
@@ -84,7 +86,7 @@ impl Frame {
         }
         let [cols, rows] = samples;
         let spacing_m = [size_m[0] / (cols - 1) as f64, size_m[1] / (rows - 1) as f64];
-        Ok(Self { anchor_m: origin_m, spacing_m, west: 0, north: rows as i64 - 1, cols, rows })
+        Ok(Self { anchor_m: origin_m, spacing_m, west: 0, north: rows as i64 - 1, cols, rows, loops: false })
     }
 
     /// A square frame at the origin.
@@ -93,6 +95,19 @@ impl Frame {
     /// As [`Frame::new`].
     pub fn square(size_m: f64, samples: usize) -> Result<Self, FrameError> {
         Self::new([0.0, 0.0], [size_m, size_m], [samples, samples])
+    }
+
+    /// The same frame for land that repeats: its last column is its first one again, and its last row its first, so that
+    /// copies laid side by side join without a seam.
+    #[must_use]
+    pub fn looped(self) -> Self {
+        Self { loops: true, ..self }
+    }
+
+    /// Whether the land repeats beyond the frame; see [`Frame::looped`].
+    #[must_use]
+    pub fn loops(&self) -> bool {
+        self.loops
     }
 
     /// Samples from west to east.

@@ -10,6 +10,7 @@ use crate::ctx::Ctx;
 use crate::error::OpError;
 use crate::frame::Frame;
 use crate::layer::LayerName;
+use crate::looped::{self, Loops};
 use crate::param::{self, Fault};
 use crate::terrain::Terrain;
 
@@ -100,6 +101,11 @@ pub trait Op:
     /// How far its effect travels on a frame.
     fn reach(&self, frame: &Frame) -> Reach;
 
+    /// How it keeps land that loops a loop, if it reaches the whole world.
+    fn loops(&self) -> Loops {
+        Loops::Unrolled
+    }
+
     /// Files its parameters name.
     fn files(&self) -> Vec<&str> {
         Vec::new()
@@ -135,6 +141,8 @@ pub trait AnyOp: fmt::Debug + Send + Sync {
     fn layers(&self) -> Layers;
     /// See [`Op::reach`].
     fn reach(&self, frame: &Frame) -> Reach;
+    /// See [`Op::loops`].
+    fn loops(&self) -> Loops;
     /// See [`Op::files`].
     fn files(&self) -> Vec<&str>;
     /// All parameters, defaults included, in one canonical order.
@@ -163,6 +171,10 @@ impl<T: Op> AnyOp for T {
         Op::reach(self, frame)
     }
 
+    fn loops(&self) -> Loops {
+        Op::loops(self)
+    }
+
     fn files(&self) -> Vec<&str> {
         Op::files(self)
     }
@@ -186,7 +198,7 @@ impl<T: Op> AnyOp for T {
             require(ctx.need_second(T::ID)?, &layers.reads_second)?;
         }
         ctx.tick(0, 1)?;
-        Op::run(self, terrain, ctx)
+        looped::run(self, terrain, ctx)
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Octaves {
 
 struct Wave {
     noise: Noise,
-    per_m: f64,
+    per_m: [f64; 2],
     /// Moves the lattice, whose points are zeros of the noise, so that octaves do not share them.
     shift: [f64; 2],
     weight: f32,
@@ -30,6 +30,15 @@ pub(crate) struct Room {
 impl Octaves {
     /// Noise whose longest waves are `wavelength_m` long; each octave is `gain` times as strong as the one before.
     pub fn new(seed: Seed, wavelength_m: f64, octaves: u32, gain: f64) -> Self {
+        Self::repeating(None, seed, wavelength_m, octaves, gain)
+    }
+
+    /// The same over a world: over one that loops the noise does too, and its waves become as long as divides the world.
+    pub fn over(world: &Frame, seed: Seed, wavelength_m: f64, octaves: u32, gain: f64) -> Self {
+        Self::repeating(world.loops().then(|| world.size_m()), seed, wavelength_m, octaves, gain)
+    }
+
+    fn repeating(size_m: Option<[f64; 2]>, seed: Seed, wavelength_m: f64, octaves: u32, gain: f64) -> Self {
         let mut weights = vec![1.0];
         for _ in 1..octaves {
             weights.push(weights[weights.len() - 1] * gain);
@@ -37,9 +46,14 @@ impl Octaves {
         let whole: f64 = weights.iter().sum();
         let waves = weights.iter().enumerate().map(|(octave, weight)| {
             let luck = Seed(seed.bits(octave as u64));
+            let waves = (1u64 << octave) as f64 / wavelength_m;
+            // Whole waves over what repeats, and no more than can be numbered.
+            let count = |size: f64| (size * waves).round().clamp(1.0, 4e9);
+            let counts = size_m.map(|size_m| size_m.map(count));
+            let per_m = |axis: usize| size_m.zip(counts).map_or(waves, |(size, n)| n[axis] / size[axis]);
             Wave {
-                noise: Noise::new(luck),
-                per_m: (1u64 << octave) as f64 / wavelength_m,
+                noise: Noise::repeating(luck, counts.map_or([0; 2], |n| n.map(|n| n as u32))),
+                per_m: [per_m(0), per_m(1)],
                 shift: [luck.unit(1), luck.unit(2)],
                 weight: (weight / whole) as f32,
             }
@@ -54,8 +68,8 @@ impl Octaves {
         let y = frame.y_m(row);
         for wave in &self.waves {
             room.xs.clear();
-            room.xs.extend(cols.clone().map(|col| frame.x_m(col) * wave.per_m + wave.shift[0]));
-            wave.noise.row(&room.xs, y * wave.per_m + wave.shift[1], &mut room.lines, &mut room.wave);
+            room.xs.extend(cols.clone().map(|col| frame.x_m(col) * wave.per_m[0] + wave.shift[0]));
+            wave.noise.row(&room.xs, y * wave.per_m[1] + wave.shift[1], &mut room.lines, &mut room.wave);
             for (sum, value) in out.iter_mut().zip(&room.wave) {
                 *sum += wave.weight * value;
             }
@@ -89,5 +103,20 @@ mod tests {
             let rms = (squares / (401.0 * 401.0)).sqrt();
             assert!((rms / f64::from(noise.rms()) - 1.0).abs() < 0.1, "{rms} and {}", noise.rms());
         }
+    }
+
+    #[test]
+    fn over_a_world_that_loops_the_noise_does_too() {
+        let world = Frame::new([-300.0, 77.0], [10_000.0, 4000.0], [201, 81]).unwrap().looped();
+        let noise = Octaves::over(&world, Seed(5), 700.0, 4, 0.5);
+        let row = |row: usize| {
+            let mut out = vec![0.0; 201];
+            noise.row(&world, row, 0..201, &mut Room::default(), &mut out);
+            out
+        };
+        let (north, south) = (row(0), row(80));
+        assert!(north.iter().zip(&south).all(|(a, b)| (a - b).abs() < 1e-4));
+        assert!((0..81).map(row).all(|line| (line[0] - line[200]).abs() < 1e-4));
+        assert!(north.iter().any(|v| v.abs() > 0.1));
     }
 }

@@ -284,7 +284,8 @@ impl Recipe {
         if let Some(refusal) = limits.refuse(cols as f64 * rows as f64, layers) {
             return Err(fault(samples_at, format!("{cols} x {rows} samples {refusal}")));
         }
-        Frame::new(spec.origin_m, spec.size_m, samples).map_err(|error| {
+        let frame = Frame::new(spec.origin_m, spec.size_m, samples);
+        frame.map(|frame| if spec.loops { frame.looped() } else { frame }).map_err(|error| {
             let at = match error {
                 FrameError::TooFewSamples(_) => samples_at,
                 FrameError::BadLength { .. } => spec.size_at,

@@ -8,12 +8,14 @@
 //! - `World`: solved once on the recipe's own frame. A window on the same lattice is cut from that. A window of
 //!   another spacing adds what the step changed, interpolated, to its own finer input.
 //!
+//! Where the recipe's frame loops, a `Within` step at its edge needs what lies inside the opposite one.
+//!
 //! Steps are visited from the last to the first to learn where each is needed; where several want one step on one
 //! lattice it is worked out once, on the smallest frame that holds them all.
 
 use std::fmt;
 
-use orogen_core::{Frame, Reach};
+use orogen_core::{Frame, Reach, looped};
 use thiserror::Error;
 
 use crate::check::{Checked, Step};
@@ -137,7 +139,10 @@ impl Plan {
             planner.plan_step(i, &checked.steps()[i], frames);
         }
         for task in &planner.tasks {
-            refuse_large(checked, if let Work::Apply { on, .. } = &task.work { on } else { &task.frame })?;
+            let frame = if let Work::Apply { on, .. } = &task.work { on } else { &task.frame };
+            let world = checked.steps()[task.step].op.reach(&base) == Reach::World;
+            // A step that reaches round a loop is worked out on more than the loop.
+            refuse_large(checked, &if world && *frame == base { looped::unrolled(&base) } else { *frame })?;
         }
         let output = planner.result(Some(step), window);
         Ok(Self { tasks: planner.tasks, window, output })
@@ -205,7 +210,7 @@ pub fn dirty(checked: &Checked, step: usize, edited: Frame) -> Option<Frame> {
         dirty[i] = reached
             .filter_map(|frame| match steps[i].op.reach(&cover) {
                 Reach::Point => Some(frame),
-                Reach::Within(m) => frame.expanded(m).clipped(&extent),
+                Reach::Within(m) => within(&frame, m, checked.frame()),
                 Reach::World => Some(cover),
             })
             .reduce(|a, b| a.union(&b).unwrap_or(cover));
@@ -260,9 +265,25 @@ fn add(frames: &mut Vec<Frame>, frame: Frame) {
 /// Where a local step needs its input to give a result on a frame.
 fn halo(step: &Step, frame: &Frame, base: &Frame) -> Frame {
     match step.op.reach(&cover(frame, base)) {
-        Reach::Within(m) => frame.expanded(m).clipped(&base.extent()).unwrap_or(*frame),
+        Reach::Within(m) => within(frame, m, base).unwrap_or(*frame),
         Reach::Point | Reach::World => *frame,
     }
+}
+
+/// The part of the recipe's frame within `m` metres of a frame. Where the land loops, what lies beyond an edge lies inside
+/// the opposite one: then all of that axis.
+fn within(frame: &Frame, m: f64, base: &Frame) -> Option<Frame> {
+    let wide = frame.expanded(m);
+    let inside = wide.clipped(&base.extent())?;
+    if !base.loops() || inside == wide {
+        return Some(inside);
+    }
+    let (whole, (west, north)) = (cover(frame, base), inside.lattice(0, 0));
+    let (first_col, first_row) = whole.lattice(0, 0);
+    let (col, row) = (west - first_col, first_row - north);
+    let (col, cols) = if inside.cols() < wide.cols() { (0, whole.cols()) } else { (col, inside.cols()) };
+    let (row, rows) = if inside.rows() < wide.rows() { (0, whole.rows()) } else { (row, inside.rows()) };
+    Some(whole.window(col, row, cols, rows))
 }
 
 fn refuse_large(checked: &Checked, frame: &Frame) -> Result<(), PlanError> {

@@ -43,6 +43,7 @@ pub(crate) struct FrameSpec {
     pub samples_at: At,
     pub origin_m: [f64; 2],
     pub origin_at: At,
+    pub loops: bool,
 }
 
 /// A step as written.
@@ -113,6 +114,7 @@ impl Recipe {
                 samples_at: At::Text(0),
                 origin_m: [0.0; 2],
                 origin_at: At::Text(0),
+                loops: false,
             },
             steps: Vec::new(),
             exports: Vec::new(),
@@ -291,7 +293,13 @@ impl Recipe {
                 None => self.wrong(&node, "frame.origin_m", "a list of two numbers of metres"),
             }
         }
-        self.refuse_rest(table, None, "key of frame:", &["size_m", "samples", "origin_m"], "");
+        if let Some(node) = table.remove("loops") {
+            match node.data {
+                Data::Flag(loops) => self.frame.loops = loops,
+                _ => self.wrong(&node, "frame.loops", "true or false"),
+            }
+        }
+        self.refuse_rest(table, None, "key of frame:", &["size_m", "samples", "origin_m", "loops"], "");
     }
 
     fn wrong(&mut self, node: &Node, key: &str, wanted: &str) {

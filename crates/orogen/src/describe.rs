@@ -177,6 +177,7 @@ pub fn recipe_schema() -> Value {
                     "size_m": pair(json!({ "type": "number", "exclusiveMinimum": 0 })),
                     "samples": pair(json!({ "type": "integer", "minimum": 2 })),
                     "origin_m": { "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 },
+                    "loops": { "type": "boolean", "default": false, "description": "Opposite edges are one: copies join without a seam." },
                 },
             },
             "step": {

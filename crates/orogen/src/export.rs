@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::BuildError;
+use crate::film;
 use crate::manifest::FileReport;
 
 /// A way to write a terrain.
@@ -37,7 +38,7 @@ pub enum ExportKind {
     Raw32,
     /// `height.asc`.
     Ascii,
-    /// `relief.png`, a picture of the land.
+    /// `relief.png`, a picture of the land, and one of each snapshot of it, `film_1.png` and so on.
     Relief,
     /// Every vector layer as `<name>.geojson`.
     Geojson,
@@ -242,7 +243,7 @@ pub fn export(
         options.exports.kinds.iter().flat_map(|&kind| jobs(terrain, kind, options.exports)).collect();
     // The slowest first, so that no thread is left with it at the end.
     jobs.sort_by_key(|job| match job.what {
-        What::Picture | What::Glb | What::Obj => 0,
+        What::Picture | What::Film(..) | What::Glb | What::Obj => 0,
         What::Layer(..) | What::Channels(..) => 1,
         What::Vectors(..) | What::Fragment(..) => 2,
     });
@@ -278,6 +279,8 @@ struct Job<'a> {
 
 enum What<'a> {
     Picture,
+    /// The picture of a snapshot.
+    Film(u32),
     Glb,
     Obj,
     /// Red, green and blue under a name.
@@ -317,7 +320,9 @@ fn jobs<'a>(terrain: &'a Terrain, kind: ExportKind, exports: &Exports) -> Vec<Jo
             .map(|(name, data)| What::Layer(name, data))
             .into_iter()
             .collect(),
-        ExportKind::Relief if terrain.layers().contains_key(&height) => vec![What::Picture],
+        ExportKind::Relief if terrain.layers().contains_key(&height) => {
+            std::iter::once(What::Picture).chain(film::shots(terrain).into_iter().map(What::Film)).collect()
+        }
         ExportKind::Relief => Vec::new(),
         ExportKind::Fragment => {
             let made = terrain.vector(sketch::FEATURES).and_then(sketch::fragment);
@@ -342,6 +347,11 @@ impl Job<'_> {
             What::Picture => {
                 let picture = relief::render(terrain, &options.exports.relief)?;
                 self.write(folder, "relief.png", &png8::encode(&picture), None)
+            }
+            What::Film(shot) => {
+                let Some(land) = film::land_at(terrain, *shot) else { return Ok(Exported::default()) };
+                let picture = relief::render(&land, &options.exports.relief)?;
+                self.write(folder, &format!("film_{shot}.png"), &png8::encode(&picture), None)
             }
             What::Vectors(name, layer) => {
                 self.write(folder, &format!("{name}.geojson"), &geojson::encode(layer, name), Some(name))

@@ -24,6 +24,7 @@ mod catalog;
 mod describe;
 mod error;
 mod export;
+mod film;
 mod manifest;
 pub mod presets;
 

@@ -172,3 +172,17 @@ fn a_painted_sketch_is_written_down_as_a_recipe_that_makes_the_same_land() {
     let error = orogen::build(&recipe(&format!("{LAND}{sketch}")), &options(), &Unobserved).unwrap_err();
     assert!(error.to_string().contains("mountains.png"), "{error}");
 }
+
+#[test]
+fn snapshots_become_pictures() {
+    let folder = tempfile::tempdir().unwrap();
+    let storm = "[[step]]\nid = \"storm\"\nop = \"erode.pipes\"\nparams = { snapshots = 2, duration_s = 20.0, runoff_s = 5.0 }\n";
+    let text = format!("{LAND}{storm}[[export]]\nkind = \"relief\"\n");
+    let (_, manifest) =
+        orogen::build_to_folder(&recipe(&text), &BuildOptions::default(), &Unobserved, folder.path())
+            .unwrap();
+    let names: Vec<&str> = manifest.files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["film_1.png", "film_2.png", "relief.png"]);
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert!(read("film_1.png").starts_with(b"\x89PNG") && read("film_1.png") != read("film_2.png"));
+}

@@ -21,8 +21,10 @@ use crate::hold;
 /// and `rock_deg` (hardness 1), and what broke is loose from then on. The layer `sediment` holds the depth of loose ground.
 ///
 /// **Guarantees** (1) volume is conserved exactly while it works: heights are whole numbers of 1/65536 m, and what one
-/// sample loses another gains; (2) no new peak and no new pit; (3) ground that is not too steep keeps its bits; (4) left
-/// long enough, nothing is steeper than its angle, measured over two cells; (5) the angle is the same in all directions: it
+/// sample loses another gains; (2) in a sweep no sample rises above the highest or falls below the lowest of itself and
+/// the four around it, so no peak grows, no pit gets deeper and heights keep to the range of the land (ground that stands
+/// while what lies beside it slides away can be left as a knob, and ground between two heaps of scree as a hollow); (3) ground that is not too steep keeps its bits; (4) left
+/// long enough, nothing is steeper than its angle, measured over two cells, or over one beside the edge and holes; (5) the angle is the same in all directions: it
 /// is held against the gradient, not against single neighbours; (6) neither threads nor visiting order change a bit, and
 /// land turned by 90 degrees gives the turned result; (7) what is held keeps its height to the bit.
 ///
@@ -67,7 +69,7 @@ impl Default for Thermal {
 
 impl Op for Thermal {
     const ID: &'static str = "erode.thermal";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -280,10 +282,13 @@ impl Law {
         let [slides, breaks, there] = out.map(|o| &mut o[..n]);
         for i in 0..n {
             let drop = |side: i32| fall(here[i], side) as f32;
+            // Beside a hole and at the edge of the world only one side tells how steep it is.
+            let mean = |a: i32, b: i32| if a == HOLE || b == HOLE { 1.0 } else { 0.5 };
+            let (along, down) = (mean(west[i], east[i]), mean(north[i], south[i]));
             let (west, east, north, south) = (drop(west[i]), drop(east[i]), drop(north[i]), drop(south[i]));
             // The mean square of both sides, which sees a ridge of one sample as well as a plane.
-            let x = 0.5 * (west * west + east * east) * (self.grade[0] * self.grade[0]);
-            let y = 0.5 * (north * north + south * south) * (self.grade[1] * self.grade[1]);
+            let x = along * (west * west + east * east) * (self.grade[0] * self.grade[0]);
+            let y = down * (north * north + south * south) * (self.grade[1] * self.grade[1]);
             let steep = (x + y).sqrt();
             let beyond = |angle: f32| if steep > angle { 1.0 - angle / steep } else { 0.0 };
             let down = |drop: f32| if drop > 0.0 { drop } else { 0.0 };
@@ -458,6 +463,48 @@ mod tests {
             let (a, b) = (before.range().unwrap(), after.range().unwrap());
             assert!(b.0 >= a.0 && b.1 <= a.1, "{a:?} {b:?}");
             assert!(sediment.range().unwrap().0 >= 0.0);
+        }
+    }
+
+    #[test]
+    fn no_peak_grows_and_no_pit_gets_deeper() {
+        for params in [loose(), Thermal::default()] {
+            let mut land = rough(65);
+            // One sweep at a time: that many metres of reach.
+            let sweep = Thermal { reach_m: 0.999 * CELL_M / 8f64.sqrt(), ..params };
+            for _ in 0..30 {
+                let (after, _) = run(&land, [CELL_M, CELL_M], &sweep);
+                assert_ne!(after, land);
+                for (i, &h) in after.as_slice().iter().enumerate() {
+                    let (c, r) = ((i % 65) as isize, (i / 65) as isize);
+                    let around =
+                        [(0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)].map(|(x, y)| land.clamped(c + x, r + y));
+                    let (low, high) =
+                        around.iter().fold((f32::MAX, f32::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+                    assert!((low - 1e-4..=high + 1e-4).contains(&h), "{h} at {c}, {r} among {around:?}");
+                }
+                land = after;
+            }
+        }
+    }
+
+    #[test]
+    fn ground_comes_to_rest_at_the_edge_and_beside_holes_too() {
+        let mut land = cliff(33, 90.0);
+        // Sand piled up along the west and the north edge, and round a hole.
+        for i in 0..33 {
+            land.as_mut_slice()[33 * i] += 60.0;
+            land.as_mut_slice()[i] += 60.0;
+        }
+        land.as_mut_slice()[20 * 33 + 10] = f32::NAN;
+        let (after, _) = run(&land, [CELL_M, CELL_M], &loose());
+        let talus = math::tan(33f64.to_radians());
+        let grade = |a: (usize, usize), b: (usize, usize)| {
+            f64::from((after.row(a.1)[a.0] - after.row(b.1)[b.0]).abs()) / CELL_M
+        };
+        for i in 1..32 {
+            let (west, north) = (grade((0, i), (1, i)), grade((i, 0), (i, 1)));
+            assert!(west <= 1.05 * talus && north <= 1.05 * talus, "{west} and {north} at {i}");
         }
     }
 

@@ -74,7 +74,8 @@ impl Op for Noise {
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let noise = Octaves::new(ctx.seed(), self.wavelength_m, self.octaves, self.gain);
+        let noise =
+            Octaves::over(&ctx.world(&terrain), ctx.seed(), self.wavelength_m, self.octaves, self.gain);
         // A number beyond all noise where all or nothing is wanted.
         let level = match self.coverage {
             c if c <= 0.0 => 10.0,

@@ -51,13 +51,21 @@ static GRADIENTS: LazyLock<[[f32; 2]; DIRECTIONS]> = LazyLock::new(|| {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     seed: Seed,
+    /// Lattice columns and rows after which it repeats; 0 for never.
+    period: [i64; 2],
 }
 
 impl Noise {
     /// The noise of a seed.
     #[must_use]
     pub fn new(seed: Seed) -> Self {
-        Self { seed }
+        Self { seed, period: [0; 2] }
+    }
+
+    /// The noise of a seed that repeats after so many lattice columns and rows; 0 for never.
+    #[must_use]
+    pub fn repeating(seed: Seed, period: [u32; 2]) -> Self {
+        Self { seed, period: period.map(i64::from) }
     }
 
     /// The noise at one place, in lattice units; the same bits as [`Noise::row`].
@@ -98,7 +106,10 @@ impl Noise {
     /// What a lattice column is worth along a row: slope and level of a straight line.
     #[inline]
     fn line(&self, gradients: &[[f32; 2]; DIRECTIONS], cell: i64, row: i64, v: f32) -> [f32; 2] {
-        let gradient = |row: i64| gradients[self.seed.bits2(cell, row) as usize % DIRECTIONS];
+        let round = |at: i64, period: i64| if period == 0 { at } else { at.rem_euclid(period) };
+        let cell = round(cell, self.period[0]);
+        let gradient =
+            |row: i64| gradients[self.seed.bits2(cell, round(row, self.period[1])) as usize % DIRECTIONS];
         let ([ax, ay], [bx, by]) = (gradient(row), gradient(row + 1));
         let f = fade(v);
         let (below, above) = (ay * v, by * (v - 1.0));

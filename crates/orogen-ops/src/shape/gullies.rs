@@ -91,19 +91,22 @@ impl Op for Gullies {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let depth = self.depth.on(&terrain)?;
         let frame = *terrain.frame();
-        let height = gullies(terrain.get(layer::HEIGHT)?, &frame, self, &|col, row| depth.at(col, row), ctx)?;
+        let world = ctx.world(&terrain);
+        let depth = |col: usize, row: usize| depth.at(col, row);
+        let height = gullies(terrain.get(layer::HEIGHT)?, &frame, &world, self, &depth, ctx)?;
         terrain.set(layer::HEIGHT, height);
         Ok(terrain)
     }
 }
 
-/// The algorithm alone.
+/// The algorithm alone; over a world that loops the cells of its lattice do too.
 ///
 /// # Errors
 /// When cancelled.
 pub fn gullies(
     height: &Raster<f32>,
     frame: &Frame,
+    world: &Frame,
     params: &Gullies,
     depth: &(dyn Fn(usize, usize) -> f32 + Sync),
     ctx: &Ctx<'_>,
@@ -111,7 +114,7 @@ pub fn gullies(
     let spacing_m = frame.spacing_m();
     let soft = blur::blur(height, spacing_m, &params.softening(), ctx)?;
     let gradient = Gradient::new(&soft, spacing_m, Method::Horn);
-    let octaves = octaves(params, spacing_m, ctx.seed());
+    let octaves = octaves(params, spacing_m, world, ctx.seed());
     let counter = ctx.counter(frame.rows());
     let mut out = height.clone();
     out.try_par_rows(|row, heights| {
@@ -138,18 +141,27 @@ pub fn gullies(
 struct Octave {
     seed: Seed,
     wavelength: f64,
+    /// Width and height of its cells, and how many of them the world has, if that loops.
+    cell_m: [f64; 2],
+    cells: Option<[i64; 2]>,
     /// Steepness of the walls, as a share of the first octave's.
     gain: f32,
 }
 
-fn octaves(params: &Gullies, spacing_m: [f64; 2], seed: Seed) -> Vec<Octave> {
+fn octaves(params: &Gullies, spacing_m: [f64; 2], world: &Frame, seed: Seed) -> Vec<Octave> {
     let finest = 2.0 * spacing_m[0].max(spacing_m[1]);
     let mut gain = 1.0;
     (0..params.octaves)
         .map(|i| {
+            let wavelength = params.wavelength_m / f64::from(1u32 << i);
+            let size_m = world.size_m();
+            let cells = world.loops().then(|| size_m.map(|size| (size / wavelength).round().max(1.0) as i64));
+            let cell_m = |axis: usize| cells.map_or(wavelength, |cells| size_m[axis] / cells[axis] as f64);
             let octave = Octave {
                 seed: seed.child(&format!("octave {i}")),
-                wavelength: params.wavelength_m / f64::from(1u32 << i),
+                wavelength,
+                cell_m: [cell_m(0), cell_m(1)],
+                cells,
                 gain: gain as f32,
             };
             gain *= params.gain;
@@ -186,12 +198,14 @@ const CLEAR: f32 = 0.4;
 
 /// Cosine and sine of the waves at a place, blended over the cells around.
 fn waves(place: [f64; 2], across: [f32; 2], octave: &Octave) -> (f32, f32) {
-    let cell = place.map(|v| (v / octave.wavelength).floor());
-    let inside = [0, 1].map(|k| (place[k] / octave.wavelength - cell[k]) as f32);
+    let cell = [0, 1].map(|k| (place[k] / octave.cell_m[k]).floor());
+    let inside = [0, 1].map(|k| (place[k] / octave.cell_m[k] - cell[k]) as f32);
     let (mut cos, mut sin, mut weight) = (0.0, 0.0, 0.0);
     for j in -1..=1i64 {
         for i in -1..=1i64 {
-            let bits = octave.seed.bits2(cell[0] as i64 + i, cell[1] as i64 + j);
+            let at = [cell[0] as i64 + i, cell[1] as i64 + j];
+            let [x, y] = octave.cells.map_or(at, |n| [at[0].rem_euclid(n[0]), at[1].rem_euclid(n[1])]);
+            let bits = octave.seed.bits2(x, y);
             let jitter = |bits: u64| (bits as u32 as f32 * (2.0 / 4_294_967_296.0) - 1.0) * JITTER;
             let v = [
                 inside[0] - (i as f32 + 0.5 + jitter(bits)),

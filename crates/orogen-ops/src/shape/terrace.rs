@@ -98,7 +98,7 @@ impl Op for Terrace {
         let (step, offset) = (self.step_m as f32, self.offset_m as f32);
         let wander = self.wander_m as f32;
         let riser = self.riser as f32;
-        let noise = Octaves::new(ctx.seed(), self.wavelength_m, 3, 0.5);
+        let noise = Octaves::over(&ctx.world(&terrain), ctx.seed(), self.wavelength_m, 3, 0.5);
         let strength = self.strength.on(&terrain)?;
         let frame = *terrain.frame();
         let mode = self.mode;

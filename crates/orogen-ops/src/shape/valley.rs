@@ -84,7 +84,7 @@ impl Op for Valley {
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let (amplitude, band, keep) = (self.amplitude_m as f32, self.smooth_m as f32, self.keep);
-        let noise = Octaves::new(ctx.seed(), self.wavelength_m, 3, 0.4);
+        let noise = Octaves::over(&ctx.world(&terrain), ctx.seed(), self.wavelength_m, 3, 0.4);
         let level = self.level_m.on(&terrain)?;
         let frame = *terrain.frame();
         let changed = change(&terrain, &self.layer, ctx, |row, out, before| {

@@ -121,8 +121,9 @@ impl Op for Warp {
 fn offsets(terrain: &Terrain, params: &Warp, ctx: &Ctx<'_>) -> Result<Raster<[f32; 2]>, OpError> {
     let frame = *terrain.frame();
     let [dx, dy] = frame.spacing_m().map(|spacing| (params.amplitude_m / spacing) as f32);
+    let world = ctx.world(terrain);
     let [east, north] = ["east", "north"]
-        .map(|way| Octaves::new(ctx.seed().child(way), params.wavelength_m, params.octaves, 0.5));
+        .map(|way| Octaves::over(&world, ctx.seed().child(way), params.wavelength_m, params.octaves, 0.5));
     let strength = params.strength.on(terrain)?;
     let counter = ctx.counter(frame.rows());
     let mut offsets = Raster::filled(frame.cols(), frame.rows(), [0.0; 2]);

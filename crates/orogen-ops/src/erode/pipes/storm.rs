@@ -5,6 +5,7 @@ use orogen_core::{Ctx, OpError, Raster, Seed, Terrain, layer};
 use rayon::prelude::*;
 
 use super::banks::Banks;
+use super::delta::{self, PLAIN_M};
 use super::laws::{GRAVITY, Laws, WALL};
 use super::tiles::{self, Buffers, Cut, Fixed, Found, STEPS, State};
 use super::weather::{Source, Weather};
@@ -29,6 +30,8 @@ pub(super) struct Storm<'a> {
     pub now: State,
     next: State,
     springs: Vec<Source>,
+    /// Depth that lies in each sample of the sea; none before it was asked for.
+    laid: Option<Raster<f32>>,
     buffers: Buffers,
     seed: Seed,
     passes: u64,
@@ -110,6 +113,7 @@ impl<'a> Storm<'a> {
             now,
             next,
             springs,
+            laid: None,
             buffers: Buffers::default(),
             seed,
             passes: 0,
@@ -119,6 +123,11 @@ impl<'a> Storm<'a> {
             start,
             rained: 0.0,
         })
+    }
+
+    /// Numbers of the springs that lie where there is no land.
+    pub fn dry_springs(&self) -> Vec<usize> {
+        (0..self.springs.len()).filter(|&i| self.springs[i].is_dry()).collect()
     }
 
     /// Advances to a time, pass by pass; `tick` is told the time and may stop it.
@@ -199,17 +208,38 @@ impl<'a> Storm<'a> {
         if self.fixed.live[i] == 1 { rock[i] + (sand[i] - depth(loose, c, r)) + settled } else { settled }
     }
 
-    /// What settles of the load of a cell when all water stands still: as much as finds room. 0 in a hole and on held ground.
+    /// Lays down what has reached the sea so far.
+    pub fn lay_in_sea(&mut self) {
+        let (stride, load) = (self.now.cols, &self.now.planes[3]);
+        let (most, level) = (self.params.max_deposit_m as f32, self.params.sea_level_m as f32);
+        let (cols, rows) = (self.height.cols(), self.height.rows());
+        let cell = |c: usize, r: usize| (r + 1) * stride + c + 1;
+        let room = Raster::from_fn(cols, rows, |c, r| {
+            let ground = self.height.row(r)[c];
+            match self.fixed.live[cell(c, r)] {
+                0 if self.fixed.is_held(cell(c, r)) => 0.0,
+                0 if !ground.is_nan() => (level + PLAIN_M - ground).min(most),
+                _ => f32::NAN,
+            }
+        });
+        let floats = Raster::from_fn(cols, rows, |c, r| {
+            if room.row(r)[c].is_nan() { 0.0 } else { f64::from(load[cell(c, r)]) }
+        });
+        let drift = self.spacing_m.map(|spacing| self.params.delta_m / spacing);
+        self.laid = Some(delta::lay(floats, &room, drift));
+    }
+
+    /// What settles of the load of a cell when all water stands still: as much as finds room; in the sea, what drifts there.
+    /// 0 in a hole and on held ground.
     fn settled(&self, i: usize, c: usize, r: usize) -> f32 {
         if self.fixed.is_held(i) {
             return 0.0;
         }
+        if self.fixed.live[i] == 0 {
+            return self.laid.as_ref().map_or(0.0, |laid| laid.row(r)[c]);
+        }
         let [rock, sand, _, load, ..] = &self.now.planes;
-        let most = self.params.max_deposit_m as f32;
-        let room = match self.fixed.live[i] {
-            1 => most - (rock[i] + sand[i]),
-            _ => (self.params.sea_level_m as f32 - self.height.row(r)[c]).min(most),
-        };
+        let room = self.params.max_deposit_m as f32 - (rock[i] + sand[i]);
         if room > 0.0 { load[i].min(room) } else { 0.0 }
     }
 
@@ -218,7 +248,8 @@ impl<'a> Storm<'a> {
         let sea = self.params.sea_level_m as f32;
         self.map(|i, c, r| match self.fixed.live[i] {
             1 => self.now.planes[2][i],
-            _ => sea - self.height.row(r)[c],
+            _ if self.height.row(r)[c].is_nan() => f32::NAN,
+            _ => (sea - (self.height.row(r)[c] + self.settled(i, c, r))).max(0.0),
         })
     }
 
@@ -246,13 +277,16 @@ impl<'a> Storm<'a> {
     /// What came of it; reports where water and ground went.
     pub fn finish(mut self, ctx: &Ctx<'_>) -> Result<Outcome, OpError> {
         self.next = State::new(0, 0);
+        self.lay_in_sea();
         let risen = self.risen()?;
         let (cols, rows) = (self.height.cols(), self.height.rows());
         let stride = self.now.cols;
         let [_, _, water, load, ..] = &self.now.planes;
-        // Eroded, deposited, carried off, standing and run off, row by row in a fixed order.
+        // Eroded, deposited, carried off, standing, run off, laid down in the sea, and samples of sea that became land, row
+        // by row in a fixed order.
+        let sea = self.params.sea_level_m as f32;
         let sums = |row: usize| {
-            let mut sums = [0.0f64; 5];
+            let mut sums = [0.0f64; 7];
             for col in 0..stride {
                 let i = row * stride + col;
                 let inside = (1..=cols).contains(&col) && (1..=rows).contains(&row);
@@ -265,12 +299,17 @@ impl<'a> Storm<'a> {
                 }
                 let settled = if inside { self.settled(i, col - 1, row - 1) } else { 0.0 };
                 sums[2] += carried - f64::from(settled);
+                if inside && self.fixed.live[i] == 0 {
+                    sums[5] += f64::from(settled);
+                    let rises = settled > 0.0 && self.height.row(row - 1)[col - 1] + settled > sea;
+                    sums[6] += if rises { 1.0 } else { 0.0 };
+                }
                 sums[if inside && self.fixed.live[i] == 1 { 3 } else { 4 }] += deep;
             }
             sums
         };
-        let lines: Vec<[f64; 5]> = (0..self.now.rows).into_par_iter().map(sums).collect();
-        let [eroded, deposited, carried_off, standing, left] =
+        let lines: Vec<[f64; 7]> = (0..self.now.rows).into_par_iter().map(sums).collect();
+        let [eroded, deposited, carried_off, standing, left, in_sea, won] =
             std::array::from_fn(|k| lines.iter().map(|line| line[k]).sum::<f64>());
         let area = self.spacing_m[0] * self.spacing_m[1];
         ctx.report("steps", self.steps as f64, "");
@@ -281,6 +320,8 @@ impl<'a> Storm<'a> {
         ctx.report("water_evaporated", (self.start + self.rained - standing - left) * area, "m3");
         ctx.report("ground_eroded", eroded * area, "m3");
         ctx.report("ground_deposited", deposited * area, "m3");
+        ctx.report("ground_in_sea", in_sea * area, "m3");
+        ctx.report("land_won", won * area, "m2");
         ctx.report("ground_carried_off", carried_off * area, "m3");
         ctx.report("ground_imbalance", (eroded - deposited - carried_off) * area, "m3");
         let (water, sediment) = (self.water(), self.sediment()?);

@@ -367,6 +367,84 @@ fn a_spring_gives_its_discharge_wherever_it_lies() {
 }
 
 #[test]
+fn a_spring_outside_the_frame_is_reported() {
+    let spring = |x_m: f64| Spring { x_m, y_m: 100.0, discharge_m3_per_s: 1.0, radius_m: 10.0 };
+    let params = Pipes { springs: vec![spring(100.0), spring(-500.0)], duration_s: 10.0, ..still() };
+    let ctx = Ctx::silent();
+    params.run(land(41, 41, 10.0, |_, _| 5.0), &ctx).unwrap();
+    let wanted = "springs[1] at x_m = -500, y_m = 100 lies outside the land and gives no water";
+    assert_eq!(ctx.take_warnings(), [wanted]);
+}
+
+#[test]
+fn a_spring_of_20_m3_per_s_cuts_its_bed_to_the_sea_by_default() {
+    // A dome that falls 120 m over 1.9 km into the sea, with a valley down its side.
+    let shape =
+        |x: f64, y: f64| 120.0 - 120.0 * math::pow(x.max(0.0) / 1920.0, 1.5) + 0.1 * (y - 300.0).abs();
+    let terrain = land(241, 61, 10.0, shape);
+    let spring = Spring { x_m: 50.0, y_m: 300.0, discharge_m3_per_s: 20.0, radius_m: 10.0 };
+    let params = Pipes { springs: vec![spring], rain_mm_per_h: 0.0, duration_s: 3600.0, ..Pipes::default() };
+    let before = terrain.get(layer::HEIGHT).unwrap().clone();
+    let ctx = Ctx::silent();
+    let after = params.run(terrain, &ctx).unwrap();
+    let height = after.get(layer::HEIGHT).unwrap();
+    let cut = |col: usize| (20..41).map(|r| before.row(r)[col] - height.row(r)[col]).fold(0.0, f32::max);
+    // Every 100 m on the way, the last of them 100 m from the shore.
+    let cuts: Vec<f32> = (10..182).step_by(10).map(cut).collect();
+    assert!(cuts.iter().all(|&cut| cut > 0.1), "{cuts:.2?}");
+    let figures = ctx.take_figures();
+    let figure = |name: &str| figures.iter().find(|f| f.name == name).unwrap().value;
+    assert!(figure("water_run_off") > 0.5 * figure("water_fallen"), "{figures:?}");
+}
+
+#[test]
+fn what_reaches_the_sea_is_laid_down_as_a_delta_and_wins_land() {
+    // A steep valley that ends in a shallow sea with room for all.
+    let shape = |x: f64, y: f64| if x < 800.0 { 160.0 - 0.2 * x } else { -0.004 * (x - 800.0) } + 0.05 * (y - 400.0).abs();
+    let shape = |x: f64, y: f64| if x < 800.0 { shape(x, y) } else { -0.1 - 0.004 * (x - 800.0) };
+    let spring = Spring { x_m: 50.0, y_m: 400.0, discharge_m3_per_s: 20.0, radius_m: 10.0 };
+    let run = |delta_m: f64| {
+        let params = Pipes {
+            springs: vec![spring.clone()],
+            rain_mm_per_h: 0.0,
+            duration_s: 600.0,
+            edge: Edge::Closed,
+            delta_m,
+            ..Pipes::default()
+        };
+        let terrain = land(201, 81, 10.0, shape);
+        let before = terrain.get(layer::HEIGHT).unwrap().clone();
+        let ctx = Ctx::silent();
+        let after = params.run(terrain, &ctx).unwrap();
+        (before, after, ctx.take_figures())
+    };
+    let (before, after, figures) = run(150.0);
+    let figure = |name: &str| figures.iter().find(|f| f.name == name).unwrap().value;
+    assert!(figure("ground_in_sea") > 0.1 * figure("ground_eroded"), "{figures:?}");
+    assert!(figure("ground_carried_off") < 0.01 * figure("ground_eroded"), "{figures:?}");
+    assert!(figure("ground_imbalance").abs() < 1e-4 * figure("ground_eroded"), "{figures:?}");
+    assert!(figure("land_won") > 1000.0, "{figures:?}");
+    let (height, water) = (after.get(layer::HEIGHT).unwrap(), after.get(layer::WATER).unwrap());
+    let won = (0..201 * 81).filter(|&i| before.as_slice()[i] < 0.0 && height.as_slice()[i] > 0.0);
+    assert!(won.clone().count() as f64 * 100.0 == figure("land_won"));
+    assert!(won.clone().all(|i| water.as_slice()[i] == 0.0 && height.as_slice()[i] <= 0.51));
+    // The delta thins out away from the shore, over a longer way if it is asked to.
+    let out = |(before, after, _): &(Raster<f32>, Terrain, _)| {
+        let height = after.get(layer::HEIGHT).unwrap();
+        let (mut sum, mut moment) = (0.0, 0.0);
+        for row in 0..81 {
+            for col in 81..201 {
+                let laid = f64::from(height.row(row)[col] - before.row(row)[col]);
+                (sum, moment) = (sum + laid, moment + laid * 10.0 * (col as f64 - 80.0));
+            }
+        }
+        moment / sum
+    };
+    let (near, far) = (out(&run(50.0)), out(&run(300.0)));
+    assert!(near < 0.65 * far && far > 150.0, "{near} m and {far} m from the shore");
+}
+
+#[test]
 fn limits_hold_in_every_cell() {
     let params = Pipes { max_erosion_m: 0.3, max_deposit_m: 0.2, bank_deg: 90.0, ..Pipes::default() };
     let before = rough(90, 70);

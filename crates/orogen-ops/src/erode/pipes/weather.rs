@@ -183,6 +183,8 @@ pub(super) struct Source {
     spacing_m: [f64; 2],
     /// Depth a second.
     depth: f32,
+    /// Samples of land that it covers.
+    cells: usize,
 }
 
 impl Source {
@@ -193,16 +195,22 @@ impl Source {
             let middle = frame.locate(spring.x_m, spring.y_m);
             // At least the nearest sample, however small the radius.
             let reach_m = spring.radius_m.max(0.501 * math::hypot(dx, dy));
-            let mut source = Self { middle, reach_m, spacing_m, depth: 0.0 };
+            let mut source = Self { middle, reach_m, spacing_m, depth: 0.0, cells: 0 };
             let wet = |row: usize| {
                 let line = &height.row(row)[source.columns(row, height.cols())];
                 line.iter().filter(|h| h.is_finite()).count()
             };
             let cells: usize = (0..height.rows()).map(wet).sum();
+            source.cells = cells;
             source.depth = (spring.discharge_m3_per_s / (cells.max(1) as f64 * dx * dy)) as f32;
             source
         };
         springs.iter().map(spread).collect()
+    }
+
+    /// Whether there is no land for it to rise on.
+    pub fn is_dry(&self) -> bool {
+        self.cells == 0
     }
 
     /// The columns of the land that it covers in a row.

@@ -153,7 +153,7 @@ impl Op for StreamPower {
         let height = terrain.get(layer::HEIGHT)?;
         check_size(height)?;
         let (uplift, incision) = (self.uplift_mm_per_yr.on(&terrain)?, self.incision_mm_per_yr.on(&terrain)?);
-        let softness = self.softness(&frame, ctx.seed());
+        let softness = self.softness(&frame, &ctx.world(&terrain), ctx.seed());
         let land = Land {
             height,
             uplift: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
@@ -207,8 +207,8 @@ impl StreamPower {
     }
 
     /// How soft the rock is from place to place, 1 in the middle.
-    fn softness(&self, frame: &Frame, seed: Seed) -> Raster<f32> {
-        let noise = Octaves::new(seed.child("rock"), self.variety_wavelength_m, 6, 0.6);
+    fn softness(&self, frame: &Frame, world: &Frame, seed: Seed) -> Raster<f32> {
+        let noise = Octaves::over(world, seed.child("rock"), self.variety_wavelength_m, 6, 0.6);
         let by = self.variety / f64::from(noise.rms());
         let mut rock = Raster::filled(frame.cols(), frame.rows(), 1.0);
         if by > 0.0 {

@@ -41,7 +41,8 @@ use crate::noise::Noise;
 /// (3) a dune wanders with the wind, slower the higher it is, with its slip face at the angle of repose in its lee;
 /// (4) crests follow the wind and not the grid; (5) neither threads nor the number of samples decide where dunes are: the
 /// wind blows over a lattice of its own, `saturation_m` wide; (6) what is held keeps its height to the bit: sand passes over
-/// it.
+/// it; (7) sand rests no steeper than its angle at the edge too, and with `edge = "loop"` across it, unless the rock makes
+/// a step there.
 ///
 /// **Limits** Ground finer than the lattice rises from the sand but steers no wind. The lattice has at most four million
 /// nodes; dunes too small for it come out larger, with a warning. The time goes with the duration times `flux_m2_per_yr`
@@ -135,7 +136,7 @@ impl Default for Wind {
 
 impl Op for Wind {
     const ID: &'static str = "erode.wind";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -407,8 +408,8 @@ impl Land {
                 let change = blow.step(self, gale, dt, &mut stress, params);
                 out += blow.take_out();
                 fastest = fastest.max(change / dt as f32);
-                slide.sweep(self, tan_repose, CREEP * params.flux_m2_per_yr * dt);
-                slide.sweep(self, tan_repose, 0.0);
+                slide.sweep(self, tan_repose, CREEP * params.flux_m2_per_yr * dt, params.edge);
+                slide.sweep(self, tan_repose, 0.0, params.edge);
             }
             self.wear_down();
             // As long as the ground lets it; never many times longer than the last.
@@ -426,7 +427,7 @@ impl Land {
             if n % 16 == 0 {
                 ctx.tick(1_000_000, 1_000_001)?;
             }
-            if !slide.sweep(self, tan_repose, 0.0) {
+            if !slide.sweep(self, tan_repose, 0.0, params.edge) {
                 break;
             }
         }

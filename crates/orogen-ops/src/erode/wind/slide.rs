@@ -4,7 +4,7 @@ use fearless_simd::{Level, dispatch};
 use orogen_core::Raster;
 use rayon::prelude::*;
 
-use super::{HOLE, Land};
+use super::{Edge, HOLE, Land};
 
 /// How much of the slope is too steep at a node that neither gives nor takes: so far below 0 that the mean with any other is.
 const CLOSED: f32 = -4.0;
@@ -33,8 +33,9 @@ impl Slide {
 
     /// One sweep: between every two neighbours sand slides by what is too steep. What one loses the other gains, and none
     /// gives more than it has. Tells whether anything moved.
-    /// With `creep_m2`, ground also evens out as by so much of diffusion times time.
-    pub fn sweep(&mut self, land: &mut Land, tan_repose: f64, creep_m2: f64) -> bool {
+    /// With `creep_m2`, ground also evens out as by so much of diffusion times time. Where the desert goes on at the
+    /// opposite side, sand slides across the edge as well, unless rock makes a step there that sand could not lie on.
+    pub fn sweep(&mut self, land: &mut Land, tan_repose: f64, creep_m2: f64, edge: Edge) -> bool {
         let (cols, rows) = (land.height.cols(), land.height.rows());
         if (self.gain.cols(), self.gain.rows()) != (cols, rows) {
             self.slides = Raster::filled(cols, rows, 0.0);
@@ -53,14 +54,17 @@ impl Slide {
             creep: (creep_m2 * all).min(1.0) as f32,
         };
         let level = Level::new();
+        let beyond = Beyond::new(land, tan_repose, edge);
         let Self { slides, there, gain, steep } = self;
         let rows_of =
             slides.as_mut_slice().par_chunks_mut(cols).zip(there.as_mut_slice().par_chunks_mut(cols));
         rows_of.zip(steep.par_iter_mut()).enumerate().with_min_len(16).for_each(
             |(row, ((slides, there), steep))| {
-                let lines = [row.saturating_sub(1), row, (row + 1).min(rows - 1)].map(|r| land.height.row(r));
+                let up = if row > 0 { land.height.row(row - 1) } else { &beyond.north };
+                let down = if row + 1 < rows { land.height.row(row + 1) } else { &beyond.south };
+                let (lines, sides) = ([up, land.height.row(row), down], beyond.sides(row));
                 let sand = land.sand.row(row);
-                *steep = dispatch!(level, _simd => law.parts(lines, sand, slides, there));
+                *steep = dispatch!(level, _simd => law.parts(lines, sides, sand, slides, there));
                 if let Some(closed) = &land.closed {
                     for col in (0..cols).filter(|&col| closed.row(row)[col]) {
                         slides[col] = CLOSED;
@@ -71,7 +75,10 @@ impl Slide {
         if !steep.contains(&true) {
             return false;
         }
-        let near = |row: usize| steep[row.saturating_sub(1)..(row + 2).min(rows)].contains(&true);
+        let near = |row: usize| {
+            let round = row == 0 && steep[rows - 1] || row + 1 == rows && steep[0];
+            round || steep[row.saturating_sub(1)..(row + 2).min(rows)].contains(&true)
+        };
         gain.as_mut_slice()
             .par_chunks_mut(cols)
             .enumerate()
@@ -87,14 +94,13 @@ impl Slide {
                 };
                 let here = at(row);
                 dispatch!(level, _simd => law.along(&here, gain, &mut flux));
-                if row > 0 {
-                    let other = at(row - 1);
-                    dispatch!(level, _simd => law.across(&here, &other, gain));
-                }
-                if row + 1 < rows {
-                    let other = at(row + 1);
-                    dispatch!(level, _simd => law.across(&here, &other, gain));
-                }
+                law.round(&here, beyond.sides(row), gain);
+                let other =
+                    if row > 0 { at(row - 1) } else { Line { height: &beyond.north, ..at(rows - 1) } };
+                dispatch!(level, _simd => law.across(&here, &other, gain));
+                let other =
+                    if row + 1 < rows { at(row + 1) } else { Line { height: &beyond.south, ..at(0) } };
+                dispatch!(level, _simd => law.across(&here, &other, gain));
             });
         let mut moved = 0;
         for row in (0..rows).filter(|&row| near(row)) {
@@ -108,6 +114,40 @@ impl Slide {
             }
         }
         moved != 0
+    }
+}
+
+/// Heights beyond the four edges: those of the opposite edge where sand can slide there, holes where it cannot.
+struct Beyond {
+    west: Vec<i32>,
+    east: Vec<i32>,
+    north: Vec<i32>,
+    south: Vec<i32>,
+}
+
+impl Beyond {
+    fn new(land: &Land, tan_repose: f64, edge: Edge) -> Self {
+        let (cols, rows) = (land.height.cols(), land.height.rows());
+        let most = land.spacing_m.map(|spacing| (tan_repose * spacing * land.unit) as i64);
+        let (heights, depths) = (land.height.as_slice(), land.sand.as_slice());
+        // What lies at `there` as seen from `here`.
+        let seen = |here: usize, there: usize, most: i64| {
+            let bed = |at: usize| i64::from(heights[at]) - i64::from(depths[at]);
+            let holes = heights[here] == HOLE || heights[there] == HOLE;
+            let step = (bed(here) - bed(there)).abs() > most;
+            if edge == Edge::Open || holes || step || here == there { HOLE } else { heights[there] }
+        };
+        let last = (rows - 1) * cols;
+        Self {
+            west: (0..rows).map(|r| seen(r * cols, r * cols + cols - 1, most[0])).collect(),
+            east: (0..rows).map(|r| seen(r * cols + cols - 1, r * cols, most[0])).collect(),
+            north: (0..cols).map(|c| seen(c, last + c, most[1])).collect(),
+            south: (0..cols).map(|c| seen(last + c, c, most[1])).collect(),
+        }
+    }
+
+    fn sides(&self, row: usize) -> [i32; 2] {
+        [self.west[row], self.east[row]]
     }
 }
 
@@ -145,6 +185,7 @@ impl Law {
     fn parts(
         &self,
         [up, here, down]: [&[i32]; 3],
+        sides: [i32; 2],
         sand: &[i32],
         slides: &mut [f32],
         there: &mut [f32],
@@ -166,8 +207,9 @@ impl Law {
             }
         }
         for i in [0, n - 1] {
-            let (w, e) = (i.max(1) - 1, (i + 1).min(n - 1));
-            (slides[i], there[i]) = self.part(here[i], [here[w], here[e], up[i], down[i]], sand[i]);
+            let west = if i > 0 { here[i - 1] } else { sides[0] };
+            let east = if i + 1 < n { here[i + 1] } else { sides[1] };
+            (slides[i], there[i]) = self.part(here[i], [west, east, up[i], down[i]], sand[i]);
             any = if slides[i] > any { slides[i] } else { any };
         }
         any > 0.0
@@ -175,11 +217,14 @@ impl Law {
 
     #[inline(always)]
     fn part(&self, here: i32, [west, east, north, south]: [i32; 4], sand: i32) -> (f32, f32) {
+        // Beside a hole and at an edge where nothing goes on only one side tells how steep it is.
+        let mean = |a: i32, b: i32| if a == HOLE || b == HOLE { 1.0 } else { 0.5 };
+        let (along, down) = (mean(west, east), mean(north, south));
         let (west, east) = (fall(here, west) as f32, fall(here, east) as f32);
         let (north, south) = (fall(here, north) as f32, fall(here, south) as f32);
         // The mean square of both sides, which sees a ridge of one node as well as a plane.
-        let x = 0.5 * (west * west + east * east) * (self.grade[0] * self.grade[0]);
-        let y = 0.5 * (north * north + south * south) * (self.grade[1] * self.grade[1]);
+        let x = along * (west * west + east * east) * (self.grade[0] * self.grade[0]);
+        let y = down * (north * north + south * south) * (self.grade[1] * self.grade[1]);
         let steep = (x + y).sqrt();
         let all =
             self.weight[0] * (lower(west) + lower(east)) + self.weight[1] * (lower(north) + lower(south));
@@ -213,6 +258,16 @@ impl Law {
         }
         gain[1..].iter_mut().zip(&*flux).for_each(|(gain, flux)| *gain += flux);
         gain.iter_mut().zip(&*flux).for_each(|(gain, flux)| *gain -= flux);
+    }
+
+    /// What slides between the ends of a row, each of which lies beyond the other.
+    fn round(&self, line: &Line<'_>, [west, _]: [i32; 2], gain: &mut [i32]) {
+        let last = gain.len() - 1;
+        let (slides, there) = (line.slides, line.there);
+        let drop = fall(line.height[0], west);
+        let flux = self.flux(drop, [slides[0], slides[last]], [there[0], there[last]], self.weight[0]);
+        gain[0] -= flux;
+        gain[last] += flux;
     }
 
     #[inline(always)]

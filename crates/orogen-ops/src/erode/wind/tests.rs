@@ -206,3 +206,37 @@ fn odd_land_does_no_harm() {
     let blown = run(&land, &sand, &Wind { duration_yr: 20.0, ..steady() });
     assert_eq!(blown.height.as_slice().iter().filter(|h| h.is_nan()).count(), 1);
 }
+
+/// Heaps of sand against two edges of flat rock: they come to rest there as anywhere else.
+#[test]
+fn sand_keeps_its_repose_at_the_edge() {
+    let (n, flat) = (61, Raster::filled(61, 61, 0.0));
+    let sand = Raster::from_fn(n, n, |c, r| if c < 3 || r > 57 { 40.0 } else { 0.0 });
+    for edge in [Edge::Open, Edge::Loop] {
+        let height = Raster::from_fn(n, n, |c, r| flat.row(r)[c] + sand.row(r)[c]);
+        let blown = run(&height, &sand, &Wind { edge, duration_yr: 0.5, ..steady() });
+        let grade = |a: (usize, usize), b: (usize, usize)| {
+            f64::from((blown.height.row(a.1)[a.0] - blown.height.row(b.1)[b.0]).abs()) / CELL_M
+        };
+        let repose = math::tan(33f64.to_radians());
+        for i in 0..n {
+            for step in [grade((0, i), (1, i)), grade((i, n - 1), (i, n - 2))] {
+                assert!(step < 1.06 * repose, "{edge:?}: {step} at {i} of the edge");
+            }
+            if edge == Edge::Loop {
+                let round = grade((0, i), (n - 1, i)).max(grade((i, 0), (i, n - 1)));
+                assert!(round < 1.06 * repose, "{round} across the edge at {i}");
+            }
+        }
+    }
+}
+
+/// Where rock ends in a step at the edge, sand does not slide down to the opposite side.
+#[test]
+fn sand_stays_above_a_step_of_rock_at_the_edge() {
+    let ramp = Raster::from_fn(61, 41, |c, _| 2.0 * c as f32);
+    let sand = Raster::from_fn(61, 41, |c, _| if c > 55 { 3.0 } else { 0.0 });
+    let height = Raster::from_fn(61, 41, |c, r| ramp.row(r)[c] + sand.row(r)[c]);
+    let blown = run(&height, &sand, &Wind { wind_deg: 270.0, duration_yr: 0.01, ..steady() });
+    assert!(blown.sand.row(20)[..10].iter().all(|&d| d < 0.05), "{:?}", &blown.sand.row(20)[..10]);
+}

@@ -254,7 +254,7 @@ fn lean(
     steep.par_rows(|_, out| out.iter_mut().for_each(|value| *value = value.max(0.0)));
     let mut raw = extreme(&steep, around, f32::max, ctx)?;
     let strength = params.strength.on(terrain)?;
-    let luck = Octaves::new(ctx.seed().child("variety"), params.wavelength_m, 2, 0.5);
+    let luck = Octaves::over(&ctx.world(terrain), ctx.seed().child("variety"), params.wavelength_m, 2, 0.5);
     let variety = params.variety as f32;
     let counter = ctx.counter(frame.rows());
     raw.try_par_rows(|row, out| {

@@ -13,7 +13,7 @@ mod water;
 
 use orogen_core::param::{Fault, Segment};
 use orogen_core::vector::{Shape, VectorLayer};
-use orogen_core::{Ctx, Frame, LayerName, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer};
+use orogen_core::{Ctx, Frame, LayerName, Layers, Loops, Op, OpError, Raster, Reach, Seed, Terrain, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -222,6 +222,10 @@ impl Op for Sketch {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn loops(&self) -> Loops {
+        Loops::AsIs
     }
 
     fn files(&self) -> Vec<&str> {

@@ -1,7 +1,7 @@
 //! Contours: lines of equal height.
 
 use orogen_core::vector::{Column, Point, VectorLayer};
-use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{Ctx, Frame, Layers, Loops, Op, OpError, Raster, Reach, Terrain, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,10 @@ impl Op for Contours {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn loops(&self) -> Loops {
+        Loops::AsIs
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
