@@ -95,6 +95,11 @@ fn one_of_several_bands_is_read_with_its_own_offset() {
         assert_eq!(band(name, 0).unwrap_err().to_string(), "there is no band 0; the file has bands 1 to 3");
     }
     assert_values("lerc", &band("f32_lerc_two_bands", 2).unwrap().map(|h| h - 1000.0), true);
+    // Bands with holes of their own lie one after the other in a LERC blob; GDAL packs what is in the file's byte order.
+    let own_holes = band("f32_lerc_own_holes", 2).unwrap();
+    assert_values("lerc", &own_holes.map(|h| h - 1000.0), false);
+    assert_values("lerc", &band("f32_lerc_own_holes", 1).unwrap(), true);
+    assert_values("lerc", &band("i32_lerc_big_endian", 1).unwrap(), true);
     // A colour image is refused unless one of its bands is asked for.
     assert!(band("refused_rgb", 2).is_ok());
 }

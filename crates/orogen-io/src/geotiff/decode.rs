@@ -360,7 +360,6 @@ impl<'a> Image<'a> {
             cols: self.chunk_cols,
             rows: if self.tiled { self.chunk_rows } else { rows },
             stride: self.stride,
-            little_endian: self.little_endian,
         };
         let wanted = chunk.bytes();
         let unpacked = if self.is_as_in_memory() && self.packing == Packing::None && !self.tiled {

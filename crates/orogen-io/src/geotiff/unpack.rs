@@ -110,7 +110,6 @@ pub(super) struct Chunk {
     pub rows: usize,
     /// Samples of a pixel.
     pub stride: usize,
-    pub little_endian: bool,
 }
 
 impl Chunk {
@@ -260,29 +259,19 @@ fn unpack_zstd(decoder: &mut Option<FrameDecoder>, packed: &[u8], raw: &mut [u8]
     Some(written)
 }
 
-/// The samples of a LERC blob, in the byte order of the file; pixels that it leaves out are NaN in files of floats.
+/// The samples of a LERC blob; pixels that it leaves out are NaN in files of floats. Bytes come in the order of a
+/// little-endian machine whatever the file's is: libtiff packs samples after it has brought them into the file's order.
 fn unpack_lerc(blob: &[u8], chunk: &Chunk, raw: &mut [u8]) -> Option<()> {
     match chunk.kind {
-        SampleKind::U8 => lerc_samples(blob, chunk, raw, None, |v: u8, _| [v]),
-        SampleKind::I8 => lerc_samples(blob, chunk, raw, None, |v: i8, _| [v as u8]),
-        SampleKind::U16 => lerc_samples(blob, chunk, raw, None, |v: u16, le| ordered(v.to_le_bytes(), le)),
-        SampleKind::I16 => lerc_samples(blob, chunk, raw, None, |v: i16, le| ordered(v.to_le_bytes(), le)),
-        SampleKind::U32 => lerc_samples(blob, chunk, raw, None, |v: u32, le| ordered(v.to_le_bytes(), le)),
-        SampleKind::I32 => lerc_samples(blob, chunk, raw, None, |v: i32, le| ordered(v.to_le_bytes(), le)),
-        SampleKind::F32 => {
-            lerc_samples(blob, chunk, raw, Some(f32::NAN), |v: f32, le| ordered(v.to_le_bytes(), le))
-        }
-        SampleKind::F64 => {
-            lerc_samples(blob, chunk, raw, Some(f64::NAN), |v: f64, le| ordered(v.to_le_bytes(), le))
-        }
+        SampleKind::U8 => lerc_samples(blob, chunk, raw, None, u8::to_le_bytes),
+        SampleKind::I8 => lerc_samples(blob, chunk, raw, None, i8::to_le_bytes),
+        SampleKind::U16 => lerc_samples(blob, chunk, raw, None, u16::to_le_bytes),
+        SampleKind::I16 => lerc_samples(blob, chunk, raw, None, i16::to_le_bytes),
+        SampleKind::U32 => lerc_samples(blob, chunk, raw, None, u32::to_le_bytes),
+        SampleKind::I32 => lerc_samples(blob, chunk, raw, None, i32::to_le_bytes),
+        SampleKind::F32 => lerc_samples(blob, chunk, raw, Some(f32::NAN), f32::to_le_bytes),
+        SampleKind::F64 => lerc_samples(blob, chunk, raw, Some(f64::NAN), f64::to_le_bytes),
     }
-}
-
-fn ordered<const N: usize>(mut bytes: [u8; N], little_endian: bool) -> [u8; N] {
-    if !little_endian {
-        bytes.reverse();
-    }
-    bytes
 }
 
 fn lerc_samples<T: Sample + Default, const N: usize>(
@@ -290,20 +279,23 @@ fn lerc_samples<T: Sample + Default, const N: usize>(
     chunk: &Chunk,
     raw: &mut [u8],
     hole: Option<T>,
-    bytes: impl Fn(T, bool) -> [u8; N],
+    bytes: impl Fn(T) -> [u8; N],
 ) -> Option<()> {
     let about = lerc::decode_info(blob).ok()?;
     let shape = [about.width, about.height, about.depth, about.bands].map(|n| n as usize);
-    if shape != [chunk.cols, chunk.rows, chunk.stride, 1] {
+    let (pixels, stride) = (chunk.cols * chunk.rows, chunk.stride);
+    // Samples of a pixel lie together, or, where bands have holes of their own, each band lies by itself.
+    let together = shape == [chunk.cols, chunk.rows, stride, 1];
+    if !together && shape != [chunk.cols, chunk.rows, 1, stride] {
         return None;
     }
-    let mut samples = vec![T::default(); chunk.samples()];
+    let mut samples = vec![T::default(); pixels * stride];
     match hole {
         Some(hole) => lerc::decode_into_with_nodata(blob, &mut samples, hole).ok()?,
         None => lerc::decode_into(blob, &mut samples).ok()?,
     };
-    for (out, sample) in raw.as_chunks_mut::<N>().0.iter_mut().zip(samples) {
-        *out = bytes(sample, chunk.little_endian);
+    for (i, out) in raw.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+        *out = bytes(samples[if together { i } else { i % stride * pixels + i / stride }]);
     }
     Some(())
 }
