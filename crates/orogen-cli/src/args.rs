@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use orogen::ExportKind;
 use orogen::core::Rect;
 
 use crate::dem::Dem;
@@ -77,7 +78,8 @@ Examples:
   orogen build recipes/island.toml
   orogen build recipes/island.toml --samples 2049 --seed 42 --out out/big
   orogen build recipes/island.toml --set island.polygons=8000 --set rivers.incision_mm_per_yr=4
-  orogen build recipes/island.toml --window 20000,20000,22000,22000 --spacing 4")]
+  orogen build recipes/island.toml --window 20000,20000,22000,22000 --spacing 4
+  orogen build recipes/island.toml --kinds png16,relief --no-sea-floor")]
 pub struct Build {
     /// The recipe.
     #[arg(value_name = "RECIPE")]
@@ -88,6 +90,14 @@ pub struct Build {
     /// Changes to the recipe.
     #[command(flatten)]
     pub changes: Changes,
+    /// Files to write instead of those that the recipe asks for: geotiff, png16, r16, r32, ascii, relief, geojson, exr,
+    /// mesh, fragment.
+    #[arg(long, value_name = "KIND,KIND", value_delimiter = ',', value_parser = parse_kind)]
+    pub kinds: Vec<ExportKind>,
+    /// Write heights below sea level as sea level (0 m), in every file that holds heights; the picture, and the other layers,
+    /// still know the sea floor.
+    #[arg(long)]
+    pub no_sea_floor: bool,
     /// Threads to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -176,6 +186,10 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         return Err(wrong());
     }
     Ok((number * unit as f64) as u64)
+}
+
+fn parse_kind(text: &str) -> Result<ExportKind, String> {
+    ExportKind::parse(text.trim())
 }
 
 fn parse_samples(text: &str) -> Result<usize, String> {

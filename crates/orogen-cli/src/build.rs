@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use orogen::core::Cancel;
 use orogen::recipe::{Cache, Limits, Meter, Overrides, Set};
-use orogen::{BuildError, BuildOptions, Window};
+use orogen::{BuildError, BuildOptions, ExportChanges, Window};
 
 use crate::args::{Build, Changes};
 use crate::progress::Bars;
@@ -27,6 +27,7 @@ pub fn run(args: &Build) -> Result<()> {
         limits: limits(&args.changes),
         threads: args.threads.map(usize::from),
         window,
+        exports: ExportChanges { kinds: args.kinds.clone(), no_sea_floor: args.no_sea_floor },
         cache: cache.as_ref(),
         base: args.recipe.parent().map(Path::to_path_buf),
         cancel: Some(&cancel),

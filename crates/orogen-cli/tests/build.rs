@@ -119,6 +119,38 @@ fn same_recipe_same_bytes_for_every_thread_count_and_cache() {
 }
 
 #[test]
+fn the_call_chooses_kinds_and_leaves_out_the_sea_floor() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    bench.run(&["build", "r.toml", "--kinds", "png16,r16,geotiff", "--out", "deep"]).succeeds();
+    bench.run(&["build", "r.toml", "--kinds", "png16,geotiff", "--out", "land", "--no-sea-floor"]).succeeds();
+    assert!(!bench.path("deep/relief.png").exists() && bench.path("deep/height.r16").exists());
+    let sidecar = |name: &str| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(bench.path(name)).unwrap()).unwrap()
+    };
+    // Grey of 0 m, between that of the lowest and of the highest sample.
+    let deep = sidecar("deep/height.png.json");
+    let (min, max) = (deep["min"].as_f64().unwrap(), deep["max"].as_f64().unwrap());
+    assert!(min < 0.0 && max > 0.0, "{deep}");
+    let grey = (-min / (max - min) * 65535.0).round();
+    assert_eq!(deep["sea_level_grey"].as_f64(), Some(grey), "{deep}");
+    assert_eq!(sidecar("deep/height.r16.json")["sea_level_grey"], deep["sea_level_grey"]);
+    let land = sidecar("land/height.png.json");
+    assert_eq!((land["min"].as_f64(), land["max"].as_f64()), (Some(0.0), Some(max)), "{land}");
+    assert_eq!(land["sea_level_grey"], 0);
+    // Other layers are there, and the manifest says what the file holds.
+    let files = manifest(&bench, "land")["files"].clone();
+    let of = |name: &str| files.as_array().unwrap().iter().find(|f| f["name"] == name).unwrap().clone();
+    assert_eq!(of("height.tif")["min"].as_f64(), Some(0.0));
+    assert!(bench.path("land/moisture.tif").exists());
+    bench.run(&["build", "r.toml", "--kinds", "png61"]).fails(2, &["png61", "png16"]);
+    // The same as an option of a recipe.
+    bench.write("s.toml", format!("{SMALL}\n[[export]]\nkind = \"png16\"\nsea_floor = false\n"));
+    bench.run(&["build", "s.toml", "--out", "asked"]).succeeds();
+    assert_eq!(sidecar("asked/height.png.json")["min"].as_f64(), Some(0.0));
+}
+
+#[test]
 fn changing_the_last_step_recomputes_only_that() {
     let bench = Bench::new();
     bench.write(

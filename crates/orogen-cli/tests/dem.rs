@@ -205,15 +205,15 @@ fn contours_as_geojson_and_as_a_map() {
 fn heights_at_places_and_along_lines() {
     let bench = bench_with(&plane(7, 5));
     let run = bench.run(&["dem", "sample", "in.tif", "--at", "525,3985", "--at", "1,1", "-q"]);
-    assert_eq!(run.succeeds().stdout, "x,y,height_m\n525,3985,-5\n1,1,\n");
+    assert_eq!(run.succeeds().stdout, "x,y,height_m,note\n525,3985,-5,\n1,1,,outside\n");
     let stepped = ["dem", "sample", "in.tif", "--at", "523,3987", "--between", "stepped", "-q"];
-    assert_eq!(bench.run(&stepped).succeeds().stdout, "x,y,height_m\n523,3987,0\n");
+    assert_eq!(bench.run(&stepped).succeeds().stdout, "x,y,height_m,note\n523,3987,0,\n");
     bench.write("huts.csv", "x,y,name\n510,4000,a\n520;3990\n");
     let run = bench.run(&["dem", "sample", "in.tif", "h.csv", "--points", "huts.csv"]);
     run.succeeds();
     assert_eq!(
         std::fs::read_to_string(bench.path("h.csv")).unwrap(),
-        "x,y,height_m\n510,4000,10\n520,3990,0\n"
+        "x,y,height_m,note\n510,4000,10,\n520,3990,0,\n"
     );
     bench.write("bad.csv", "x,y\n1,2\nhere,there\n");
     bench.run(&["dem", "sample", "in.tif", "--points", "bad.csv"]).fails(2, &["bad.csv", "line 3"]);
@@ -357,7 +357,7 @@ fn stats_at_a_coarser_cell_and_on_the_surface_of_lakes() {
     assert_eq!(found["stats"]["drainage"]["depression_share"], 0.0);
     bench.write("small.tif", tif(&Raster::filled(3, 3, 0.0)));
     let run = bench.run(&["dem", "stats", "in.tif", "--water", "small.tif"]);
-    run.fails(2, &["found 3 x 3 samples of water, allowed are the 9 x 7 of the model"]);
+    run.fails(2, &["3 x 3 samples of water do not match the 9 x 7 samples of the model"]);
 }
 
 #[test]
@@ -392,4 +392,194 @@ fn rivers_are_lines_that_fall_with_their_numbers() {
     for raster in [Raster::filled(1, 1, 5.0), Raster::filled(9, 9, f32::NAN), Raster::filled(9, 1, 5.0)] {
         bench_with(&raster).run(&["dem", "rivers", "in.tif"]).succeeds();
     }
+}
+
+fn write_at(bench: &Bench, name: &str, raster: &Raster<f32>, first: [f64; 2], cell_m: f64) {
+    let about = About { layer: "height", unit: "m", seed: "" };
+    bench.write(name, geotiff::encode_f32_at(raster, &Place::local(first, [cell_m, cell_m]), &about));
+}
+
+#[test]
+fn models_come_from_standard_input_and_results_go_to_standard_output() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    let bench = bench_with(&plane(7, 5));
+    bench.run(&["dem", "slope", "in.tif", "wanted.tif"]).succeeds();
+    let piped = |args: &[&str], input: &[u8]| {
+        let mut command = bench.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A program that refuses its arguments reads nothing.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        child.wait_with_output().unwrap()
+    };
+    let tif = std::fs::read(bench.path("in.tif")).unwrap();
+    let done = piped(&["dem", "slope", "-", "-"], &tif);
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(done.stdout == std::fs::read(bench.path("wanted.tif")).unwrap());
+    let done = piped(&["dem", "slope", "-", "-", "--format", "png"], &tif);
+    assert!(done.stdout.starts_with(b"\x89PNG"));
+    let done = piped(&["dem", "contours", "-", "-", "--interval", "5"], &tif);
+    assert!(done.stdout.starts_with(b"{\"type\":\"FeatureCollection\""));
+    // Without OUT the result is named after what it is made from.
+    piped(&["dem", "slope", "-"], &tif);
+    assert!(bench.path("stdin-slope.tif").exists());
+    let wrong = |args: &[&str], input: &[u8], says: &[&str]| Run::of(piped(args, input)).fails(2, says);
+    wrong(
+        &["dem", "slope", "-", "-"],
+        b"neither",
+        &["standard input: ", "neither a GeoTIFF, an ASCII grid nor a PNG"],
+    );
+    wrong(&["dem", "slope", "-", "-"], b"", &["standard input: "]);
+    wrong(&["dem", "slope", "in.tif", "-", "--json"], b"", &["both would be written to standard output"]);
+    wrong(
+        &["dem", "slope", "in.tif", "-", "--format", "csv"],
+        b"",
+        &["--format is \"csv\"", "writes tif, tiff, png"],
+    );
+    let asc = b"ncols 3\nnrows 3\nxllcorner 0\nyllcorner 0\ncellsize 10\n1 2 3\n2 3 4\n3 4 5\n";
+    assert_eq!(piped(&["dem", "slope", "-", "a.tif"], asc).status.code(), Some(0));
+}
+
+#[test]
+fn the_call_bounds_the_size_of_a_model() {
+    let bench = bench_with(&plane(7, 5));
+    bench.run(&["dem", "slope", "in.tif", "s.tif", "--max-samples", "35"]).succeeds();
+    let refused = bench.run(&["dem", "slope", "in.tif", "s.tif", "--max-samples", "34"]);
+    refused
+        .fails(2, &["in.tif: the grid of 7 x 5 samples is too large; at most 34 samples", "--max-samples"]);
+}
+
+#[test]
+fn a_band_is_chosen_by_its_number() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/geotiff");
+    let bench = Bench::new();
+    std::fs::copy(corpus.join("three_bands_pixels_p3.tif"), bench.path("bands.tif")).unwrap();
+    for (band, wanted) in [("1", "0"), ("2", "1000"), ("3", "2000")] {
+        let run = bench.run(&["dem", "sample", "bands.tif", "--at", "1015,4985", "--band", band]);
+        assert_eq!(run.succeeds().stdout, format!("x,y,height_m,note\n1015,4985,{wanted},\n"));
+    }
+    bench
+        .run(&["dem", "slope", "bands.tif", "--band", "4"])
+        .fails(2, &["there is no band 4; the file has bands 1 to 3"]);
+}
+
+#[test]
+fn places_outside_the_model_are_named_and_are_not_holes() {
+    let mut land = plane(7, 5);
+    land.as_mut_slice()[0] = f32::NAN;
+    let bench = bench_with(&land);
+    let run = bench.run(&["dem", "sample", "in.tif", "--at", "500,4000", "--at", "520,3990", "--at", "0,0"]);
+    assert_eq!(run.succeeds().stdout, "x,y,height_m,note\n500,4000,,hole\n520,3990,0,\n0,0,,outside\n");
+    let says = "warning: 1 of 3 places lie outside the model, which reaches from 500,3960 to 560,4000: 0,0";
+    assert!(run.stderr.contains(says), "{}", run.stderr);
+    let found = numbers(&bench.run(&["dem", "sample", "in.tif", "--at", "0,0", "--json"]));
+    assert_eq!(found["notes"], serde_json::json!(["outside"]));
+    let run = bench.run(&["dem", "profile", "in.tif", "--at", "510,3990", "--at", "900,3990"]);
+    assert!(run.succeeds().stderr.contains("1 of 2 places lie outside the model"), "{}", run.stderr);
+}
+
+#[test]
+fn volumes_against_a_model_elsewhere_are_refused_or_resampled() {
+    let bench = bench_with(&plane(7, 5));
+    let lower = plane(7, 5).map(|h| h - 2.0);
+    write_at(&bench, "same.tif", &lower, [500.0, 4000.0], 10.0);
+    write_at(&bench, "elsewhere.tif", &lower, [510.0, 4000.0], 10.0);
+    write_at(&bench, "coarser.tif", &lower, [500.0, 4000.0], 20.0);
+    write_at(&bench, "far.tif", &lower, [5000.0, 4000.0], 10.0);
+    // The same plane on twice as many samples.
+    let finer = Raster::from_fn(13, 9, |c, r| 5.0 * c as f32 - 10.0 * r as f32 - 2.0);
+    write_at(&bench, "finer.tif", &finer, [500.0, 4000.0], 5.0);
+    let call = |other: &str, more: &[&str]| {
+        bench.run(&[&["dem", "cutfill", "in.tif", "--against", other, "--json"], more].concat())
+    };
+    assert_eq!(numbers(&call("same.tif", &[]))["net_m3"], 2.0 * 60.0 * 40.0);
+    let says = "in.tif and elsewhere.tif have their north-west sample at 500,4000 and at 510,4000";
+    call("elsewhere.tif", &[]).fails(2, &[says, "--resample"]);
+    call("coarser.tif", &[]).fails(2, &["have samples 10 x 10 and 20 x 20 apart", "--resample"]);
+    call("finer.tif", &[]).fails(2, &["have 7 x 5 and 13 x 9 samples", "--resample"]);
+    let found = numbers(&call("finer.tif", &["--resample"]));
+    assert!((found["net_m3"].as_f64().unwrap() - 4800.0).abs() < 0.1, "{found}");
+    // A column less is covered.
+    let found = numbers(&call("elsewhere.tif", &["--resample"]));
+    assert!((found["cut_m2"].as_f64().unwrap() - 2000.0).abs() < 1e-6, "{found}");
+    call("far.tif", &["--resample"]).fails(2, &["far.tif has no height where in.tif lies"]);
+}
+
+#[test]
+fn volumes_between_coordinate_systems_are_refused() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/geotiff");
+    let bench = Bench::new();
+    std::fs::copy(corpus.join("feet_band_unit.tif"), bench.path("a.tif")).unwrap();
+    std::fs::copy(corpus.join("feet_vertical_key.tif"), bench.path("b.tif")).unwrap();
+    let run = bench.run(&["dem", "cutfill", "a.tif", "--against", "b.tif", "--resample"]);
+    run.fails(2, &["a.tif and b.tif have coordinates in EPSG:32632 and in EPSG:26910"]);
+}
+
+#[test]
+fn stats_warn_outside_the_cells_that_their_bands_were_measured_at() {
+    let land = Raster::from_fn(40, 40, |c, r| ((c * 7 + r * 13) % 31) as f32 + c as f32);
+    let bench = bench_with(&land);
+    let run = bench.run(&["dem", "stats", "in.tif"]);
+    let says = "warning: the bands of real land hold at cells of 60 to 100 m, and these are 10.0 x 10.0 m";
+    assert!(run.succeeds().stderr.contains(says), "{}", run.stderr);
+    write_at(&bench, "fits.tif", &land, [0.0, 0.0], 80.0);
+    let run = bench.run(&["dem", "stats", "fits.tif", "--json"]);
+    assert!(!run.succeeds().stderr.contains("warning"), "{}", run.stderr);
+    assert_eq!(numbers(&run)["comparable"], true);
+}
+
+#[test]
+fn a_bowl_is_breached_through_its_notch() {
+    let bench = bench_with(&bowl());
+    let found = numbers(&bench.run(&["dem", "breach", "in.tif", "out.tif", "--json"]));
+    assert_eq!(found["channels"], 1, "{found}");
+    assert_eq!(found["depressions_left"], 0, "{found}");
+    let (out, _) = read(&bench, "out.tif");
+    assert!(out.as_slice().iter().zip(bowl().as_slice()).all(|(a, b)| a <= b));
+    bench.write("drained.tif", tif(&out));
+    let found = numbers(&bench.run(&["dem", "faults", "drained.tif", "--json"]));
+    assert_eq!(found["faults"]["sinks"], 0, "{found}");
+    let found = numbers(&bench.run(&[
+        "dem",
+        "breach",
+        "in.tif",
+        "out.tif",
+        "--max-depth",
+        "0",
+        "--rest",
+        "leave",
+        "--json",
+    ]));
+    assert_eq!(found["depressions_left"], 1, "{found}");
+}
+
+#[test]
+fn faults_are_listed_with_their_place_size_and_mend() {
+    let bench = bench_with(&bowl());
+    let run = bench.run(&["dem", "faults", "in.tif"]);
+    for says in ["sinks: 1\n", "m deep on", "to mend: `orogen dem breach IN OUT`"] {
+        assert!(run.succeeds().stdout.contains(says), "{says:?} in {}", run.stdout);
+    }
+    assert!(run.stderr.contains("1 fault: 1 sink"), "{}", run.stderr);
+    let found = numbers(&bench.run(&["dem", "faults", "in.tif", "--json"]));
+    assert_eq!(found["places"][0]["kind"], "sink");
+    let written = numbers(&bench.run(&["dem", "faults", "in.tif", "faults.geojson", "--json"]));
+    assert_eq!(written["faults"]["sinks"], 1);
+    let text = std::fs::read_to_string(bench.path("faults.geojson")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let feature = &document["features"][0];
+    assert_eq!(feature["geometry"]["type"], "Point");
+    assert_eq!(feature["properties"]["kind"], "sink");
+    assert!(feature["properties"]["mend"].as_str().unwrap().contains("orogen dem breach"));
+    let at = |value: &serde_json::Value| [value[0].as_f64(), value[1].as_f64()];
+    assert_eq!(at(&feature["geometry"]["coordinates"]), at(&found["places"][0]["at"]));
+    // A drawn river that climbs, by its own heights.
+    bench.write(
+        "river.geojson",
+        r#"{"type":"LineString","coordinates":[[500,4000,30],[520,3990,10],[540,3980,14],[550,3970,5]]}"#,
+    );
+    let found = numbers(&bench.run(&["dem", "faults", "in.tif", "--rivers", "river.geojson", "--json"]));
+    assert_eq!(found["faults"]["rising_rivers"], 1, "{found}");
+    assert_eq!(found["places"][1]["size_m"], 4.0, "{found}");
 }

@@ -31,6 +31,20 @@ pub trait Files: Sync {
     /// When the file cannot be read or is no elevation model.
     fn elevation(&self, path: &str) -> Result<Arc<Elevation>, OpError>;
 
+    /// As [`Files::elevation`], from one of several bands, counted from 1; `None` is the first.
+    ///
+    /// # Errors
+    /// As [`Files::elevation`], and when there is no such band.
+    fn elevation_band(&self, path: &str, band: Option<u32>) -> Result<Arc<Elevation>, OpError> {
+        match band {
+            None | Some(1) => self.elevation(path),
+            Some(band) => {
+                let reason = format!("there is no band {band}: one band can be read here");
+                Err(OpError::File { path: path.to_owned(), reason })
+            }
+        }
+    }
+
     /// A file as points, lines and polygons.
     ///
     /// # Errors

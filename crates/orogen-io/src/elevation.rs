@@ -27,20 +27,41 @@ pub fn read(path: &Path, limits: &Limits) -> Result<Elevation, ReadError> {
 /// # Errors
 /// As [`read`].
 pub fn read_placed(path: &Path, limits: &Limits) -> Result<(Elevation, Option<Place>), ReadError> {
+    read_band(path, None, limits)
+}
+
+/// As [`read_placed`], from one of several bands, counted from 1; `None` is the first.
+///
+/// # Errors
+/// As [`read`], and when there is no such band.
+pub fn read_band(
+    path: &Path,
+    band: Option<u32>,
+    limits: &Limits,
+) -> Result<(Elevation, Option<Place>), ReadError> {
     let fail = |reason: String| ReadError { path: path.to_owned(), reason };
     let format = Format::of(path).map_err(fail)?;
     if format == Format::GeoTiff {
-        let (file, _) = open(path, limits.max_bytes_file).map_err(fail)?;
-        return geotiff::decode_file(&file, limits).map_err(|e| fail(e.to_string()));
+        // Its parts are read where they are wanted: what counts is the size of the grid.
+        let (file, _) = open(path, u64::MAX).map_err(fail)?;
+        return geotiff::decode_file_band(&file, band, limits).map_err(|e| fail(e.to_string()));
     }
     let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
     let sidecar = if format.has_sidecar() { read_sidecar(path)? } else { None };
-    let elevation = format.decode(&bytes, sidecar.as_ref(), limits).map_err(|e| fail(e.to_string()))?;
-    let place = elevation.spacing_m.map(|spacing_m| {
-        let south = (elevation.height.rows() - 1) as f64 * spacing_m[1];
-        Place::local(elevation.north_west_m.unwrap_or([0.0, south]), spacing_m)
-    });
-    Ok((elevation, place))
+    format.decode(&bytes, band, sidecar.as_ref(), limits).map_err(|e| fail(e.to_string()))
+}
+
+/// As [`read_band`], from bytes that have no name: the format follows from how they begin. A PNG has no sidecar here, and
+/// bare samples (`r16`, `r32`, `raw`), which mean nothing without one, are refused.
+///
+/// # Errors
+/// When the bytes are not an elevation model.
+pub fn decode(
+    bytes: &[u8],
+    band: Option<u32>,
+    limits: &Limits,
+) -> Result<(Elevation, Option<Place>), FormatError> {
+    Format::of_bytes(bytes)?.decode(bytes, band, None, limits)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,6 +92,21 @@ impl Format {
         })
     }
 
+    fn of_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
+        let letters = bytes.trim_ascii_start();
+        Ok(match bytes {
+            [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => Self::GeoTiff,
+            [0x89, b'P', b'N', b'G', ..] => Self::Png,
+            _ if letters.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"ncols")) => Self::AsciiGrid,
+            _ if letters.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"nrows")) => Self::AsciiGrid,
+            [] => return Err(FormatError::broken("elevation model", "there are no bytes")),
+            _ => {
+                let reason = "its first bytes are those of neither a GeoTIFF, an ASCII grid nor a PNG";
+                return Err(FormatError::broken("elevation model", reason));
+            }
+        })
+    }
+
     fn has_sidecar(self) -> bool {
         !matches!(self, Self::GeoTiff | Self::AsciiGrid)
     }
@@ -78,23 +114,32 @@ impl Format {
     fn decode(
         self,
         bytes: &[u8],
+        band: Option<u32>,
         sidecar: Option<&Sidecar>,
         limits: &Limits,
-    ) -> Result<Elevation, FormatError> {
+    ) -> Result<(Elevation, Option<Place>), FormatError> {
+        if let Some(band) = band.filter(|&band| band != 1 && self != Self::GeoTiff) {
+            return Err(FormatError::NoBand { band, bands: 1 });
+        }
         let needed = || {
             sidecar.ok_or_else(|| {
                 let text = "bare samples need one beside them, named like the file with .json after it, with cols, rows, min and max";
                 FormatError::Sidecar(text.to_owned())
             })
         };
-        match self {
-            Self::GeoTiff => geotiff::decode(bytes, limits),
-            Self::AsciiGrid => ascii_grid::decode(bytes, limits),
-            Self::Png => png16::decode(bytes, sidecar, limits),
-            Self::R16 => raw::decode(bytes, raw::Depth::R16, needed()?, limits),
-            Self::R32 => raw::decode(bytes, raw::Depth::R32, needed()?, limits),
-            Self::Raw => raw::decode(bytes, raw::Depth::of(needed()?)?, needed()?, limits),
-        }
+        let elevation = match self {
+            Self::GeoTiff => return geotiff::decode_band(bytes, band, limits),
+            Self::AsciiGrid => ascii_grid::decode(bytes, limits)?,
+            Self::Png => png16::decode(bytes, sidecar, limits)?,
+            Self::R16 => raw::decode(bytes, raw::Depth::R16, needed()?, limits)?,
+            Self::R32 => raw::decode(bytes, raw::Depth::R32, needed()?, limits)?,
+            Self::Raw => raw::decode(bytes, raw::Depth::of(needed()?)?, needed()?, limits)?,
+        };
+        let place = elevation.spacing_m.map(|spacing_m| {
+            let south = (elevation.height.rows() - 1) as f64 * spacing_m[1];
+            Place::local(elevation.north_west_m.unwrap_or([0.0, south]), spacing_m)
+        });
+        Ok((elevation, place))
     }
 }
 

@@ -25,8 +25,18 @@ pub enum FormatError {
         /// What it may use.
         allowed: &'static str,
     },
+    /// The file has no band of this number.
+    #[error("there is no band {band}; the file has {}", if *.bands == 1 { String::from("one band") } else { format!("bands 1 to {bands}") })]
+    NoBand {
+        /// The band that was asked for.
+        band: u32,
+        /// How many there are.
+        bands: u64,
+    },
     /// The grid is larger than the limit.
-    #[error("the grid of {cols} x {rows} samples is too large; at most {allowed} samples are allowed")]
+    #[error(
+        "the grid of {cols} x {rows} samples is too large; at most {allowed} samples are allowed{advice}"
+    )]
     TooLarge {
         /// Columns the file declares.
         cols: u64,
@@ -34,6 +44,8 @@ pub enum FormatError {
         rows: u64,
         /// Samples allowed.
         allowed: u64,
+        /// What can be done about it, with its punctuation.
+        advice: &'static str,
     },
     /// The disk does not give the bytes.
     #[error("it cannot be read: {0}")]

@@ -38,7 +38,8 @@ struct Kept {
 /// As what a file was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    Elevation,
+    /// One of its bands.
+    Elevation(Option<u32>),
     Features,
     Drawing,
 }
@@ -94,8 +95,12 @@ impl Files for FolderFiles {
     }
 
     fn elevation(&self, name: &str) -> Result<Arc<Elevation>, OpError> {
-        let kept = self.decoded(name, Kind::Elevation, |path| {
-            elevation::read(path, &self.limits).map(|read| Decoded::Elevation(Arc::new(read)))
+        self.elevation_band(name, None)
+    }
+
+    fn elevation_band(&self, name: &str, band: Option<u32>) -> Result<Arc<Elevation>, OpError> {
+        let kept = self.decoded(name, Kind::Elevation(band), |path| {
+            elevation::read_band(path, band, &self.limits).map(|(read, _)| Decoded::Elevation(Arc::new(read)))
         })?;
         match kept {
             Decoded::Elevation(elevation) => Ok(elevation),

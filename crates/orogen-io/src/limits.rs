@@ -11,16 +11,25 @@ pub struct Limits {
     pub max_samples: u64,
     /// Largest number of vertices and properties in a file of features; each takes some 32 bytes once read.
     pub max_vertices: u64,
+    /// What a user can do about a refusal, said after it; empty where that is nothing.
+    pub advice: &'static str,
 }
 
 impl Default for Limits {
     /// Files of 4 GiB, grids of 16385 x 16385 samples, which take 1 GiB of memory, and 64 million vertices, about 2 GiB.
     fn default() -> Self {
-        Self { max_bytes_file: 4 << 30, max_samples: 16385 * 16385, max_vertices: 64 << 20 }
+        Self { max_bytes_file: 4 << 30, max_samples: 16385 * 16385, max_vertices: 64 << 20, advice: "" }
     }
 }
 
 impl Limits {
+    /// Files and grids that fit into so much memory, where work on a grid takes so many bytes for each of its samples.
+    #[must_use]
+    pub fn of_memory(bytes: u64, bytes_per_sample: u64) -> Self {
+        let max_samples = bytes / bytes_per_sample.max(1);
+        Self { max_bytes_file: bytes, max_samples, ..Self::default() }
+    }
+
     /// The number of samples of a grid, when it is neither empty nor too large.
     pub(crate) fn samples(&self, format: &'static str, cols: u64, rows: u64) -> Result<usize, FormatError> {
         if cols == 0 || rows == 0 {
@@ -29,6 +38,6 @@ impl Limits {
         cols.checked_mul(rows)
             .filter(|&n| n <= self.max_samples)
             .and_then(|n| usize::try_from(n).ok())
-            .ok_or(FormatError::TooLarge { cols, rows, allowed: self.max_samples })
+            .ok_or(FormatError::TooLarge { cols, rows, allowed: self.max_samples, advice: self.advice })
     }
 }

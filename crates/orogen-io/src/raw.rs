@@ -91,7 +91,8 @@ pub fn encode(raster: &Raster<f32>, depth: Depth, frame: &Frame, about: &About<'
     sidecar.byte_order = String::from("little endian");
     match depth {
         Depth::R16 => sidecar.warning = levels.warning(about),
-        Depth::R32 => sidecar.hole = None,
+        // Floats are the heights themselves.
+        Depth::R32 => (sidecar.hole, sidecar.sea_level_grey) = (None, None),
     }
     WithSidecar { bytes, sidecar }
 }

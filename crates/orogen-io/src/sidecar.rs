@@ -37,6 +37,9 @@ pub struct Sidecar {
     /// The whole number that stands for a hole; values then run from `min` at 1 to `max` at the highest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hole: Option<u64>,
+    /// The whole number that stands for sea level, 0 m; for heights whose range holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sea_level_grey: Option<u64>,
     /// Unit of the values.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub unit: String,
@@ -212,6 +215,8 @@ impl Levels {
         sidecar.min = Some(self.min);
         sidecar.max = Some(self.max);
         sidecar.hole = self.holes.then_some(0);
+        let has_sea = sidecar.layer == "height" && (self.min..=self.max).contains(&0.0);
+        sidecar.sea_level_grey = has_sea.then(|| self.level(0.0).into());
     }
 
     pub fn warning(&self, about: &About<'_>) -> Option<String> {

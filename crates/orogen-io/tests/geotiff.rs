@@ -57,12 +57,63 @@ fn every_layout_that_gdal_writes() {
         "bigtiff_i16_tiles",
         "two_bands_pixels",
         "two_bands_planes",
+        "scaled_u16",
+        "scaled_i16_zstd_tiles",
+        "scaled_f32",
+        "f32_zstd_p3_strips",
+        "f64_zstd_p3_tiles",
+        "f32_zstd22",
+        "f32_lerc",
+        "f32_lerc_deflate_tiles",
+        "i16_lerc_zstd",
+        "f32_lerc_two_bands",
+        "three_bands_pixels_p3",
+        "three_bands_planes_p2",
+        "f32_nan_holes",
     ] {
         let model = decode(&gdal_file(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_values(name, &model.height, true);
         // Corner of the first pixel at (1000, 5000), pixels of 30 m: the first sample lies in its middle.
         assert_eq!(model.spacing_m, Some([30.0, 30.0]), "{name}");
         assert_eq!(model.north_west_m, Some([1015.0, 4985.0]), "{name}");
+    }
+}
+
+/// In both files of three bands the second holds 1000 more than the first, and the third 2000 less the first. Of the one in
+/// planes, GDAL was given an offset of -1000 m for the second.
+#[test]
+fn one_of_several_bands_is_read_with_its_own_offset() {
+    let band = |name: &str, band: u32| {
+        geotiff::decode_band(&gdal_file(name), Some(band), &Limits::default()).map(|(model, _)| model.height)
+    };
+    for (name, second) in [("three_bands_pixels_p3", 1000.0), ("three_bands_planes_p2", 0.0)] {
+        assert_values(name, &band(name, 1).unwrap(), true);
+        assert_values(name, &band(name, 2).unwrap().map(|h| h - second), true);
+        assert_values(name, &band(name, 3).unwrap().map(|h| 2000.0 - h), true);
+        let message = band(name, 4).unwrap_err().to_string();
+        assert_eq!(message, "there is no band 4; the file has bands 1 to 3");
+        assert_eq!(band(name, 0).unwrap_err().to_string(), "there is no band 0; the file has bands 1 to 3");
+    }
+    assert_values("lerc", &band("f32_lerc_two_bands", 2).unwrap().map(|h| h - 1000.0), true);
+    // Bands with holes of their own lie one after the other in a LERC blob; GDAL packs what is in the file's byte order.
+    let own_holes = band("f32_lerc_own_holes", 2).unwrap();
+    assert_values("lerc", &own_holes.map(|h| h - 1000.0), false);
+    assert_values("lerc", &band("f32_lerc_own_holes", 1).unwrap(), true);
+    assert_values("lerc", &band("i32_lerc_big_endian", 1).unwrap(), true);
+    // A colour image is refused unless one of its bands is asked for.
+    assert!(band("refused_rgb", 2).is_ok());
+}
+
+#[test]
+fn heights_in_feet_become_metres() {
+    for name in ["feet_band_unit", "us_feet_band_unit", "feet_vertical_key", "us_feet_vertical_key"] {
+        let (model, place) = geotiff::decode_placed(&gdal_file(name), &Limits::default()).unwrap();
+        for (i, &h) in model.height.as_slice().iter().enumerate() {
+            assert_close!(h, (i % 20 + 7 * (i / 20)) as f32, abs = 1e-4);
+        }
+        // What is written from it is in metres and must not say feet.
+        let again = geotiff::encode_f32_at(&model.height, &place.unwrap(), &ABOUT);
+        assert_eq!(decode(&again).unwrap().height, model.height, "{name}");
     }
 }
 
@@ -100,7 +151,13 @@ fn refusals_say_what_was_found_and_what_is_allowed() {
     let rgb = message("refused_rgb");
     assert!(rgb.contains("3 bands of colour model 2") && rgb.contains("allowed is a grey image"), "{rgb}");
     assert!(message("refused_rotated").contains("rotated"));
-    assert!(message("refused_zstd").contains("compression 50000"));
+    for (name, says) in [
+        ("refused_jpeg", "this GeoTIFF has JPEG compression (7); allowed is none, LZW, deflate"),
+        ("refused_webp", "WebP compression (50001)"),
+        ("refused_lzma", "LZMA compression (34925)"),
+    ] {
+        assert!(message(name).contains(says), "{}", message(name));
+    }
     assert!(message("refused_complex").contains("64 bits in format 6"));
     assert!(message("broken_huge_width").contains("4294967295 x 17 samples is too large"));
     let png = decode(b"\x89PNG\r\n\x1a\n0123").unwrap_err().to_string();
@@ -113,7 +170,7 @@ fn the_limit_on_samples_is_kept() {
     let limits = |max_samples| Limits { max_samples, ..Limits::default() };
     assert!(geotiff::decode(&file, &limits(340)).is_ok());
     let refused = geotiff::decode(&file, &limits(339)).unwrap_err();
-    assert_eq!(refused, FormatError::TooLarge { cols: 20, rows: 17, allowed: 339 });
+    assert_eq!(refused, FormatError::TooLarge { cols: 20, rows: 17, allowed: 339, advice: "" });
 }
 
 const ABOUT: About<'static> = About { layer: "height", unit: "m", seed: "a <b> & c" };

@@ -15,7 +15,7 @@ use orogen_recipe::{
 
 use crate::catalog;
 use crate::error::BuildError;
-use crate::export::{ExportOptions, Exports, export};
+use crate::export::{ExportChanges, ExportOptions, Exports, export};
 use crate::manifest::{Manifest, realism};
 
 /// A part of the recipe's frame, at a spacing of its own.
@@ -38,6 +38,8 @@ pub struct BuildOptions<'a> {
     pub threads: Option<usize>,
     /// A part of the frame instead of all of it.
     pub window: Option<Window>,
+    /// Changes to the files that the recipe asks for.
+    pub exports: ExportChanges,
     /// Results of earlier builds.
     pub cache: Option<&'a Cache>,
     /// Folder that file names in the recipe start from; `None` for the working folder.
@@ -94,6 +96,7 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
         (Ok(checked), Ok(exports)) => {
             let files = files(options);
             recipe.check_files(&checked, &|name| files.problem(name))?;
+            let exports = exports.changed(&options.exports);
             let frame = window(checked.frame(), options.window)?;
             match exports.refuses(&frame) {
                 Some(why) => Err(BuildError::Call(format!("export: {why}"))),
@@ -112,7 +115,10 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
 
 /// The files that a recipe may name.
 fn files(options: &BuildOptions<'_>) -> FolderFiles {
-    FolderFiles::new(options.base.clone().unwrap_or_default(), orogen_io::Limits::default())
+    // A model is read, and resampled onto the frame.
+    const BYTES_PER_SAMPLE: u64 = 8;
+    let limits = orogen_io::Limits::of_memory(options.limits.memory_bytes, BYTES_PER_SAMPLE);
+    FolderFiles::new(options.base.clone().unwrap_or_default(), limits)
 }
 
 /// Evaluates a recipe.
@@ -184,7 +190,7 @@ pub fn build_to_folder(
     let exported = with_threads(options.threads, || export(&built.terrain, &export_options, &output))??;
     // Nobody asked for the files that come unasked, and the GeoTIFF beside them keeps everything: what they lose is
     // told in the manifest and the sidecar only.
-    if !recipe.exports().is_empty() {
+    if !recipe.exports().is_empty() || !options.exports.kinds.is_empty() {
         exported.warnings.iter().for_each(|warning| observer.warning(warning));
     }
     let export_peak = options.meter.map(Meter::peak_bytes);

@@ -67,12 +67,37 @@ pub struct MeshStyle {
     /// The files to make.
     #[schemars(length(min = 1, max = 2))]
     pub formats: Vec<MeshFormat>,
+    /// Whether the floor of the sea is there; without it, what lies below sea level lies at sea level.
+    pub sea_floor: bool,
 }
 
 impl Default for MeshStyle {
     fn default() -> Self {
-        Self { formats: vec![MeshFormat::Glb] }
+        Self { formats: vec![MeshFormat::Glb], sea_floor: true }
     }
+}
+
+/// How heights are written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HeightStyle {
+    /// Whether the floor of the sea is there; without it, heights below sea level are written as sea level, 0 m.
+    pub sea_floor: bool,
+}
+
+impl Default for HeightStyle {
+    fn default() -> Self {
+        Self { sea_floor: true }
+    }
+}
+
+/// Changes to what a recipe asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExportChanges {
+    /// These kinds instead of the recipe's own, with the options that it has for them; as the recipe says when empty.
+    pub kinds: Vec<ExportKind>,
+    /// Heights below sea level are written as sea level, whatever the recipe says.
+    pub no_sea_floor: bool,
 }
 
 impl ExportKind {
@@ -111,12 +136,27 @@ impl ExportKind {
         })
     }
 
+    /// Whether its files hold heights, so that the sea floor can be left out of them.
+    fn has_heights(self) -> bool {
+        match self {
+            Self::Relief | Self::Geojson | Self::Fragment => false,
+            Self::Geotiff
+            | Self::Png16
+            | Self::Raw16
+            | Self::Raw32
+            | Self::Ascii
+            | Self::Exr
+            | Self::Mesh => true,
+        }
+    }
+
     /// The schema of its options besides `kind`; `None` when it has none.
     #[must_use]
     pub fn options(self) -> Option<serde_json::Value> {
         match self {
             Self::Relief => Some(param::schema::<ReliefStyle>()),
             Self::Mesh => Some(param::schema::<MeshStyle>()),
+            _ if self.has_heights() => Some(param::schema::<HeightStyle>()),
             _ => None,
         }
     }
@@ -131,6 +171,8 @@ pub struct Exports {
     pub relief: ReliefStyle,
     /// How a mesh is written.
     pub mesh: MeshStyle,
+    /// Kinds whose heights below sea level are written as sea level; meshes have that in their style.
+    pub without_sea_floor: Vec<ExportKind>,
 }
 
 impl Default for Exports {
@@ -145,7 +187,12 @@ impl Exports {
     pub fn of(mut kinds: Vec<ExportKind>) -> Self {
         kinds.sort();
         kinds.dedup();
-        Self { kinds, relief: ReliefStyle::default(), mesh: MeshStyle::default() }
+        Self {
+            kinds,
+            relief: ReliefStyle::default(),
+            mesh: MeshStyle::default(),
+            without_sea_floor: Vec::new(),
+        }
     }
 
     /// What a recipe asks for; [`ExportKind::DEFAULT`] when it asks for nothing.
@@ -180,11 +227,39 @@ impl Exports {
         Ok(exports)
     }
 
+    /// The same with changes.
+    #[must_use]
+    pub fn changed(mut self, changes: &ExportChanges) -> Self {
+        if !changes.kinds.is_empty() {
+            self.kinds.clone_from(&changes.kinds);
+            self.kinds.sort();
+            self.kinds.dedup();
+        }
+        if changes.no_sea_floor {
+            self.mesh.sea_floor = false;
+            self.without_sea_floor = self.kinds.iter().copied().filter(|kind| kind.has_heights()).collect();
+        }
+        self
+    }
+
+    /// Whether the files of a kind show the sea floor.
+    fn has_sea_floor(&self, kind: ExportKind) -> bool {
+        match kind {
+            ExportKind::Mesh => self.mesh.sea_floor,
+            kind => !self.without_sea_floor.contains(&kind),
+        }
+    }
+
     /// Takes the options of a kind, or tells what is wrong with them.
     fn take(&mut self, kind: ExportKind, options: &toml::Table) -> Vec<param::Fault> {
         let taken = match kind {
             ExportKind::Relief => param::parse(options).map(|style| self.relief = style),
             ExportKind::Mesh => param::parse(options).map(|style| self.mesh = style),
+            kind if kind.has_heights() => param::parse(options).map(|style: HeightStyle| {
+                if !style.sea_floor {
+                    self.without_sea_floor.push(kind);
+                }
+            }),
             _ => {
                 let fault = |key: &String| {
                     param::Fault::of(key, format!("the kind {:?} has no options", kind.name()))
@@ -239,8 +314,14 @@ pub fn export(
     options: &ExportOptions<'_>,
     folder: &OutputFolder,
 ) -> Result<Exported, BuildError> {
+    let exports = options.exports;
+    let land = exports.kinds.iter().any(|&kind| !exports.has_sea_floor(kind)).then(|| land_only(terrain));
+    let shown = |kind: ExportKind| match &land {
+        Some(land) if !exports.has_sea_floor(kind) => land,
+        _ => terrain,
+    };
     let mut jobs: Vec<Job<'_>> =
-        options.exports.kinds.iter().flat_map(|&kind| jobs(terrain, kind, options.exports)).collect();
+        exports.kinds.iter().flat_map(|&kind| jobs(terrain, shown(kind), kind, exports)).collect();
     // The slowest first, so that no thread is left with it at the end.
     jobs.sort_by_key(|job| match job.what {
         What::Picture | What::Film(..) | What::Glb | What::Obj => 0,
@@ -254,7 +335,7 @@ pub fn export(
             if options.cancel.is_cancelled() {
                 return Err(BuildError::Cancelled);
             }
-            let made = job.run(terrain, options, folder)?;
+            let made = job.run(options, folder)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             (options.progress)(done as f32 / jobs.len() as f32);
             Ok(made)
@@ -274,6 +355,8 @@ pub fn export(
 /// One file to make, and its sidecar where it has one.
 struct Job<'a> {
     kind: ExportKind,
+    /// What it shows.
+    terrain: &'a Terrain,
     what: What<'a>,
 }
 
@@ -290,9 +373,26 @@ enum What<'a> {
     Fragment(String),
 }
 
-fn jobs<'a>(terrain: &'a Terrain, kind: ExportKind, exports: &Exports) -> Vec<Job<'a>> {
+/// The terrain with what lies below sea level at sea level. Layers that follow from the height are gone, but for those that
+/// displace it.
+fn land_only(terrain: &Terrain) -> Terrain {
+    let mut land = terrain.clone();
+    if let Ok(height) = terrain.get(layer::HEIGHT) {
+        // A hole stays one: the comparison is false.
+        land.set(layer::HEIGHT, height.map(|h| if h < 0.0 { 0.0 } else { h }));
+    }
+    for name in [layer::DISPLACE_X, layer::DISPLACE_Y, layer::DISPLACE_Z].map(|layer| layer.name()) {
+        if let Some(data) = terrain.layers().get(&name) {
+            land.set_named(name, data.clone());
+        }
+    }
+    land
+}
+
+/// The files of a kind: layers and vectors of the terrain, heights as they are `shown`.
+fn jobs<'a>(terrain: &'a Terrain, shown: &'a Terrain, kind: ExportKind, exports: &Exports) -> Vec<Job<'a>> {
     let height = layer::HEIGHT.name();
-    let grounded = terrain.get(layer::HEIGHT).ok();
+    let grounded = shown.get(layer::HEIGHT).ok();
     let what: Vec<What<'_>> = match kind {
         ExportKind::Exr => {
             let moved =
@@ -313,8 +413,12 @@ fn jobs<'a>(terrain: &'a Terrain, kind: ExportKind, exports: &Exports) -> Vec<Jo
                 .collect()
         }
         ExportKind::Mesh => Vec::new(),
-        ExportKind::Geotiff => terrain.layers().iter().map(|(name, data)| What::Layer(name, data)).collect(),
-        ExportKind::Png16 | ExportKind::Raw16 | ExportKind::Raw32 | ExportKind::Ascii => terrain
+        ExportKind::Geotiff => {
+            let layers = terrain.layers().iter().filter(|(name, _)| **name != height);
+            let heights = shown.layers().get_key_value(&height);
+            layers.chain(heights).map(|(name, data)| What::Layer(name, data)).collect()
+        }
+        ExportKind::Png16 | ExportKind::Raw16 | ExportKind::Raw32 | ExportKind::Ascii => shown
             .layers()
             .get_key_value(&height)
             .map(|(name, data)| What::Layer(name, data))
@@ -332,17 +436,12 @@ fn jobs<'a>(terrain: &'a Terrain, kind: ExportKind, exports: &Exports) -> Vec<Jo
             terrain.vectors().iter().map(|(name, layer)| What::Vectors(name, layer)).collect()
         }
     };
-    what.into_iter().map(|what| Job { kind, what }).collect()
+    what.into_iter().map(|what| Job { kind, terrain: shown, what }).collect()
 }
 
 impl Job<'_> {
-    fn run(
-        &self,
-        terrain: &Terrain,
-        options: &ExportOptions<'_>,
-        folder: &OutputFolder,
-    ) -> Result<Exported, BuildError> {
-        let seed = options.seed;
+    fn run(&self, options: &ExportOptions<'_>, folder: &OutputFolder) -> Result<Exported, BuildError> {
+        let (terrain, seed) = (self.terrain, options.seed);
         match &self.what {
             What::Picture => {
                 let picture = relief::render(terrain, &options.exports.relief)?;
@@ -551,6 +650,20 @@ mod tests {
     }
 
     #[test]
+    fn the_call_chooses_kinds_and_leaves_the_options_of_the_recipe() {
+        let recipe = "[[export]]\nkind = \"relief\"\npalette = \"arid\"\n[[export]]\nkind = \"r16\"\nsea_floor = false\n";
+        let found = exports(recipe).unwrap();
+        assert_eq!(found.without_sea_floor, [ExportKind::Raw16]);
+        let kinds = vec![ExportKind::Relief, ExportKind::Png16, ExportKind::Png16];
+        let changed = found.clone().changed(&ExportChanges { kinds, no_sea_floor: true });
+        assert_eq!(changed.kinds, [ExportKind::Png16, ExportKind::Relief]);
+        assert_eq!(changed.relief.palette, Palette::Arid);
+        assert_eq!(changed.without_sea_floor, [ExportKind::Png16]);
+        assert!(!changed.mesh.sea_floor);
+        assert_eq!(found.clone().changed(&ExportChanges::default()), found);
+    }
+
+    #[test]
     fn wrong_options_are_told_with_their_line() {
         let wrong = |text: &str, wanted: &str| {
             let message = exports(text).unwrap_err();
@@ -560,8 +673,8 @@ mod tests {
         wrong("[[export]]\nkind = \"relief\"\npalette = \"aridd\"\n", "did you mean \"arid\"?");
         wrong("[[export]]\nkind = \"relief\"\nsun_height_deg = 0.0\n", "allowed is 1 to 90");
         wrong(
-            "[[export]]\nkind = \"ascii\"\nbits = 3\n",
-            "r.toml:3:1: export: bits: the kind \"ascii\" has no options",
+            "[[export]]\nkind = \"geojson\"\nbits = 3\n",
+            "r.toml:3:1: export: bits: the kind \"geojson\" has no options",
         );
         wrong("[[export]]\nkind = \"ascii\"\n[[export]]\nkind = \"ascii\"\n", "r.toml:4:1");
     }

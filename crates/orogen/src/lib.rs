@@ -36,7 +36,9 @@ pub use describe::{
     Parameter, catalog_json, operator_json, operator_text, parameters, reach_text, recipe_schema, summary,
 };
 pub use error::BuildError;
-pub use export::{ExportKind, ExportOptions, Exported, Exports, MeshFormat, MeshStyle, export};
+pub use export::{
+    ExportChanges, ExportKind, ExportOptions, Exported, Exports, HeightStyle, MeshFormat, MeshStyle, export,
+};
 pub use manifest::{FileReport, FrameReport, Manifest, StepEntry, realism};
 pub use orogen_core as core;
 pub use orogen_io as io;

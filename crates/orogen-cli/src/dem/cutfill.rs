@@ -1,11 +1,13 @@
 //! `orogen dem cutfill`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use orogen::BuildError;
+use orogen::core::Raster;
 use orogen::io::About;
 use orogen::ops::survey::cutfill::{Reference, cut_fill};
+use orogen::ops::survey::sample::{Between, resampled};
 use serde_json::json;
 
 use super::job::{Job, Model};
@@ -16,11 +18,13 @@ use super::{Common, parse};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Cut is ground above the level or the other model, fill what is missing below it. The map is the height above it in metres.
-Volumes are those of triangles between the samples, exact where the ground is plane.
+Volumes are those of triangles between the samples, exact where the ground is plane. The other model must lie on the same
+samples: --resample takes its heights at the samples of IN instead, straight between its own, and a hole where it has none.
 
 Examples:
   orogen dem cutfill site.tif --level 412.5
-  orogen dem cutfill after.tif difference.tif --against before.tif --json")]
+  orogen dem cutfill after.tif difference.tif --against before.tif --json
+  orogen dem cutfill lidar.tif difference.tif --against coarse.tif --resample")]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
@@ -32,30 +36,29 @@ pub struct Args {
     /// The level to measure against, in metres.
     #[arg(long, value_name = "M", value_parser = parse::number(-1e6, 1e6), allow_hyphen_values = true, required_unless_present = "against")]
     pub level: Option<f64>,
-    /// The model to measure against, with as many samples.
+    /// The model to measure against, on the same samples.
     #[arg(long, value_name = "FILE", conflicts_with = "level")]
     pub against: Option<PathBuf>,
+    /// Measure against a model on other samples of the same coordinate system.
+    #[arg(long, requires = "against")]
+    pub resample: bool,
 }
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("cutfill", &args.common)?;
     job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
-    let other = args.against.as_ref().map(|path| Model::read(path, args.common.spacing)).transpose()?;
+    let spacing_m = model.place.spacing_m();
+    let other = match &args.against {
+        Some(path) => Some(on_the_same_samples(args, path, &job, &model)?),
+        None => None,
+    };
     let reference = match &other {
-        Some(other) => Reference::Ground(&other.height),
+        Some(other) => Reference::Ground(other),
         None => Reference::Level(args.level.unwrap_or(0.0)),
     };
-    let spacing_m = model.place.spacing_m();
     let found = job.work(|ctx| cut_fill(&model.height, reference, spacing_m, ctx))?.ok_or_else(|| {
-        let shape = |model: &Model| format!("{} x {}", model.height.cols(), model.height.rows());
-        BuildError::Call(format!(
-            "{} has {} samples and {} has {}: they must have as many",
-            args.common.input.display(),
-            shape(&model),
-            args.against.as_deref().unwrap_or(&args.common.input).display(),
-            other.as_ref().map(shape).unwrap_or_default()
-        ))
+        BuildError::Call(String::from("the two models do not have the same number of samples"))
     })?;
     let net_m3 = found.cut_m3 - found.fill_m3;
     let facts = vec![
@@ -83,4 +86,42 @@ pub fn run(args: &Args) -> Result<()> {
             job.report(None, facts, &said)
         }
     }
+}
+
+/// The heights of the other model at the samples of this one.
+fn on_the_same_samples(
+    args: &Args,
+    path: &Path,
+    job: &Job,
+    model: &Model,
+) -> Result<Raster<f32>, BuildError> {
+    let other = job.read_other(path)?;
+    let shape = |model: &Model| [model.height.cols(), model.height.rows()];
+    let ([cols, rows], [other_cols, other_rows]) = (shape(model), shape(&other));
+    let difference = if [cols, rows] == [other_cols, other_rows] {
+        model.place.difference(&other.place, [cols, rows])
+    } else {
+        Some(format!("have {cols} x {rows} and {other_cols} x {other_rows} samples"))
+    };
+    let Some(difference) = difference else { return Ok(other.height) };
+    let (here, there) = (args.common.input.display(), path.display());
+    let apart = model.place.is_in_another_system(&other.place);
+    if apart || !args.resample {
+        let way_out = if apart {
+            "bring them into one, such as with gdalwarp"
+        } else {
+            "--resample takes the second at the samples of the first"
+        };
+        return Err(BuildError::Call(format!("{here} and {there} {difference}; {way_out}")));
+    }
+    let place = |at: [f64; 2]| other.place.cell_of(model.place.at(at));
+    let ground = job.work(|ctx| resampled(&other.height, [cols, rows], place, Between::Bilinear, ctx))?;
+    if ground.range().is_none() {
+        return Err(BuildError::Call(format!(
+            "{there} has no height where {here} lies: it {}, and {here} {}",
+            other.reach(),
+            model.reach()
+        )));
+    }
+    Ok(ground)
 }

@@ -58,6 +58,9 @@ pub fn run(args: &Args) -> Result<()> {
     let places: Vec<Spot> = spots.iter().map(|&spot| model.place.cell_of(spot)).collect();
     let (spacing_m, sight) = (model.place.spacing_m(), args.sight.sight());
     let matrix = job.work(|ctx| intervisibility(&model.height, spacing_m, &places, &sight, ctx))?;
+    if let Some(warning) = model.warning_of_places_outside(&spots) {
+        job.warn(&warning);
+    }
     let names: Vec<String> = spots.iter().map(|[x, y]| format!("\"{x},{y}\"")).collect();
     let mut text = format!("from,{}\n", names.join(","));
     for (name, row) in names.iter().zip(&matrix) {

@@ -1,7 +1,7 @@
 //! What every tool does before and after its work: reads the model, watches, writes the result whole or not at all.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,8 +13,8 @@ use orogen::io::geotiff::Place;
 use orogen::io::{Limits, OutputFolder, elevation};
 use serde_json::{Map, Value, json};
 
-use super::Common;
 use super::parse::Spot;
+use super::{Common, memory};
 use crate::progress::Bars;
 use crate::{build, output};
 
@@ -25,10 +25,21 @@ pub struct Model {
 }
 
 impl Model {
-    /// Reads a model; `spacing_m` stands in where the file does not say how far apart its samples are.
-    pub fn read(path: &Path, spacing_m: Option<f64>) -> Result<Self, BuildError> {
-        let (model, place) = elevation::read_placed(path, &Limits::default())
-            .map_err(|e| BuildError::Read { path: e.path, reason: e.reason })?;
+    /// Reads a band of a model; `spacing_m` stands in where the file does not say how far apart its samples are.
+    fn read(
+        path: &Path,
+        band: Option<u32>,
+        spacing_m: Option<f64>,
+        limits: &Limits,
+    ) -> Result<Self, BuildError> {
+        let (model, place) = if path == Path::new(STREAM) {
+            let fail = |reason| BuildError::Read { path: PathBuf::from("standard input"), reason };
+            let bytes = read_stdin(limits.max_bytes_file).map_err(fail)?;
+            elevation::decode(&bytes, band, limits).map_err(|e| fail(e.to_string()))?
+        } else {
+            elevation::read_band(path, band, limits)
+                .map_err(|e| BuildError::Read { path: e.path, reason: e.reason })?
+        };
         let rows = model.height.rows();
         let given = || spacing_m.map(|m| Place::local([0.0, (rows - 1) as f64 * m], [m, m]));
         let place = place.or_else(given).ok_or_else(|| {
@@ -39,6 +50,17 @@ impl Model {
     }
 }
 
+/// All bytes of standard input, up to a limit.
+fn read_stdin(max_bytes: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(max_bytes.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|e| format!("it cannot be read: {e}"))?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(format!("it has more than the {max_bytes} bytes that there is memory for"));
+    }
+    Ok(bytes)
+}
+
 impl Model {
     /// The sample nearest to a place, which the call gave by an option.
     pub fn nearest(&self, spot: Spot, option: &str) -> Result<[usize; 2], BuildError> {
@@ -47,11 +69,46 @@ impl Model {
         if (0.0..cols as f64).contains(&col) && (0.0..rows as f64).contains(&row) {
             return Ok([col as usize, row as usize]);
         }
-        let (a, b) = (self.place.at([0.0, (rows - 1) as f64]), self.place.at([(cols - 1) as f64, 0.0]));
+        let reach = self.reach();
         Err(BuildError::Call(format!(
-            "{option} {},{} lies outside the model, which reaches from {},{} to {},{}",
-            spot[0], spot[1], a[0], a[1], b[0], b[1]
+            "{option} {},{} lies outside the model, which {reach}",
+            spot[0], spot[1]
         )))
+    }
+
+    /// Where the model lies, as the end of a sentence.
+    pub fn reach(&self) -> String {
+        let (cols, rows) = (self.height.cols(), self.height.rows());
+        let (a, b) = (self.place.at([0.0, (rows - 1) as f64]), self.place.at([(cols - 1) as f64, 0.0]));
+        format!("reaches from {},{} to {},{}", a[0], a[1], b[0], b[1])
+    }
+
+    /// Whether a place lies within the outermost samples.
+    pub fn covers(&self, spot: Spot) -> bool {
+        // A place on the edge itself may come out a rounding error beyond it.
+        const SLACK: f64 = 1e-9;
+        let [col, row] = self.place.cell_of(spot);
+        let inside = |at: f64, count: usize| (-SLACK..=(count - 1) as f64 + SLACK).contains(&at);
+        inside(col, self.height.cols()) && inside(row, self.height.rows())
+    }
+
+    /// What to warn of when places lie outside the model; nothing when none does.
+    pub fn warning_of_places_outside(&self, spots: &[Spot]) -> Option<String> {
+        /// More than a reader takes in.
+        const NAMED: usize = 5;
+        let outside: Vec<&Spot> = spots.iter().filter(|spot| !self.covers(**spot)).collect();
+        if outside.is_empty() {
+            return None;
+        }
+        let names: Vec<String> = outside.iter().take(NAMED).map(|[x, y]| format!("{x},{y}")).collect();
+        let more = if outside.len() > NAMED { ", ..." } else { "" };
+        Some(format!(
+            "{} of {} places lie outside the model, which {}: {}{more}",
+            outside.len(),
+            spots.len(),
+            self.reach(),
+            names.join(" ")
+        ))
     }
 }
 
@@ -88,7 +145,24 @@ impl Job {
 
     /// The model that the call names.
     pub fn read(&self) -> Result<Model, BuildError> {
-        Model::read(&self.common.input, self.common.spacing)
+        Model::read(&self.common.input, self.common.band, self.common.spacing, &self.limits())
+    }
+
+    /// Another model that the call names, in its first band.
+    pub fn read_other(&self, path: &Path) -> Result<Model, BuildError> {
+        if path == Path::new(STREAM) {
+            return Err(BuildError::Call(String::from("only IN can be read from standard input")));
+        }
+        Model::read(path, None, self.common.spacing, &self.limits())
+    }
+
+    fn limits(&self) -> Limits {
+        memory::limits(self.tool, self.common.max_samples.map(|n| n as u64))
+    }
+
+    /// Says what is odd, without stopping.
+    pub fn warn(&self, message: &str) {
+        self.bars.warn(message);
     }
 
     /// Does the work under a line of progress.
@@ -112,26 +186,49 @@ impl Job {
     /// Where a result goes: as the call says, or named after the model and the tool, in this folder.
     fn target(&self, out: Option<&Path>, ending: &str) -> PathBuf {
         out.map_or_else(
-            || {
-                let stem = self.common.input.file_stem().unwrap_or_default().to_string_lossy();
-                PathBuf::from(format!("{stem}-{}.{ending}", self.tool))
-            },
+            || PathBuf::from(format!("{}-{}.{ending}", self.common.stem(), self.tool)),
             Path::to_path_buf,
         )
     }
 
-    /// The ending of OUT, which must be one of those allowed; the first when there is no OUT.
+    /// What is written: as `--format` says, or as OUT ends, which must be one of those allowed; the first when there is
+    /// neither.
     pub fn ending(&self, out: Option<&Path>, allowed: &[&'static str]) -> Result<&'static str, BuildError> {
-        let Some(out) = out else { return Ok(allowed[0]) };
-        let found = out.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-        allowed.iter().find(|ending| **ending == found).copied().ok_or_else(|| {
-            let list = allowed.join(", ");
-            BuildError::Call(format!(
-                "{}: its name ends in {found:?}; `orogen dem {}` writes {list}",
-                out.display(),
-                self.tool
-            ))
-        })
+        let find = |found: &str, what: String| {
+            allowed.iter().find(|ending| **ending == found).copied().ok_or_else(|| {
+                let list = allowed.join(", ");
+                BuildError::Call(format!("{what}; `orogen dem {}` writes {list}", self.tool))
+            })
+        };
+        let ending = match (&self.common.format, out) {
+            (Some(format), _) => {
+                let format = format.trim_start_matches('.').to_ascii_lowercase();
+                find(&format, format!("--format is {format:?}"))?
+            }
+            (None, Some(out)) if !is_stream(Some(out)) => {
+                let found = out.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+                let found = found.unwrap_or_default();
+                find(&found, format!("{}: its name ends in {found:?}", out.display()))?
+            }
+            _ => allowed[0],
+        };
+        if is_stream(out) {
+            self.check_stdout(ending)?;
+        }
+        Ok(ending)
+    }
+
+    /// Whether a result can go to standard output.
+    fn check_stdout(&self, ending: &str) -> Result<(), BuildError> {
+        if self.common.json {
+            let text = "OUT is - and --json is given: both would be written to standard output";
+            return Err(BuildError::Call(text.to_owned()));
+        }
+        if ["tif", "tiff", "png", "glb"].contains(&ending) && io::stdout().is_terminal() {
+            let text = format!("a {ending} is not text: redirect standard output to a file or a program");
+            return Err(BuildError::Call(text));
+        }
+        Ok(())
     }
 
     /// Writes a result whole or not at all and says what came of it.
@@ -158,19 +255,31 @@ impl Job {
         if self.cancel.is_cancelled() {
             return Err(BuildError::Cancelled.into());
         }
+        if is_stream(out) {
+            // Aside first: what fails half-way gives nothing, and the writer may want to seek.
+            let mut file = tempfile::tempfile()?;
+            f(&mut file)?;
+            file.rewind()?;
+            output::copy(&mut file)?;
+            return self.report(None, facts, said);
+        }
         let target = self.target(out, ending);
         write_whole(&target, f)?;
         self.report(Some(&target), facts, said)
     }
 
-    /// Writes a second result beside the first, under the same name with another ending, and tells where.
-    pub fn write_beside(&self, out: Option<&Path>, ending: &str, bytes: &[u8]) -> Result<PathBuf> {
+    /// Writes a second result beside the first, under the same name with another ending, and says where; beside standard
+    /// output there is no place for it.
+    pub fn write_beside(&self, out: Option<&Path>, ending: &str, bytes: &[u8]) -> Result<Option<PathBuf>> {
         if self.cancel.is_cancelled() {
             return Err(BuildError::Cancelled.into());
         }
+        if is_stream(out) {
+            return Ok(None);
+        }
         let target = self.target(out, ending).with_extension(ending);
         write_whole(&target, |file| file.write_all(bytes))?;
-        Ok(target)
+        Ok(Some(target))
     }
 
     /// Writes a table to a file, or to standard output when there is none.
@@ -181,7 +290,7 @@ impl Job {
         facts: Vec<(&'static str, Value)>,
         said: &str,
     ) -> Result<()> {
-        if out.is_some() {
+        if out.is_some() && !is_stream(out) {
             return self.write(out, "csv", text.as_bytes(), facts, said);
         }
         // One document on standard output: the table, or the same as JSON.
@@ -209,6 +318,14 @@ impl Job {
         }
         Ok(())
     }
+}
+
+/// The name that stands for standard input and output.
+const STREAM: &str = "-";
+
+/// Whether a result goes to standard output.
+fn is_stream(out: Option<&Path>) -> bool {
+    out == Some(Path::new(STREAM))
 }
 
 /// Writes aside and renames.

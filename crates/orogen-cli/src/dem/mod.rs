@@ -2,14 +2,17 @@
 
 mod aspect;
 mod basins;
+mod breach;
 mod contours;
 mod curvature;
 mod cutfill;
+mod faults;
 mod fill;
 mod flow;
 mod hillshade;
 mod intervisibility;
 mod job;
+mod memory;
 mod parse;
 mod profile;
 mod raster;
@@ -31,12 +34,13 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Places are given in the coordinates of the file itself (metres, feet, or degrees as LONGITUDE,LATITUDE); distances and
 heights are metres. Results lie where their source does. Holes stay holes and poison nothing. Maps are GeoTIFFs, or grey
-pictures where OUT ends in png.
+pictures where OUT ends in png. `-` is standard input or output; --format says what is written there.
 
 Examples:
   orogen dem hillshade alps.tif shade.tif
   orogen dem slope alps.tif               alps-slope.tif here
   orogen dem slope alps.tif slope.png     a picture, from the least slope to the greatest
+  curl -s URL | orogen dem slope - - > slope.tif
   orogen dem TOOL --help                  what a tool takes, with examples")]
 pub struct Dem {
     /// What to measure.
@@ -73,6 +77,10 @@ pub enum Tool {
     Tin(tin::Args),
     /// The ground without depressions.
     Fill(fill::Args),
+    /// The ground with an outlet cut from every depression.
+    Breach(breach::Args),
+    /// What is wrong with the model, where, and what mends it.
+    Faults(faults::Args),
     /// The area that drains through each place, in square metres.
     Flow(flow::Args),
     /// Rivers as lines, with order, discharge, width and depth.
@@ -88,9 +96,18 @@ pub enum Tool {
 /// What every tool takes.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Common {
-    /// The elevation model: tif, tiff, asc, png, r16, r32 or raw.
+    /// The elevation model: tif, tiff, asc, png, r16, r32 or raw; `-` for a tif, asc or png on standard input.
     #[arg(value_name = "IN")]
     pub input: PathBuf,
+    /// Band of a GeoTIFF that is the height, counted from 1 [default: the first]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535))]
+    pub band: Option<u32>,
+    /// Largest model to read, in samples, such as 4e9 [default: as many as there is free memory for]
+    #[arg(long, value_name = "N", value_parser = parse::number(1.0, 1e15), allow_hyphen_values = true)]
+    pub max_samples: Option<f64>,
+    /// What to write, named by its ending, such as tif or geojson [default: as OUT ends]
+    #[arg(long, value_name = "ENDING")]
+    pub format: Option<String>,
     /// Distance between samples in metres, for files that do not say.
     #[arg(long, value_name = "M", value_parser = parse::number(1e-6, 1e9), allow_hyphen_values = true)]
     pub spacing: Option<f64>,
@@ -105,6 +122,16 @@ pub struct Common {
     pub quiet: bool,
 }
 
+impl Common {
+    /// The name of the model, for files and titles made from it.
+    pub fn stem(&self) -> String {
+        match self.input.to_str() {
+            Some("-") => String::from("stdin"),
+            _ => self.input.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        }
+    }
+}
+
 impl Tool {
     fn common(&self) -> &Common {
         match self {
@@ -116,6 +143,8 @@ impl Tool {
             Self::Contours(args) => &args.common,
             Self::Tin(args) => &args.common,
             Self::Fill(args) => &args.common,
+            Self::Breach(args) => &args.common,
+            Self::Faults(args) => &args.common,
             Self::Flow(args) => &args.common,
             Self::Rivers(args) => &args.common,
             Self::Basins(args) => &args.common,
@@ -139,6 +168,8 @@ impl Tool {
             Self::Contours(args) => contours::run(args),
             Self::Tin(args) => tin::run(args),
             Self::Fill(args) => fill::run(args),
+            Self::Breach(args) => breach::run(args),
+            Self::Faults(args) => faults::run(args),
             Self::Flow(args) => flow::run(args),
             Self::Rivers(args) => rivers::run(args),
             Self::Basins(args) => basins::run(args),

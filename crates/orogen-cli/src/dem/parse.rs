@@ -49,6 +49,18 @@ pub fn line_of(path: &Path) -> Result<Vec<Spot>, BuildError> {
     Ok(lines.vertices().iter().map(|[x, y, _]| [*x, *y]).collect())
 }
 
+/// All lines of a GeoJSON file, with the heights of their vertices.
+pub fn lines_of(path: &Path) -> Result<Vec<Vec<[f64; 3]>>, BuildError> {
+    let fail = |reason: String| BuildError::Read { path: path.to_owned(), reason };
+    let found = features::read(path, &Limits::default()).map_err(|e| fail(e.reason))?;
+    let lines = found.lines.vectors();
+    if lines.is_empty() {
+        return Err(fail(String::from("there is no line in it")));
+    }
+    let parts = (0..lines.len()).flat_map(|line| lines.parts(line));
+    Ok(parts.map(|part| lines.vertices()[part].to_vec()).collect())
+}
+
 fn table(path: &Path) -> Result<Vec<Spot>, String> {
     const MOST_BYTES: u64 = 256 << 20;
     let size = std::fs::metadata(path).map_err(|e| e.to_string())?.len();

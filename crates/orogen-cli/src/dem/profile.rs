@@ -59,6 +59,9 @@ pub fn run(args: &Args) -> Result<()> {
     let line: Vec<Spot> = spots.iter().map(|&spot| model.place.cell_of(spot)).collect();
     let step_m = args.step.unwrap_or(spacing_m[0].min(spacing_m[1]));
     let found = job.work(|_| profile(&model.height, spacing_m, &line, step_m, args.between.into()))?;
+    if let Some(warning) = model.warning_of_places_outside(&spots) {
+        job.warn(&warning);
+    }
     let known = found.heights_m.iter().filter(|z| !z.is_nan()).count();
     let length_m = found.distances_m.last().copied().unwrap_or(0.0);
     let facts = vec![
@@ -67,7 +70,7 @@ pub fn run(args: &Args) -> Result<()> {
         ("with_height", json!(known)),
     ];
     let said = format!("{} stations along {length_m:.1} m", found.distances_m.len());
-    let name = args.common.input.file_stem().unwrap_or_default().to_string_lossy();
+    let name = args.common.stem();
     let picture = match ending {
         "svg" => Some(svg::profile_plot(&name, &found.distances_m, &found.heights_m).into_bytes()),
         "png" => Some(png8::encode(&plot::profile(&name, &found.distances_m, &found.heights_m))),

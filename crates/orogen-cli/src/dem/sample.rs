@@ -16,7 +16,7 @@ use super::parse::{self, Spot};
 /// `orogen dem sample`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Written is a table: x, y and the height in metres, which is empty outside the model and at holes.
+Written is a table: x, y, the height in metres, and a note where there is none: `outside` the model, or at a `hole`.
 
 Examples:
   orogen dem sample alps.tif --at 8.5,46.6 --at 8.6,46.5
@@ -75,14 +75,27 @@ pub fn run(args: &Args) -> Result<()> {
         .iter()
         .map(|&spot| sample(&model.height, model.place.cell_of(spot), args.between.into()))
         .collect();
-    let mut text = String::from("x,y,height_m\n");
-    for ([x, y], z) in spots.iter().zip(&heights) {
+    let note = |spot: &Spot, z: &f32| match (z.is_nan(), model.covers(*spot)) {
+        (false, _) => None,
+        (true, true) => Some("hole"),
+        (true, false) => Some("outside"),
+    };
+    let notes: Vec<Option<&str>> = spots.iter().zip(&heights).map(|(spot, z)| note(spot, z)).collect();
+    let mut text = String::from("x,y,height_m,note\n");
+    for (([x, y], z), note) in spots.iter().zip(&heights).zip(&notes) {
         // Writing to a string cannot fail.
-        let _ = if z.is_nan() { writeln!(text, "{x},{y},") } else { writeln!(text, "{x},{y},{z}") };
+        let _ = match note {
+            Some(note) => writeln!(text, "{x},{y},,{note}"),
+            None => writeln!(text, "{x},{y},{z},"),
+        };
+    }
+    if let Some(warning) = model.warning_of_places_outside(&spots) {
+        job.warn(&warning);
     }
     let known = heights.iter().filter(|z| !z.is_nan()).count();
     let facts = vec![
         ("places", json!(spots)),
+        ("notes", json!(notes)),
         ("heights_m", json!(heights.iter().map(|z| (!z.is_nan()).then_some(*z)).collect::<Vec<_>>())),
     ];
     job.write_text(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use orogen::BuildError;
-use orogen::ops::survey::stats::{Finding, Realism, Verdict, realism};
+use orogen::ops::survey::stats::{BANDS_CELLS_M, Finding, Realism, Verdict, realism};
 use serde_json::{Value, json};
 
 use super::flow::Sea;
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut model = job.read()?;
     let sea_m = args.sea.level_m();
     if let Some(path) = &args.water {
-        add_water(&mut model, path, args.common.spacing, sea_m)?;
+        add_water(&mut model, path, &job, sea_m)?;
     }
     let found = job.work(|ctx| {
         realism(&model.height, model.place.spacing_m(), sea_m, args.cell_m.unwrap_or(0.0), ctx)
@@ -52,6 +52,19 @@ pub fn run(args: &Args) -> Result<()> {
     let outside: Vec<&str> =
         found.verdicts.iter().filter(|f| f.verdict != Verdict::Inside).map(|f| f.statistic).collect();
     let [east, north] = found.cell_m;
+    let is_comparable = found.cell_m.iter().all(|cell_m| BANDS_CELLS_M.contains(cell_m));
+    if !is_comparable {
+        let way_out = if east.min(north) < *BANDS_CELLS_M.start() {
+            "--cell-m 80 averages the model to such cells"
+        } else {
+            "a finer model is needed to compare it"
+        };
+        job.warn(&format!(
+            "the bands of real land hold at cells of {} to {} m, and these are {east:.1} x {north:.1} m: {way_out}",
+            BANDS_CELLS_M.start(),
+            BANDS_CELLS_M.end()
+        ));
+    }
     let said = match outside.as_slice() {
         [] => format!("measured at {east:.1} x {north:.1} m: all as on real land"),
         names => {
@@ -61,6 +74,7 @@ pub fn run(args: &Args) -> Result<()> {
     let facts = vec![
         ("cell_m", json!(found.cell_m)),
         ("samples", json!(found.samples)),
+        ("comparable", json!(is_comparable)),
         ("verdicts", serde_json::to_value(&found.verdicts)?),
         ("stats", serde_json::to_value(&found.stats)?),
     ];
@@ -68,15 +82,19 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 /// Raises land by the water on it.
-fn add_water(model: &mut Model, path: &Path, spacing_m: Option<f64>, sea_m: f32) -> Result<(), BuildError> {
-    let water = Model::read(path, spacing_m)?.height;
+fn add_water(model: &mut Model, path: &Path, job: &Job, sea_m: f32) -> Result<(), BuildError> {
+    let Model { height: water, place } = job.read_other(path)?;
     let (cols, rows) = (model.height.cols(), model.height.rows());
     if (water.cols(), water.rows()) != (cols, rows) {
         let reason = format!(
-            "found {} x {} samples of water, allowed are the {cols} x {rows} of the model",
+            "{} x {} samples of water do not match the {cols} x {rows} samples of the model",
             water.cols(),
             water.rows()
         );
+        return Err(BuildError::Read { path: path.to_owned(), reason });
+    }
+    if let Some(difference) = model.place.difference(&place, [cols, rows]) {
+        let reason = format!("the model and this file {difference}");
         return Err(BuildError::Read { path: path.to_owned(), reason });
     }
     for (height, &depth) in model.height.as_mut_slice().iter_mut().zip(water.as_slice()) {

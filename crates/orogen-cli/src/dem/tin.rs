@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<()> {
         Method::Greedy => tin::greedy(&model.height, args.max_error, ctx),
         Method::Hierarchy => tin::hierarchy(&model.height, args.max_error, ctx),
     })?;
-    let name = args.common.input.file_stem().unwrap_or_default().to_string_lossy();
+    let name = args.common.stem();
     let mesh = mesh(&found, &model);
     let file = match ending {
         "obj" => mesh.to_obj(&name),

@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Result<()> {
     let outline = geojson::encode_in(&outline, "watershed", &System::of(&model.place));
     let beside = job.write_beside(out, "geojson", &outline)?;
     let facts = vec![
-        ("outline", json!(beside.display().to_string())),
+        ("outline", json!(beside.map(|file| file.display().to_string()))),
         ("outlet", json!([x, y])),
         ("samples", json!(cells)),
         ("area_m2", json!(area_m2)),

@@ -202,6 +202,10 @@ impl Files for AnyFile {
         Ok(Arc::new(Elevation { height, spacing_m: Some([18.0, 15.0]), north_west_m: Some([0.0, 0.0]) }))
     }
 
+    fn elevation_band(&self, path: &str, _: Option<u32>) -> Result<Arc<Elevation>, OpError> {
+        self.elevation(path)
+    }
+
     fn features(&self, path: &str) -> Result<Arc<Features>, OpError> {
         self.fingerprint(path)?;
         let mut features = Features::default();

@@ -7,15 +7,24 @@ use rayon::prelude::*;
 
 use super::container::Directory;
 use super::georef::Georef;
+use super::meaning::Meaning;
 use super::place::Place;
-use super::source::{Source, sized};
+use super::source::Source;
+use super::unpack::{Bench, Chunk, Packing};
 use super::{FORMAT, tag};
 use crate::error::FormatError;
 use crate::limits::Limits;
 
-/// No compression read here packs more bytes into one: a byte of LZW can stand for some 2,600, one of deflate for 1,032.
-/// A chunk that claims more is refused before its memory is reserved.
-const MOST_BYTES_PER_PACKED_BYTE: usize = 4096;
+/// A missing tile costs some bytes of the lists of tiles, and stands for at most so many bytes of samples for each of them:
+/// 512 x 512 doubles for 8 bytes.
+const MOST_BYTES_PER_LISTED_BYTE: usize = 1 << 18;
+
+/// Values of [`tag::PHOTOMETRIC`].
+const GREY: u64 = 1;
+const RGB: u64 = 2;
+
+/// What [`tag::SAMPLES_PER_PIXEL`] can say.
+const MOST_BANDS: u64 = 65535;
 
 /// Bytes of samples that a thread reads at a time, where the file leaves the choice: they stay in its cache until they
 /// are heights.
@@ -34,7 +43,19 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Elevation, FormatError> {
 /// # Errors
 /// As [`decode`].
 pub fn decode_placed(bytes: &[u8], limits: &Limits) -> Result<(Elevation, Option<Place>), FormatError> {
-    decode_from(Source::Memory(bytes), limits)
+    decode_band(bytes, None, limits)
+}
+
+/// As [`decode_placed`], from one of several bands, counted from 1; `None` is the first one of an image without colours.
+///
+/// # Errors
+/// As [`decode`], and when there is no such band.
+pub fn decode_band(
+    bytes: &[u8],
+    band: Option<u32>,
+    limits: &Limits,
+) -> Result<(Elevation, Option<Place>), FormatError> {
+    decode_from(Source::Memory(bytes), band, limits)
 }
 
 /// As [`decode_placed`], from a file that is open: threads read their own parts of it, and samples that are not packed
@@ -43,13 +64,30 @@ pub fn decode_placed(bytes: &[u8], limits: &Limits) -> Result<(Elevation, Option
 /// # Errors
 /// As [`decode`], and when the disk fails.
 pub fn decode_file(file: &File, limits: &Limits) -> Result<(Elevation, Option<Place>), FormatError> {
-    decode_from(Source::disk(file)?, limits)
+    decode_file_band(file, None, limits)
 }
 
-fn decode_from(source: Source<'_>, limits: &Limits) -> Result<(Elevation, Option<Place>), FormatError> {
+/// As [`decode_file`], from one of several bands as [`decode_band`] takes them.
+///
+/// # Errors
+/// As [`decode_file`], and when there is no such band.
+pub fn decode_file_band(
+    file: &File,
+    band: Option<u32>,
+    limits: &Limits,
+) -> Result<(Elevation, Option<Place>), FormatError> {
+    decode_from(Source::disk(file)?, band, limits)
+}
+
+fn decode_from(
+    source: Source<'_>,
+    band: Option<u32>,
+    limits: &Limits,
+) -> Result<(Elevation, Option<Place>), FormatError> {
     let directory = Directory::read(source)?;
-    let image = Image::read(&directory, limits)?;
-    let georef = Georef::read(&directory, image.rows)?;
+    let mut image = Image::read(&directory, band, limits)?;
+    let georef = Georef::read(&directory, image.rows, image.meaning.unit_m)?;
+    image.meaning.unit_m = Some(georef.height_unit_m);
     let mut heights = image.heights()?;
     if georef.south_up {
         let (mut top, mut bottom) = (0, image.rows - 1);
@@ -59,9 +97,6 @@ fn decode_from(source: Source<'_>, limits: &Limits) -> Result<(Elevation, Option
             (top, bottom) = (top + 1, bottom - 1);
         }
     }
-    if georef.height_unit_m != 1.0 {
-        heights.par_iter_mut().for_each(|h| *h = (f64::from(*h) * georef.height_unit_m) as f32);
-    }
     let height = Raster::from_vec(image.cols, image.rows, heights)
         .ok_or_else(|| FormatError::broken(FORMAT, "its grid is empty"))?;
     let elevation = Elevation { height, spacing_m: georef.spacing_m, north_west_m: georef.north_west_m };
@@ -69,7 +104,7 @@ fn decode_from(source: Source<'_>, limits: &Limits) -> Result<(Elevation, Option
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum SampleKind {
+pub(super) enum SampleKind {
     U8,
     I8,
     U16,
@@ -81,7 +116,7 @@ enum SampleKind {
 }
 
 impl SampleKind {
-    fn bytes(self) -> usize {
+    pub fn bytes(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
             Self::U16 | Self::I16 => 2,
@@ -89,14 +124,6 @@ impl SampleKind {
             Self::F64 => 8,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Packing {
-    None,
-    Deflate,
-    Lzw,
-    PackBits,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,12 +142,15 @@ struct Image<'a> {
     kind: SampleKind,
     packing: Packing,
     predictor: Predictor,
-    /// Single precision is enough to tell the hole: files often write its value with fewer digits. NaN where there is none.
-    nodata: f32,
+    /// The number that stands for a hole, NaN where there is none.
+    nodata: f64,
+    meaning: Meaning,
     /// Tiles that are missing are holes where the file has a value for holes, else level ground.
     missing: f32,
     /// Samples from one pixel to the next within a chunk: the number of bands when they are interleaved.
     stride: usize,
+    /// Which of them is the height, counted from 0.
+    band: usize,
     /// Columns and rows of a chunk (a strip or a tile).
     chunk_cols: usize,
     chunk_rows: usize,
@@ -131,7 +161,7 @@ struct Image<'a> {
     lengths: Vec<u64>,
 }
 
-fn unsupported(found: String, allowed: &'static str) -> FormatError {
+pub(super) fn unsupported(found: String, allowed: &'static str) -> FormatError {
     FormatError::Unsupported { format: FORMAT, found, allowed }
 }
 
@@ -140,36 +170,36 @@ fn broken(reason: impl Into<String>) -> FormatError {
 }
 
 impl<'a> Image<'a> {
-    fn read(directory: &'a Directory<'a>, limits: &Limits) -> Result<Self, FormatError> {
+    fn read(directory: &'a Directory<'a>, band: Option<u32>, limits: &Limits) -> Result<Self, FormatError> {
         let (width, height) =
             (directory.whole_number(tag::WIDTH, None)?, directory.whole_number(tag::HEIGHT, None)?);
         limits.samples(FORMAT, width, height)?;
         let (cols, rows) = (width as usize, height as usize);
 
         let bands = directory.whole_number(tag::SAMPLES_PER_PIXEL, Some(1))?;
-        let photometric = directory.whole_number(tag::PHOTOMETRIC, Some(1))?;
-        if photometric != 1 || !(1..=1024).contains(&bands) {
+        if !(1..=MOST_BANDS).contains(&bands) {
+            return Err(unsupported(format!("{bands} bands"), "1 to 65535"));
+        }
+        let photometric = directory.whole_number(tag::PHOTOMETRIC, Some(GREY))?;
+        let numbers = photometric == GREY || photometric == RGB && band.is_some();
+        if !numbers {
             return Err(unsupported(
                 format!("{bands} bands of colour model {photometric}"),
-                "a grey image (colour model 1), whose first band is the height",
+                "a grey image (colour model 1), or one band of an RGB image (2) that is named",
             ));
         }
-        let planar = directory.whole_number(tag::PLANAR, Some(1))?;
-        let stride = if planar == 2 { 1 } else { bands as usize };
+        let band = band.unwrap_or(1);
+        if !(1..=bands).contains(&u64::from(band)) {
+            return Err(FormatError::NoBand { band, bands });
+        }
+        let band = band as usize - 1;
+        let meaning = Meaning::read(directory, band)?;
+        let planar = directory.whole_number(tag::PLANAR, Some(1))? == 2;
+        // Bands that lie one after the other in planes have their own strips or tiles.
+        let (stride, band, plane) = if planar { (1, 0, band) } else { (bands as usize, band, 0) };
 
         let kind = sample_kind(directory)?;
-        let packing = match directory.whole_number(tag::COMPRESSION, Some(1))? {
-            1 => Packing::None,
-            5 => Packing::Lzw,
-            8 | 32946 => Packing::Deflate,
-            32773 => Packing::PackBits,
-            other => {
-                return Err(unsupported(
-                    format!("compression {other}"),
-                    "none (1), LZW (5), deflate (8) or PackBits (32773)",
-                ));
-            }
-        };
+        let packing = Packing::read(directory)?;
         let predictor = match directory.whole_number(tag::PREDICTOR, Some(1))? {
             1 => Predictor::None,
             2 => Predictor::Horizontal,
@@ -200,8 +230,13 @@ impl<'a> Image<'a> {
         let chunks_across = cols.div_ceil(chunk_cols);
         let chunks = chunks_across * rows.div_ceil(chunk_rows);
 
-        let offsets = directory.first_whole_numbers(offsets, chunks)?.unwrap_or_default();
-        let lengths = directory.first_whole_numbers(lengths, chunks)?.unwrap_or_default();
+        let listed = |tag: u16| -> Result<Vec<u64>, FormatError> {
+            let most = chunks.saturating_mul(plane + 1);
+            let mut list = directory.first_whole_numbers(tag, most)?.unwrap_or_default();
+            list.drain(..(chunks * plane).min(list.len()));
+            Ok(list)
+        };
+        let (offsets, lengths) = (listed(offsets)?, listed(lengths)?);
         if offsets.len() < chunks || lengths.len() < chunks {
             return Err(broken(format!(
                 "a grid of {cols} x {rows} samples needs {chunks} strips or tiles, and it lists {}",
@@ -217,9 +252,11 @@ impl<'a> Image<'a> {
             kind,
             packing,
             predictor,
-            nodata: nodata.map_or(f32::NAN, |nodata| nodata as f32),
+            nodata: nodata.unwrap_or(f64::NAN),
+            meaning,
             missing: if nodata.is_some() { f32::NAN } else { 0.0 },
             stride,
+            band,
             chunk_cols,
             chunk_rows,
             chunks_across,
@@ -277,7 +314,8 @@ impl<'a> Image<'a> {
     /// Whether the file can hold what it claims, before memory is reserved for it.
     fn check_room(&self) -> Result<(), FormatError> {
         let sparse = self.lengths.contains(&0);
-        let most = if self.packing == Packing::None && !sparse { 1 } else { MOST_BYTES_PER_PACKED_BYTE };
+        let listed = if sparse { MOST_BYTES_PER_LISTED_BYTE } else { 1 };
+        let most = self.packing.most_bytes_per_packed_byte().max(listed);
         if self.source.len().saturating_mul(most) < self.cols * self.rows * self.kind.bytes() {
             return Err(broken(format!(
                 "a file of {} bytes cannot hold {} x {} samples",
@@ -317,12 +355,18 @@ impl<'a> Image<'a> {
                 self.source.len()
             )));
         }
-        let wanted = self.row_bytes() * if self.tiled { self.chunk_rows } else { rows };
+        let chunk = Chunk {
+            kind: self.kind,
+            cols: self.chunk_cols,
+            rows: if self.tiled { self.chunk_rows } else { rows },
+            stride: self.stride,
+        };
+        let wanted = chunk.bytes();
         let unpacked = if self.is_as_in_memory() && self.packing == Packing::None && !self.tiled {
             let whole = length >= wanted && self.source.fill(at, bytemuck::cast_slice_mut(band))?;
             whole.then(|| self.settle(band))
         } else {
-            bench.unpack(self.source, self.packing, at, length, wanted)?.map(|raw| {
+            bench.unpack(self.source, self.packing, at, length, &chunk)?.map(|raw| {
                 for (row, raw) in raw.chunks_exact_mut(self.row_bytes()).take(rows).enumerate() {
                     self.read_row(raw, &mut band[row * self.cols + left..][..cols]);
                 }
@@ -340,18 +384,19 @@ impl<'a> Image<'a> {
 
     /// Makes heights of what was read into their place.
     fn settle(&self, heights: &mut [f32]) {
-        if self.little_endian {
-            for height in heights {
-                *height = self.height(f32::from_bits(u32::from_le(height.to_bits())));
-            }
+        let native = |height: f32| {
+            let bits = height.to_bits();
+            f32::from_bits(if self.little_endian { u32::from_le(bits) } else { u32::from_be(bits) })
+        };
+        if self.is_plain() {
+            let nodata = self.nodata as f32;
+            heights.iter_mut().for_each(|height| *height = plain(native(*height), nodata));
         } else {
-            for height in heights {
-                *height = self.height(f32::from_bits(u32::from_be(height.to_bits())));
-            }
+            heights.iter_mut().for_each(|height| *height = self.height(f64::from(native(*height))));
         }
     }
 
-    /// The first band of one unpacked row; `raw` is left in disorder.
+    /// The band of one unpacked row that is the height; `raw` is left in disorder.
     fn read_row(&self, raw: &mut [u8], out: &mut [f32]) {
         if self.is_as_in_memory() {
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
@@ -359,24 +404,45 @@ impl<'a> Image<'a> {
             return self.settle(out);
         }
         match self.kind {
-            SampleKind::U8 => self.read_samples::<1>(raw, out, |bits| f32::from(bits as u8)),
-            SampleKind::I8 => self.read_samples::<1>(raw, out, |bits| f32::from(bits as u8 as i8)),
-            SampleKind::U16 => self.read_samples::<2>(raw, out, |bits| f32::from(bits as u16)),
-            SampleKind::I16 => self.read_samples::<2>(raw, out, |bits| f32::from(bits as u16 as i16)),
-            SampleKind::U32 => self.read_samples::<4>(raw, out, |bits| bits as u32 as f32),
-            SampleKind::I32 => self.read_samples::<4>(raw, out, |bits| bits as u32 as i32 as f32),
-            SampleKind::F32 => self.read_samples::<4>(raw, out, |bits| f32::from_bits(bits as u32)),
-            SampleKind::F64 => self.read_samples::<8>(raw, out, |bits| f64::from_bits(bits) as f32),
+            SampleKind::U8 => self.read_numbers::<1>(raw, out, |b| b as u8 as f32, |b| f64::from(b as u8)),
+            SampleKind::I8 => self.read_numbers::<1>(raw, out, |b| b as i8 as f32, |b| f64::from(b as i8)),
+            SampleKind::U16 => self.read_numbers::<2>(raw, out, |b| b as u16 as f32, |b| f64::from(b as u16)),
+            SampleKind::I16 => self.read_numbers::<2>(raw, out, |b| b as i16 as f32, |b| f64::from(b as i16)),
+            // Numbers of 32 bits and doubles are compared with the hole in full.
+            SampleKind::U32 => self.read_samples::<4>(raw, out, |b| self.height(f64::from(b as u32))),
+            SampleKind::I32 => self.read_samples::<4>(raw, out, |b| self.height(f64::from(b as i32))),
+            SampleKind::F64 => self.read_samples::<8>(raw, out, |b| self.height(f64::from_bits(b))),
+            SampleKind::F32 => {
+                let wide = |b: u64| f64::from(f32::from_bits(b as u32));
+                self.read_numbers::<4>(raw, out, |b| f32::from_bits(b as u32), wide);
+            }
         }
     }
 
-    /// As [`Image::read_row`], for samples of `N` bytes whose bits mean what `value` says.
+    /// As [`Image::read_samples`], for numbers that single precision holds: quick where they are heights as they stand.
+    #[inline(always)]
+    fn read_numbers<const N: usize>(
+        &self,
+        raw: &mut [u8],
+        out: &mut [f32],
+        single: impl Fn(u64) -> f32 + Copy,
+        double: impl Fn(u64) -> f64 + Copy,
+    ) {
+        if self.is_plain() {
+            let nodata = self.nodata as f32;
+            self.read_samples::<N>(raw, out, |bits| plain(single(bits), nodata));
+        } else {
+            self.read_samples::<N>(raw, out, |bits| self.height(double(bits)));
+        }
+    }
+
+    /// As [`Image::read_row`], for samples of `N` bytes whose bits mean the height that `height` gives.
     #[inline(always)]
     fn read_samples<const N: usize>(
         &self,
         raw: &mut [u8],
         out: &mut [f32],
-        value: impl Fn(u64) -> f32 + Copy,
+        height: impl Fn(u64) -> f32 + Copy,
     ) {
         let bits = |bytes: &[u8; N]| {
             let mut wide = [0; 8];
@@ -392,19 +458,21 @@ impl<'a> Image<'a> {
             // Most files have one band, and that loop becomes vector code.
             Predictor::None if self.stride == 1 => {
                 for (out, bytes) in out.iter_mut().zip(raw.as_chunks::<N>().0) {
-                    *out = self.height(value(bits(bytes)));
+                    *out = height(bits(bytes));
                 }
             }
             Predictor::None => {
-                for (out, bytes) in out.iter_mut().zip(raw.as_chunks::<N>().0.iter().step_by(self.stride)) {
-                    *out = self.height(value(bits(bytes)));
+                let samples = raw.as_chunks::<N>().0.iter().skip(self.band).step_by(self.stride);
+                for (out, bytes) in out.iter_mut().zip(samples) {
+                    *out = height(bits(bytes));
                 }
             }
             Predictor::Horizontal => {
                 let mut sum = 0u64;
-                for (out, bytes) in out.iter_mut().zip(raw.as_chunks::<N>().0.iter().step_by(self.stride)) {
+                let samples = raw.as_chunks::<N>().0.iter().skip(self.band).step_by(self.stride);
+                for (out, bytes) in out.iter_mut().zip(samples) {
                     sum = sum.wrapping_add(bits(bytes));
-                    *out = self.height(value(sum));
+                    *out = height(sum);
                 }
             }
             Predictor::Float => {
@@ -414,26 +482,45 @@ impl<'a> Image<'a> {
                 let planes: [&[u8]; N] = std::array::from_fn(|plane| &raw[plane * samples..][..samples]);
                 if let ([a, b, c, d], 1) = (&planes[..], self.stride) {
                     for ((((out, a), b), c), d) in out.iter_mut().zip(*a).zip(*b).zip(*c).zip(*d) {
-                        *out = self.height(value(u64::from(u32::from_be_bytes([*a, *b, *c, *d]))));
+                        *out = height(u64::from(u32::from_be_bytes([*a, *b, *c, *d])));
                     }
                     return;
                 }
                 for (i, out) in out.iter_mut().enumerate() {
                     let mut bits = 0;
                     for plane in planes {
-                        bits = bits << 8 | u64::from(plane[i * self.stride]);
+                        bits = bits << 8 | u64::from(plane[i * self.stride + self.band]);
                     }
-                    *out = self.height(value(bits));
+                    *out = height(bits);
                 }
             }
         }
     }
 
-    /// The height that a value stands for.
-    #[inline(always)]
-    fn height(&self, value: f32) -> f32 {
-        if value.is_finite() && value != self.nodata { value } else { f32::NAN }
+    /// Whether numbers are heights as they stand.
+    fn is_plain(&self) -> bool {
+        self.meaning.scale == 1.0 && self.meaning.offset == 0.0 && self.meaning.unit_m.unwrap_or(1.0) == 1.0
     }
+
+    /// The height in metres that a number stands for.
+    #[inline(always)]
+    fn height(&self, number: f64) -> f32 {
+        // Files often write the value of a hole with fewer digits than they keep of it.
+        let hole = match self.kind {
+            SampleKind::F32 => number as f32 == self.nodata as f32,
+            SampleKind::F64 => (number - self.nodata).abs() <= 1e-12 * self.nodata.abs(),
+            _ => number == self.nodata,
+        };
+        let Meaning { scale, offset, unit_m } = self.meaning;
+        let height = ((number * scale + offset) * unit_m.unwrap_or(1.0)) as f32;
+        if height.is_finite() && !hole { height } else { f32::NAN }
+    }
+}
+
+/// A height as it stands, or a hole.
+#[inline(always)]
+fn plain(value: f32, nodata: f32) -> f32 {
+    if value.is_finite() && value != nodata { value } else { f32::NAN }
 }
 
 /// Undoes differences between bytes `stride` apart.
@@ -473,92 +560,6 @@ fn sample_kind(directory: &Directory<'_>) -> Result<SampleKind, FormatError> {
     })
 }
 
-/// What a thread unpacks chunks with, one after the other.
-#[derive(Default)]
-struct Bench {
-    packed: Vec<u8>,
-    raw: Vec<u8>,
-    inflate: Option<flate2::Decompress>,
-    lzw: Option<weezl::decode::Decoder>,
-}
-
-impl Bench {
-    /// Exactly `wanted` bytes from a packed chunk, `None` when it holds fewer or is damaged.
-    fn unpack(
-        &mut self,
-        source: &Source<'_>,
-        packing: Packing,
-        at: usize,
-        length: usize,
-        wanted: usize,
-    ) -> Result<Option<&mut [u8]>, FormatError> {
-        if packing == Packing::None {
-            if length < wanted {
-                return Ok(None);
-            }
-            let raw = sized(&mut self.raw, wanted);
-            return Ok(source.fill(at, raw)?.then_some(raw));
-        }
-        if wanted / MOST_BYTES_PER_PACKED_BYTE > length {
-            return Ok(None);
-        }
-        // No packer makes twice as much of its input. Many chunks that each claim the whole file would cost long reading.
-        let length = length.min(2 * wanted + 4096);
-        let Some(packed) = source.view(at, length, &mut self.packed)? else { return Ok(None) };
-        let raw = sized(&mut self.raw, wanted);
-        let done = match packing {
-            Packing::None => true,
-            Packing::Deflate => inflate(&mut self.inflate, packed, raw),
-            Packing::Lzw => unpack_lzw(&mut self.lzw, packed, raw),
-            Packing::PackBits => unpack_bits(packed, raw).is_some(),
-        };
-        Ok(done.then_some(raw))
-    }
-}
-
-fn inflate(decoder: &mut Option<flate2::Decompress>, packed: &[u8], raw: &mut [u8]) -> bool {
-    let decoder = decoder.get_or_insert_with(|| flate2::Decompress::new(true));
-    decoder.reset(true);
-    let done = decoder.decompress(packed, raw, flate2::FlushDecompress::Finish);
-    done.is_ok() && decoder.total_out() == raw.len() as u64
-}
-
-fn unpack_lzw(decoder: &mut Option<weezl::decode::Decoder>, packed: &[u8], raw: &mut [u8]) -> bool {
-    let decoder =
-        decoder.get_or_insert_with(|| weezl::decode::Decoder::with_tiff_size_switch(weezl::BitOrder::Msb, 8));
-    decoder.reset();
-    let (mut read, mut written) = (0, 0);
-    while written < raw.len() {
-        let step = decoder.decode_bytes(&packed[read..], &mut raw[written..]);
-        let idle = step.consumed_in == 0 && step.consumed_out == 0;
-        (read, written) = (read + step.consumed_in, written + step.consumed_out);
-        if written < raw.len() && (idle || matches!(step.status, Ok(weezl::LzwStatus::Done) | Err(_))) {
-            return false;
-        }
-    }
-    true
-}
-
-fn unpack_bits(packed: &[u8], raw: &mut [u8]) -> Option<()> {
-    let (mut read, mut written) = (0, 0);
-    while written < raw.len() {
-        let head = *packed.get(read)? as i8;
-        read += 1;
-        if head >= 0 {
-            let run = head as usize + 1;
-            let run_fits = run.min(raw.len() - written);
-            raw[written..][..run_fits].copy_from_slice(packed.get(read..read + run)?.get(..run_fits)?);
-            (read, written) = (read + run, written + run_fits);
-        } else if head != -128 {
-            let run = (1 - isize::from(head)) as usize;
-            let run_fits = run.min(raw.len() - written);
-            raw[written..][..run_fits].fill(*packed.get(read)?);
-            (read, written) = (read + 1, written + run_fits);
-        }
-    }
-    Some(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::container::{Field, head};
@@ -595,11 +596,51 @@ mod tests {
         for (order, long) in [([0, 1, 2], true), ([2, 0, 1], false), ([1, 0, 2], false)] {
             let file = strips(order);
             let directory = Directory::read(Source::Memory(&file)).unwrap();
-            let image = Image::read(&directory, &Limits::default()).unwrap();
+            let image = Image::read(&directory, None, &Limits::default()).unwrap();
             assert_eq!(image.offsets.len(), if long { 1 } else { 3 }, "{order:?}");
             let counted: Vec<f32> = (0..15).map(|i| i as f32).collect();
             assert_eq!(image.heights().unwrap(), counted, "{order:?}");
         }
+    }
+
+    #[test]
+    fn a_large_file_whose_tiles_are_all_missing_is_read_as_holes() {
+        let fields = [
+            (tag::WIDTH, Field::Words(vec![4096])),
+            (tag::HEIGHT, Field::Words(vec![4096])),
+            (tag::BITS, Field::Shorts(vec![32])),
+            (tag::TILE_WIDTH, Field::Words(vec![512])),
+            (tag::TILE_HEIGHT, Field::Words(vec![512])),
+            (tag::TILE_OFFSETS, Field::Words(vec![0; 64])),
+            (tag::TILE_BYTES, Field::Words(vec![0; 64])),
+            (tag::SAMPLE_FORMAT, Field::Shorts(vec![3])),
+            (tag::GDAL_NODATA, Field::Text(String::from("-9999"))),
+        ];
+        let model = decode(&head(&fields, &[]), &Limits::default()).unwrap();
+        assert_eq!((model.height.cols(), model.height.range()), (4096, None));
+    }
+
+    #[test]
+    fn a_number_near_the_hole_is_no_hole() {
+        let values = [-9999.0f64, -9999.0001, 1e-50, 5.0];
+        let file = |nodata: &str| {
+            let fields = [
+                (tag::WIDTH, Field::Words(vec![4])),
+                (tag::HEIGHT, Field::Words(vec![1])),
+                (tag::BITS, Field::Shorts(vec![64])),
+                (tag::STRIP_OFFSETS, Field::ChunkOffsets),
+                (tag::STRIP_BYTES, Field::ChunkLengths),
+                (tag::SAMPLE_FORMAT, Field::Shorts(vec![3])),
+                (tag::GDAL_NODATA, Field::Text(nodata.to_owned())),
+            ];
+            [head(&fields, &[32]), values.map(f64::to_le_bytes).concat()].concat()
+        };
+        let holes = |nodata: &str| {
+            let model = decode(&file(nodata), &Limits::default()).unwrap();
+            model.height.as_slice().iter().map(|h| h.is_nan()).collect::<Vec<_>>()
+        };
+        assert_eq!(holes("-9999"), [true, false, false, false]);
+        assert_eq!(holes("0"), [false; 4]);
     }
 
     #[test]

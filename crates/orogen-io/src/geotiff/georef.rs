@@ -3,6 +3,7 @@
 use orogen_core::math;
 
 use super::container::Directory;
+use super::meaning::{FOOT_M, SURVEY_FOOT_M};
 use super::place::Place;
 use super::{FORMAT, key, tag};
 use crate::error::FormatError;
@@ -20,23 +21,21 @@ pub(super) struct Georef {
     pub place: Option<Place>,
 }
 
-/// Metres in a foot, international and of the United States survey.
-const FOOT_M: f64 = 0.3048;
-const SURVEY_FOOT_M: f64 = 1200.0 / 3937.0;
-
 /// Values of [`key::MODEL_TYPE`] and [`key::RASTER_TYPE`].
 pub(super) const GEOGRAPHIC: u16 = 2;
 pub(super) const PIXEL_IS_POINT: u16 = 2;
 
 impl Georef {
-    /// Reads the georeferencing of an image of `rows` rows.
-    pub fn read(directory: &Directory<'_>, rows: usize) -> Result<Self, FormatError> {
+    /// Reads the georeferencing of an image of `rows` rows; `band_unit_m` is what its band says of its heights.
+    pub fn read(
+        directory: &Directory<'_>,
+        rows: usize,
+        band_unit_m: Option<f64>,
+    ) -> Result<Self, FormatError> {
         let keys = Keys::read(directory)?;
-        let height_unit_m = match keys.short(key::VERTICAL_UNIT) {
-            Some(9002) => FOOT_M,
-            Some(9003) => SURVEY_FOOT_M,
-            _ => 1.0,
-        };
+        let vertical_unit_m = keys.vertical_unit_m()?;
+        let height_unit_m = band_unit_m.or(vertical_unit_m).unwrap_or(1.0);
+        let heights_change = height_unit_m != 1.0 || vertical_unit_m.is_some_and(|unit| unit != 1.0);
         let Some(Grid { scale, mut first }) = Grid::read(directory)? else {
             return Ok(Self {
                 spacing_m: None,
@@ -90,7 +89,7 @@ impl Georef {
                 first,
                 cell,
                 unit_m,
-                keys: keys.carried(height_unit_m != 1.0),
+                keys: keys.carried(heights_change),
                 doubles: keys.doubles,
                 text: directory.text(tag::GEO_TEXT)?.unwrap_or_default(),
             }),
@@ -150,6 +149,28 @@ impl Keys {
 
     fn short(&self, key: u16) -> Option<u16> {
         self.find(key).filter(|&(place, _)| place == 0).and_then(|(_, value)| u16::try_from(value).ok())
+    }
+
+    /// Metres in the unit of the vertical coordinate system; `None` where the file names neither.
+    fn vertical_unit_m(&self) -> Result<Option<f64>, FormatError> {
+        Ok(match (self.short(key::VERTICAL_UNIT), self.short(key::VERTICAL_SYSTEM)) {
+            (Some(9001), _) => Some(1.0),
+            (Some(9002), _) => Some(FOOT_M),
+            (Some(9003), _) => Some(SURVEY_FOOT_M),
+            (Some(9014), _) => Some(6.0 * FOOT_M),
+            // 0 and 32767 stand for no unit and one that the file describes elsewhere.
+            (Some(unit @ 9000..=9999), _) => {
+                return Err(FormatError::Unsupported {
+                    format: FORMAT,
+                    found: format!("heights in the unit EPSG:{unit}"),
+                    allowed: "metres (9001), feet (9002), US survey feet (9003) and fathoms (9014)",
+                });
+            }
+            // Height systems in feet that are often named without their unit: of the sea, NAVD88 and NGVD29.
+            (_, Some(8050 | 8228)) => Some(FOOT_M),
+            (_, Some(5702 | 6360 | 8052)) => Some(SURVEY_FOOT_M),
+            _ => None,
+        })
     }
 
     /// The keys as they stand, but for those of a unit of height that no longer holds once heights are metres.

@@ -5,10 +5,11 @@
 //! parallel. Tests hold both against the `tiff` crate.
 //!
 //! **Read** Classic and BigTIFF, either byte order, strips or tiles; 8, 16 and 32-bit integers, 32 and 64-bit
-//! floats; no compression, deflate, LZW and PackBits, with predictors 2 and 3; missing (sparse) chunks. The image
-//! must be a single grey band or several unnamed ones, of which the first is the height; colour images are refused.
-//! `GDAL_NODATA` and values that are not finite become NaN. Coordinates in degrees become metres on the WGS84
-//! ellipsoid at the model's middle latitude; feet become metres where the file itself says so.
+//! floats; no compression, deflate, LZW, PackBits, ZSTD and LERC, with predictors 2 and 3; missing (sparse) chunks. The
+//! first band is the height unless another is asked for; colour images are refused unless one of their bands is.
+//! `GDAL_NODATA` and values that are not finite become NaN. GDAL's scale and offset of the band are applied. Heights in
+//! feet become metres where the band's unit or the vertical coordinate system says so; the band's unit goes first, as in
+//! GDAL. Coordinates in degrees become metres on the WGS84 ellipsoid at the model's middle latitude, those in feet too.
 //!
 //! **Written** Deflate with the floating-point predictor or no compression, in a local metric coordinate system, samples as vertices
 //! (`PixelIsPoint`), north up, holes as `GDAL_NODATA`.
@@ -17,10 +18,12 @@ mod container;
 mod decode;
 mod encode;
 mod georef;
+mod meaning;
 mod place;
 mod source;
+mod unpack;
 
-pub use decode::{decode, decode_file, decode_placed};
+pub use decode::{decode, decode_band, decode_file, decode_file_band, decode_placed};
 pub use encode::{
     Compression, encode_f32, encode_f32_at, encode_u8, encode_u8_at, write_f32_at, write_u8_at,
 };
@@ -55,6 +58,7 @@ mod tag {
     pub const GEO_TEXT: u16 = 34737;
     pub const GDAL_METADATA: u16 = 42112;
     pub const GDAL_NODATA: u16 = 42113;
+    pub const LERC_PARAMETERS: u16 = 50674;
 }
 
 /// Numbers of the GeoTIFF keys used here.

@@ -68,6 +68,53 @@ impl Place {
         self.short(key).filter(|code| (1024..32767).contains(code))
     }
 
+    /// The coordinate system in a word or two, for messages.
+    #[must_use]
+    pub fn system_name(&self) -> String {
+        match (self.epsg(), self.is_geographic()) {
+            (Some(code), _) => format!("EPSG:{code}"),
+            (None, true) => String::from("longitude and latitude"),
+            (None, false) => String::from("a coordinate system without a number"),
+        }
+    }
+
+    /// Whether both files name a coordinate system and not the same, so that their coordinates cannot be compared.
+    #[must_use]
+    pub fn is_in_another_system(&self, other: &Self) -> bool {
+        match (self.epsg(), other.epsg()) {
+            (Some(a), Some(b)) => a != b,
+            _ => false,
+        }
+    }
+
+    /// Why the samples of two rasters of so many columns and rows do not lie on one another, if they do not: a sentence
+    /// that goes on after the names of both.
+    #[must_use]
+    pub fn difference(&self, other: &Self, [cols, rows]: [usize; 2]) -> Option<String> {
+        /// Parts of a cell.
+        const SLACK: f64 = 0.01;
+        if self.is_in_another_system(other) {
+            return Some(format!(
+                "have coordinates in {} and in {}",
+                self.system_name(),
+                other.system_name()
+            ));
+        }
+        let last = [cols.saturating_sub(1), rows.saturating_sub(1)];
+        let drifts = |axis: usize| {
+            (self.cell[axis] - other.cell[axis]).abs() * last[axis] as f64 > SLACK * self.cell[axis]
+        };
+        if drifts(0) || drifts(1) {
+            let ([ax, ay], [bx, by]) = (self.cell, other.cell);
+            return Some(format!("have samples {ax} x {ay} and {bx} x {by} apart"));
+        }
+        let shifted = |axis: usize| (self.first[axis] - other.first[axis]).abs() > SLACK * self.cell[axis];
+        (shifted(0) || shifted(1)).then(|| {
+            let ([ax, ay], [bx, by]) = (self.first, other.first);
+            format!("have their north-west sample at {ax},{ay} and at {bx},{by}")
+        })
+    }
+
     fn short(&self, key: u16) -> Option<u16> {
         self.keys.iter().find(|entry| entry[0] == key && entry[1] == 0).map(|entry| entry[3])
     }

@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 /// With `placement = "fit"` the outermost samples of the file lie on the edges of the world, whatever its shape. With
 /// `"place"` the file keeps its own spacing and lies in the middle, or with its south-west sample at `origin_m`.
 ///
+/// `file` is the height in metres: the scale, offset and unit (feet, US survey feet) that a GeoTIFF gives for its band are
+/// applied before `scale` and `offset_m`.
+///
 /// **Guarantees** (1) a file with as many samples as the frame, fitted, comes through bit for bit when `scale` is 1
 /// and `offset_m` 0; (2) bilinear heights lie between those of the file; (3) a sample depends on the file and on its
 /// own place in the world, not on the window it is computed in.
@@ -29,6 +32,9 @@ pub struct Dem {
     /// The file, relative to the recipe.
     #[schemars(extend("x-kind" = "file", "maxLength" = 4096))]
     pub path: String,
+    /// Which band of the file is the height, counted from 1; the first when left out.
+    #[schemars(range(min = 1, max = 65535))]
+    pub band: Option<u32>,
     /// How the file is laid upon the world.
     pub placement: Placement,
     /// Where the south-west sample of a placed file lies, (x, y); in the middle of the world when left out.
@@ -93,6 +99,7 @@ impl Default for Dem {
     fn default() -> Self {
         Self {
             path: String::from("dem.tif"),
+            band: None,
             placement: Placement::Fit,
             origin_m: None,
             spacing_m: None,
@@ -108,7 +115,7 @@ impl Default for Dem {
 
 impl Op for Dem {
     const ID: &'static str = "source.dem";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().writing([layer::HEIGHT.name()])
@@ -123,7 +130,7 @@ impl Op for Dem {
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let elevation = ctx.files().elevation(&self.path)?;
+        let elevation = ctx.files().elevation_band(&self.path, self.band)?;
         let height = sample(&elevation, terrain.frame(), &ctx.world(&terrain).extent(), self, ctx)?;
         terrain.set(layer::HEIGHT, height);
         Ok(terrain)

@@ -6,6 +6,7 @@ pub mod aspect;
 pub mod contours;
 pub mod curvature;
 pub mod cutfill;
+pub mod faults;
 #[cfg(test)]
 mod gdaldem;
 pub mod gradient;

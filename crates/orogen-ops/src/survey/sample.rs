@@ -1,6 +1,6 @@
 //! Heights between samples: stepped or bilinear, at places and along lines.
 
-use orogen_core::{OpError, Raster, math};
+use orogen_core::{Cancelled, Ctx, OpError, Raster, math};
 use serde::{Deserialize, Serialize};
 
 /// How ground lies between samples.
@@ -44,6 +44,29 @@ pub fn sample(height: &Raster<f32>, [col, row]: [f64; 2], between: Between) -> f
             (if fr > 0.0 { a + (along(r + 1) - a) * fr } else { a }) as f32
         }
     }
+}
+
+/// The heights of a model at the samples of another grid: `place` gives the column and row in the model, with fractions, of a
+/// sample of the grid. NaN outside the model and at its holes.
+///
+/// # Errors
+/// When cancelled.
+pub fn resampled(
+    height: &Raster<f32>,
+    [cols, rows]: [usize; 2],
+    place: impl Fn([f64; 2]) -> [f64; 2] + Sync,
+    between: Between,
+    ctx: &Ctx<'_>,
+) -> Result<Raster<f32>, Cancelled> {
+    let counter = ctx.counter(rows);
+    let mut out = Raster::filled(cols, rows, f32::NAN);
+    out.try_par_rows(|row, values| {
+        for (col, value) in values.iter_mut().enumerate() {
+            *value = sample(height, place([col as f64, row as f64]), between);
+        }
+        counter.done()
+    })?;
+    Ok(out)
 }
 
 /// Heights along a line.

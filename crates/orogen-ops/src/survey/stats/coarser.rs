@@ -2,6 +2,8 @@
 
 use orogen_core::Raster;
 
+/// The cells that the models had which the bands of real land were measured on, in metres.
+pub const BANDS_CELLS_M: std::ops::RangeInclusive<f64> = 60.0..=100.0;
 /// The cell that the bands of real land were measured at, about the middle of 60 to 100 m.
 const BANDS_CELL_M: f64 = 80.0;
 /// Samples a side that rivers need, to be rivers at all.

@@ -10,7 +10,7 @@ mod forms;
 mod scaling;
 
 pub use bands::{BANDS, Band, Finding, Verdict, verdicts};
-pub use coarser::{coarser, comparable_cell_m};
+pub use coarser::{BANDS_CELLS_M, coarser, comparable_cell_m};
 pub use drainage::Drainage;
 pub use forms::Forms;
 pub use scaling::{Spectrum, Structure};
