@@ -79,7 +79,7 @@ fn land_that_is_not_displaced_gives_its_height_alone() {
     assert_eq!(kinds.map(ExportKind::name), ["exr", "mesh"]);
     let cancel = Cancel::new();
     let options =
-        ExportOptions { exports: &Exports::of(kinds.to_vec()), seed: "", cancel: &cancel, progress: &|_| () };
+        ExportOptions { exports: &Exports::of(kinds.to_vec()), seed: "", place: None, cancel: &cancel, progress: &|_| () };
     let mut written = orogen::save(&built.terrain, &options, folder.path()).unwrap();
     written.sort();
     let names: Vec<_> = written.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
@@ -130,6 +130,7 @@ fn holes_are_warned_of() {
         let options = ExportOptions {
             exports: &Exports::of(kinds.to_vec()),
             seed: "",
+            place: None,
             cancel: &cancel,
             progress: &|_| (),
         };

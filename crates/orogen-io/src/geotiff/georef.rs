@@ -25,6 +25,7 @@ const FOOT_M: f64 = 0.3048;
 const SURVEY_FOOT_M: f64 = 1200.0 / 3937.0;
 
 /// Values of [`key::MODEL_TYPE`] and [`key::RASTER_TYPE`].
+pub(super) const PROJECTED: u16 = 1;
 pub(super) const GEOGRAPHIC: u16 = 2;
 pub(super) const PIXEL_IS_POINT: u16 = 2;
 
