@@ -118,23 +118,21 @@ fn build(
     }
     let window = (rect.is_some() || spacing_m.is_some()).then_some(Window { rect, spacing_m });
     let cache = if cache { orogen::open_cache().ok() } else { None };
-    let options = |cancel| BuildOptions {
+    let options = || BuildOptions {
         overrides: Overrides::clone(&overrides),
         limits: limits(memory),
-        threads: None,
         window,
         cache: cache.as_ref(),
         base: path.parent().map(Path::to_path_buf),
-        cancel,
         ..BuildOptions::default()
     };
     let threads = threads.map(terrain::thread_count).transpose()?;
-    let (checked, _) = orogen::check(&recipe, &options(None)).map_err(errors::build)?;
+    let (checked, _) = orogen::check(&recipe, &options()).map_err(errors::build)?;
     let size = rect.unwrap_or_else(|| checked.frame().extent()).size();
     let [dx, dy] = spacing_m.map_or(checked.frame().spacing_m(), |m| [m, m]);
     hold(py, [size[0] / dx + 1.0, size[1] / dy + 1.0], terrain::WORK_BYTES, None)?;
     let built = work::run(py, progress.as_ref(), |progress| {
-        let options = BuildOptions { threads, ..options(Some(progress.cancel())) };
+        let options = BuildOptions { threads, cancel: Some(progress.cancel()), ..options() };
         orogen::build(&recipe, &options, progress)
     })?
     .map_err(errors::build)?;

@@ -26,6 +26,9 @@ type Pair = (f64, f64);
 /// The least that an operator needs for each sample besides what is there: its result and a raster to work on.
 pub const WORK_BYTES: f64 = 8.0;
 
+/// What land and work on it take for each sample, as recipes count it.
+const LAND_BYTES: f64 = 64.0;
+
 /// The farthest that a height may lie from zero, in metres; farther than the Earth's centre from its surface.
 const MOST_HEIGHT_M: f32 = 1e7;
 
@@ -161,7 +164,7 @@ impl Terrain {
         memory: Option<u64>,
     ) -> PyResult<Self> {
         let [cols, rows] = [count(samples[0])?, count(samples[1])?];
-        hold(py, [cols as f64, rows as f64], 4.0 + WORK_BYTES, Some(limits(memory).memory_bytes))?;
+        hold(py, [cols as f64, rows as f64], LAND_BYTES, Some(limits(memory).memory_bytes))?;
         let frame = Frame::new(origin_m, size_m, [cols, rows]).map_err(errors::value)?;
         let mut land = orogen::core::Terrain::new(frame);
         land.set(orogen::core::layer::HEIGHT, Raster::filled(frame.cols(), frame.rows(), 0.0));

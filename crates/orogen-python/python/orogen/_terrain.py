@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from orogen import _orogen
 from orogen._apply import Applies
-from orogen._errors import OrogenKeyError, OrogenValueError
+from orogen._errors import OrogenBusyError, OrogenKeyError, OrogenValueError
 from orogen._numbers import epsg_of, floats, number, pair, path_of, place, samples_of
 from orogen._progress import Progress, reporter
 from orogen._steps import Step
@@ -174,7 +174,11 @@ class Terrain(Applies):
 
     def __repr__(self) -> str:
         cols, rows = self.frame.samples
-        return f"<orogen.Terrain {cols} x {rows}: {', '.join(self.layers) or 'no layers'}>"
+        try:
+            layers = ", ".join(self.layers) or "no layers"
+        except OrogenBusyError:
+            layers = "being changed by another thread"
+        return f"<orogen.Terrain {cols} x {rows}: {layers}>"
 
     def _repr_png_(self) -> bytes | None:
         """A map for notebooks."""
