@@ -2,9 +2,7 @@
 
 use orogen::core::vector::{Column, VectorLayer};
 use pyo3::prelude::*;
-use pyo3::types::{
-    PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PySequence, PyString, PyTuple,
-};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PySequence, PyString, PyTuple};
 use toml::Value;
 
 use crate::errors::value as value_error;
@@ -55,7 +53,10 @@ fn to_value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return Ok(Value::Boolean(object.extract()?));
     }
     if object.is_instance_of::<PyInt>() {
-        return object.extract().map(Value::Integer).map_err(|_| value_error(format!("{object} is too large")));
+        return object
+            .extract()
+            .map(Value::Integer)
+            .map_err(|_| value_error(format!("{object} is too large")));
     }
     if object.is_instance_of::<PyFloat>() {
         return Ok(Value::Float(object.extract()?));

@@ -1,8 +1,8 @@
 //! A small map of a terrain, for notebooks.
 
 use orogen::core::{Frame, LayerData, Raster, Terrain};
-use orogen::io::relief::{self, ReliefStyle};
 use orogen::io::png8;
+use orogen::io::relief::{self, ReliefStyle};
 
 /// The map as a PNG, no side longer than `most` pixels; `None` for land without heights.
 pub fn png(terrain: &Terrain, most: usize) -> Option<Vec<u8>> {
@@ -32,6 +32,11 @@ fn thinned(terrain: &Terrain, most: usize) -> Option<Terrain> {
     Terrain::from_parts(small, layers.collect(), terrain.vectors().clone())
 }
 
-fn every<T: Copy + Default + Send + Sync>(raster: &Raster<T>, step: usize, cols: usize, rows: usize) -> Raster<T> {
+fn every<T: Copy + Default + Send + Sync>(
+    raster: &Raster<T>,
+    step: usize,
+    cols: usize,
+    rows: usize,
+) -> Raster<T> {
     Raster::from_fn(cols, rows, |col, row| raster.row(row * step)[col * step])
 }

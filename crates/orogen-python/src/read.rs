@@ -56,7 +56,8 @@ pub fn read(
         let part = frame.clipped(&rect).filter(|_| inside);
         let part = part.and_then(|part| Some((land.crop(&part)?, frame.offset_of(&part)?)));
         let (cut, (col, row)) = part.ok_or_else(|| {
-            let text = |r: orogen::core::Rect| format!("({}, {}, {}, {})", r.min[0], r.min[1], r.max[0], r.max[1]);
+            let text =
+                |r: orogen::core::Rect| format!("({}, {}, {}, {})", r.min[0], r.min[1], r.max[0], r.max[1]);
             errors::value(format!("window: {} does not lie inside the model, {}", text(rect), text(all)))
         })?;
         place = place.map(|place| place.part(col, row));

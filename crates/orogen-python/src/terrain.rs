@@ -109,7 +109,9 @@ impl Terrain {
 }
 
 fn busy(op: &str) -> PyErr {
-    let text = format!("this terrain is being changed by {op:?} in another thread; wait for it, or work on a copy()");
+    let text = format!(
+        "this terrain is being changed by {op:?} in another thread; wait for it, or work on a copy()"
+    );
     errors::OrogenBusyError::new_err(text)
 }
 
@@ -238,7 +240,9 @@ impl Terrain {
     /// A layer as a read-only array that shares the terrain's memory.
     fn layer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let land = self.land()?;
-        let data = LayerName::parse(name).and_then(|n| land.layers().get(&n)).ok_or_else(|| no_layer(&land, name))?;
+        let data = LayerName::parse(name)
+            .and_then(|n| land.layers().get(&n))
+            .ok_or_else(|| no_layer(&land, name))?;
         match data {
             LayerData::F32(raster) => view(py, data, raster),
             LayerData::U8(raster) => view(py, data, raster),
@@ -427,7 +431,8 @@ impl Terrain {
         let land = self.land()?;
         let frame = toml::to_string(land.frame()).map_err(text)?;
         let place = self.place.as_ref().map(toml::to_string).transpose().map_err(text)?;
-        let bytes = |(name, layer): (&String, &Arc<_>)| (name.clone(), PyBytes::new(py, &vectors::encode(layer)));
+        let bytes =
+            |(name, layer): (&String, &Arc<_>)| (name.clone(), PyBytes::new(py, &vectors::encode(layer)));
         Ok((frame, place, self.seed.clone(), land.vectors().iter().map(bytes).collect()))
     }
 

@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn a_wide_terminal_shows_everything_and_a_narrow_one_the_percent() {
-        let shown = |columns| line("[3/8] rivers (erode.stream_power)", 0.5, Duration::from_secs(12), columns);
+        let shown =
+            |columns| line("[3/8] rivers (erode.stream_power)", 0.5, Duration::from_secs(12), columns);
         assert_eq!(
             shown(120),
             "[3/8] rivers (erode.stream_power)           =========>           50 %     12 s left"

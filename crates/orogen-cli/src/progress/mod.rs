@@ -71,7 +71,9 @@ impl Bars {
         {
             bar.finish_and_clear();
             if !bar.is_hidden() {
-                let said = format!("{:<NAME$} {note}", bar.message());
+                // Without a gap where that would fold the line.
+                let name = NAME.min(Screen::columns().saturating_sub(note.len() + 2));
+                let said = format!("{:<name$} {note}", bar.message());
                 eprintln!("{}", said.trim_end());
             }
         }
