@@ -14,6 +14,8 @@ const PACKAGES: &[&str] = &[
     "numpy>=2",
     "pytest>=9",
     "rasterio>=1.4",
+    "shapely>=2",
+    "tqdm>=4.64",
     "pyflwdir>=0.5",
     // RichDEM, in wheels of its author; the package of that name must be compiled.
     "py-richdem==2.2.0rc3",

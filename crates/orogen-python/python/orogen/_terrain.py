@@ -377,7 +377,7 @@ class Terrain(Applies):
         """
         names = [kinds] if isinstance(kinds, str) else None if kinds is None else list(kinds)
         with reporter(progress) as tell:
-            return [Path(path) for path in self._inner.save(path_of(folder), names, tell)]
+            return sorted(Path(path) for path in self._inner.save(path_of(folder), names, tell))
 
     def _vectors(self, name: str, shape: str = "lines") -> Vectors:
         columns = self._inner.vectors(name)
