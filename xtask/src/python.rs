@@ -58,5 +58,6 @@ pub fn test() -> Result<()> {
     }
     run(Command::new(tool("pytest")?).args(["-q", "crates/orogen-python/tests"]))?;
     run(Command::new(&python).args(["-m", "mypy", "--strict", "crates/orogen-python/tests/typed.py"]))?;
+    run(Command::new(&python).args(["-m", "mypy", "--strict", "crates/orogen-python/python/orogen"]))?;
     run(Command::new(&python).args(["-m", "mypy.stubtest", "orogen", "--ignore-missing-stub"]))
 }

@@ -27,7 +27,10 @@ fn terminal(bench: &Bench, command: &str) -> Option<String> {
 
 /// The texts that are drawn over one another in one row each.
 fn drawn(shown: &str) -> Vec<&str> {
-    let texts = shown.split(['\r', '\n']).flat_map(|text| text.split("\x1b[2K")).flat_map(|text| text.split("\x1b[K"));
+    let texts = shown
+        .split(['\r', '\n'])
+        .flat_map(|text| text.split("\x1b[2K"))
+        .flat_map(|text| text.split("\x1b[K"));
     texts.filter(|text| text.contains('%')).collect()
 }
 
@@ -55,7 +58,8 @@ fn a_narrow_terminal_gets_one_line_a_step() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let orogen = env!("CARGO_BIN_EXE_orogen");
-    let Some(shown) = terminal(&bench, &format!("stty cols 20 rows 24; {orogen} build small.toml --samples 513"))
+    let Some(shown) =
+        terminal(&bench, &format!("stty cols 20 rows 24; {orogen} build small.toml --samples 513"))
     else {
         return;
     };

@@ -46,11 +46,14 @@ def numbers(name: str, value: Iterable[SupportsFloat], count: int) -> tuple[floa
 
 def pair(name: str, value: SupportsFloat | Iterable[SupportsFloat]) -> tuple[float, float]:
     """One number for x and y, or one for each."""
-    if isinstance(value, Iterable) and np.ndim(value) > 0:
-        x, y = numbers(name, value, 2)
-        return x, y
-    one = number(name, value)  # type: ignore[arg-type]
-    return one, one
+    both: Any = value
+    x, y = numbers(name, both, 2) if _is_list(value) else (number(name, both),) * 2
+    return x, y
+
+
+def _is_list(value: object) -> bool:
+    """Whether a value is several; an array without dimensions is one."""
+    return isinstance(value, Iterable) and not isinstance(value, str) and getattr(value, "ndim", 1) > 0
 
 
 def place(name: str, value: Iterable[SupportsFloat]) -> tuple[float, float]:
@@ -69,13 +72,11 @@ def window_of(value: Iterable[SupportsFloat] | None) -> Window | None:
 
 def samples_of(value: SupportsIndex | Iterable[SupportsIndex]) -> tuple[int, int]:
     """Columns and rows, from one number or two."""
-    if isinstance(value, Iterable) and np.ndim(value) > 0:
-        counts = [whole("samples", v) for v in value]
-        if len(counts) != 2:
-            raise OrogenValueError(f"samples: {value!r} is not a number of columns and one of rows")
-        return counts[0], counts[1]
-    one = whole("samples", value)  # type: ignore[arg-type]
-    return one, one
+    both: Any = value
+    counts = [whole("samples", v) for v in (both if _is_list(value) else (both, both))]
+    if len(counts) != 2:
+        raise OrogenValueError(f"samples: {value!r} is not a number of columns and one of rows")
+    return counts[0], counts[1]
 
 
 def epsg_of(crs: str | int | object | None) -> int | None:
@@ -84,7 +85,7 @@ def epsg_of(crs: str | int | object | None) -> int | None:
         return None
     code: Any = crs
     if hasattr(crs, "to_epsg"):
-        code = crs.to_epsg()
+        code = code.to_epsg()
     elif isinstance(crs, str):
         found = re.fullmatch(r"(?:epsg:)?\s*(\d+)", crs.strip(), re.IGNORECASE)
         code = int(found[1]) if found else None
@@ -111,7 +112,7 @@ def floats(values: npt.ArrayLike, *, memory_bytes: int | None = None) -> npt.NDA
     # What is too large for a float becomes infinite, and infinite values are refused with their place.
     with np.errstate(over="ignore"):
         if isinstance(values, np.ma.MaskedArray):
-            return np.asarray(values.astype(np.float32).filled(np.nan))
+            return np.ma.filled(np.ma.asarray(values, dtype=np.float32), np.nan)
         return np.asarray(values, dtype=np.float32)
 
 

@@ -384,6 +384,9 @@ class Terrain(Applies):
         return Vectors(shape, np.empty((0, 3)), [], {}, {}) if columns is None else Vectors(*columns)
 
 
-def _unpickled(parts: tuple[Any, ...], layers: dict[str, npt.NDArray[Any]], steps: list[Step]) -> Terrain:
+def _unpickled(
+    parts: tuple[str, str | None, str, dict[str, bytes]], layers: dict[str, npt.NDArray[Any]], steps: list[Step]
+) -> Terrain:
     """The terrain of what ``Terrain.__reduce__`` gave."""
-    return Terrain._of(_orogen.Terrain.from_parts(*parts, layers), steps)
+    frame, place, seed, vectors = parts
+    return Terrain._of(_orogen.Terrain.from_parts(frame, place, seed, vectors, layers), steps)
