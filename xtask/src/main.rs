@@ -17,6 +17,7 @@ const HELP: &str = "\
 cargo xtask test              everything CI checks; installs what it needs
 cargo xtask test --only PART  one part of it: fmt, clippy, walls, rust, docs, book, python
 cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
+cargo xtask stubs             writes the Python stubs alone
 cargo xtask book              builds the manual into docs/book
 cargo xtask bench             benchmarks as multiples of the reference kernel
 cargo xtask bench --peers [FIGURE..]
@@ -44,6 +45,7 @@ fn chore() -> Result<()> {
         ["test", "--only", part] => test::only(part),
         ["docs"] => docs::run(false),
         ["docs", "--check"] => docs::run(true),
+        ["stubs"] => Ok(std::fs::write(stubs::PATH, stubs::text())?),
         ["book"] => test::book(),
         ["bench"] => bench::run_all(),
         ["bench", "--peers", only @ ..] => peers::compare(only),

@@ -14,6 +14,8 @@ const PACKAGES: &[&str] = &[
     "numpy>=2",
     "pytest>=9",
     "rasterio>=1.4",
+    "shapely>=2",
+    "tqdm>=4.64",
     "pyflwdir>=0.5",
     // RichDEM, in wheels of its author; the package of that name must be compiled.
     "py-richdem==2.2.0rc3",
@@ -56,5 +58,6 @@ pub fn test() -> Result<()> {
     }
     run(Command::new(tool("pytest")?).args(["-q", "crates/orogen-python/tests"]))?;
     run(Command::new(&python).args(["-m", "mypy", "--strict", "crates/orogen-python/tests/typed.py"]))?;
+    run(Command::new(&python).args(["-m", "mypy", "--strict", "crates/orogen-python/python/orogen"]))?;
     run(Command::new(&python).args(["-m", "mypy.stubtest", "orogen", "--ignore-missing-stub"]))
 }

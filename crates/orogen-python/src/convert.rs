@@ -2,26 +2,43 @@
 
 use orogen::core::vector::{Column, VectorLayer};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PySequence, PyString, PyTuple};
 use toml::Value;
+
+use crate::errors::value as value_error;
 
 /// Deeper nesting than any operator has.
 const MAX_DEPTH: usize = 16;
 
 /// Keyword arguments as a parameter table. `None` leaves a parameter at its default.
 pub fn table(params: &Bound<'_, PyDict>) -> PyResult<toml::Table> {
-    nested_table(params, 0)
+    nested_table(params.as_mapping(), 0)
 }
 
-fn nested_table(dict: &Bound<'_, PyDict>, depth: usize) -> PyResult<toml::Table> {
+/// `{"step.parameter": value}` as texts `step.parameter=value`, the value in TOML.
+pub fn settings(set: &Bound<'_, PyDict>) -> PyResult<Vec<String>> {
+    set.iter()
+        .map(|(key, value)| {
+            let key: String = key.extract().map_err(|_| value_error("set: names are texts"))?;
+            let value = to_value(&value, 0).map_err(|e| under(&key, &value, &e))?;
+            Ok(format!("{key}={value}"))
+        })
+        .collect()
+}
+
+/// An error inside a parameter, after the parameter's name.
+fn under(key: &str, value: &Bound<'_, PyAny>, error: &PyErr) -> PyErr {
+    // The value of the error alone: its own text starts with the name of its type.
+    value_error(format!("{key}: {}", error.value(value.py())))
+}
+
+fn nested_table(mapping: &Bound<'_, PyMapping>, depth: usize) -> PyResult<toml::Table> {
     let mut table = toml::Table::new();
-    for (key, value) in dict {
+    for item in mapping.items()? {
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         if !value.is_none() {
-            let key: String = key.extract().map_err(|_| crate::error("parameter names are texts"))?;
-            let value = to_value(&value, depth).map_err(|e| {
-                // The value of the error alone: its own text starts with the name of its type.
-                crate::error(format!("{key}: {}", e.value(value.py())))
-            })?;
+            let key: String = key.extract().map_err(|_| value_error("parameter names are texts"))?;
+            let value = to_value(&value, depth).map_err(|e| under(&key, &value, &e))?;
             table.insert(key, value);
         }
     }
@@ -30,7 +47,7 @@ fn nested_table(dict: &Bound<'_, PyDict>, depth: usize) -> PyResult<toml::Table>
 
 fn to_value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     if depth > MAX_DEPTH {
-        return Err(crate::error("nested too deeply"));
+        return Err(value_error("nested too deeply"));
     }
     if object.is_instance_of::<PyBool>() {
         return Ok(Value::Boolean(object.extract()?));
@@ -39,7 +56,7 @@ fn to_value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return object
             .extract()
             .map(Value::Integer)
-            .map_err(|_| crate::error(format!("{object} is too large")));
+            .map_err(|_| value_error(format!("{object} is too large")));
     }
     if object.is_instance_of::<PyFloat>() {
         return Ok(Value::Float(object.extract()?));
@@ -47,25 +64,32 @@ fn to_value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     if object.is_instance_of::<PyString>() {
         return Ok(Value::String(object.extract()?));
     }
-    if let Ok(dict) = object.cast::<PyDict>() {
-        return nested_table(dict, depth + 1).map(Value::Table);
+    // NumPy scalars and arrays of any dimension, and anything else that turns itself into plain Python.
+    if let Ok(plain) = object.call_method0("tolist") {
+        return to_value(&plain, depth + 1);
     }
-    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+    if let Ok(mapping) = object.cast::<PyMapping>() {
+        return nested_table(mapping, depth + 1).map(Value::Table);
+    }
+    if object.cast::<PySequence>().is_ok() && !object.is_instance_of::<PyBytes>() {
         return object
             .try_iter()?
             .map(|item| to_value(&item?, depth + 1))
             .collect::<PyResult<_>>()
             .map(Value::Array);
     }
-    // NumPy scalars and arrays, and anything else that turns itself into plain Python.
-    if let Ok(plain) = object.call_method0("tolist") {
-        return to_value(&plain, depth + 1);
-    }
     if let Ok(path) = object.call_method0("__fspath__") {
         return to_value(&path, depth + 1);
     }
-    Err(crate::error(format!(
-        "found a value of type {}, allowed are numbers, texts, lists and tables",
+    // Numbers of other libraries: fractions, decimals.
+    if let Ok(whole) = object.call_method0("__index__") {
+        return to_value(&whole, depth + 1);
+    }
+    if let Ok(number) = object.call_method0("__float__") {
+        return to_value(&number, depth + 1);
+    }
+    Err(value_error(format!(
+        "a value of type {} is not a number, a text, a list or a table",
         object.get_type().name()?
     )))
 }

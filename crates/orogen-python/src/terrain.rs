@@ -1,29 +1,52 @@
 //! `Terrain` as Python holds it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use orogen::core::{AnyOp, Ctx, Frame, LayerData, LayerName, Raster, Seed};
+use orogen::core::{AnyOp, Catalog, Ctx, Frame, LayerData, LayerName, Raster, Seed};
+use orogen::io::geotiff::Place;
 use orogen::ops::drainage::drainage;
 use orogen::ops::survey::{tin, viewshed};
 use orogen::ops::water;
+use orogen::recipe::vectors;
 use orogen::{ExportKind, ExportOptions, Exports};
-use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::{convert, count, error, limits, work};
+use crate::errors::{self, error};
+use crate::{StepTuple, convert, count, hold, limits, picture, work};
 
 /// (x, y), which Python sees as a tuple.
 type Pair = (f64, f64);
 
+/// The least that an operator needs for each sample besides what is there: its result and a raster to work on.
+pub const WORK_BYTES: f64 = 8.0;
+
+/// What land and work on it take for each sample, as recipes count it.
+const LAND_BYTES: f64 = 64.0;
+
+/// The farthest that a height may lie from zero, in metres; farther than the Earth's centre from its surface.
+const MOST_HEIGHT_M: f32 = 1e7;
+
 /// A terrain and the seed of what is done to it.
-#[pyclass(module = "orogen._orogen")]
+///
+/// Long work runs on a copy of the layers (which are shared, not copied) without the lock; `changed_by` says meanwhile
+/// who will write the result.
+#[pyclass(frozen, module = "orogen._orogen")]
 pub struct Terrain {
-    inner: orogen::core::Terrain,
+    state: Mutex<State>,
     seed: String,
+    /// Where the land lies in the real world, if it does.
+    place: Option<Place>,
+}
+
+struct State {
+    land: orogen::core::Terrain,
+    changed_by: Option<String>,
 }
 
 /// Keeps the values of a layer alive while an array shows them.
@@ -33,23 +56,100 @@ struct LayerBuffer {
 }
 
 impl Terrain {
+    /// Land in a world of its own.
+    pub fn new(land: orogen::core::Terrain, seed: String) -> Self {
+        Self::placed(land, seed, None)
+    }
+
+    /// Land at a place of the real world.
+    pub fn placed(land: orogen::core::Terrain, seed: String, place: Option<Place>) -> Self {
+        Self { state: Mutex::new(State { land, changed_by: None }), seed, place }
+    }
+
+    /// The same in a coordinate system of the EPSG register, whose metres are those of the frame; in a world of its own for
+    /// `None`.
+    pub fn in_system(self, epsg: Option<u16>) -> PyResult<Self> {
+        let land = self.land()?;
+        let frame = land.frame();
+        let place = epsg.map(|epsg| Place::projected(epsg, [frame.x_m(0), frame.y_m(0)], frame.spacing_m()));
+        Ok(Self::placed(land, self.seed, place))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing under the lock can fail half-way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The layers as they are, unless another thread is changing them.
+    fn land(&self) -> PyResult<orogen::core::Terrain> {
+        let state = self.state();
+        match &state.changed_by {
+            Some(op) => Err(busy(op)),
+            None => Ok(state.land.clone()),
+        }
+    }
+
+    fn frame_of(&self) -> Frame {
+        *self.state().land.frame()
+    }
+
     /// The sample nearest to a place that a tool was given.
     fn nearest(&self, tool: &str, at_m: [f64; 2]) -> PyResult<[usize; 2]> {
-        let frame = self.inner.frame();
+        let frame = self.frame_of();
         let [col, row] = frame.locate(at_m[0], at_m[1]).map(f64::round);
         if (0.0..frame.cols() as f64).contains(&col) && (0.0..frame.rows() as f64).contains(&row) {
             return Ok([col as usize, row as usize]);
         }
         let (low, high) = (frame.extent().min, frame.extent().max);
-        Err(error(format!(
+        Err(errors::value(format!(
             "{tool}: ({}, {}) lies outside the land, which reaches from ({}, {}) to ({}, {})",
             at_m[0], at_m[1], low[0], low[1], high[0], high[1]
         )))
     }
+}
 
-    pub fn new(inner: orogen::core::Terrain, seed: String) -> Self {
-        Self { inner, seed }
+fn busy(op: &str) -> PyErr {
+    let text = format!(
+        "this terrain is being changed by {op:?} in another thread; wait for it, or work on a copy()"
+    );
+    errors::OrogenBusyError::new_err(text)
+}
+
+/// Marks a terrain as being changed until it is dropped.
+struct Change<'a>(&'a Terrain);
+
+impl<'a> Change<'a> {
+    /// The mark, and the land to start from.
+    fn begin(terrain: &'a Terrain, op: &str) -> PyResult<(Self, orogen::core::Terrain)> {
+        let mut state = terrain.state();
+        if let Some(op) = &state.changed_by {
+            return Err(busy(op));
+        }
+        state.changed_by = Some(op.to_owned());
+        Ok((Self(terrain), state.land.clone()))
     }
+
+    fn finish(self, land: orogen::core::Terrain) {
+        self.0.state().land = land;
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        self.0.state().changed_by = None;
+    }
+}
+
+/// The sentence for an operator that there is not.
+pub fn no_operator(catalog: &Catalog, op: &str) -> PyErr {
+    let hint = catalog.nearest(op).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+    errors::value(format!("there is no operator {op:?}{hint}"))
+}
+
+fn layer_name(name: &str) -> PyResult<LayerName> {
+    LayerName::parse(name).ok_or_else(|| {
+        errors::value(format!("{name:?} is not a layer name: words of a-z, 0-9 and _ joined by dots"))
+    })
 }
 
 #[pymethods]
@@ -57,21 +157,20 @@ impl Terrain {
     /// Flat ground at sea level.
     #[staticmethod]
     fn flat(
+        py: Python<'_>,
         samples: [i64; 2],
         size_m: [f64; 2],
         origin_m: [f64; 2],
+        crs: Option<u16>,
         seed: String,
         memory: Option<u64>,
     ) -> PyResult<Self> {
         let [cols, rows] = [count(samples[0])?, count(samples[1])?];
-        // Before the allocation: one that fails takes the interpreter with it.
-        if let Some(refusal) = limits(memory).refuse(cols as f64 * rows as f64, 1) {
-            return Err(error(format!("{cols} x {rows} samples {refusal}")));
-        }
-        let frame = Frame::new(origin_m, size_m, [cols, rows]).map_err(error)?;
-        let mut inner = orogen::core::Terrain::new(frame);
-        inner.set(orogen::core::layer::HEIGHT, Raster::filled(frame.cols(), frame.rows(), 0.0));
-        Ok(Self { inner, seed })
+        hold(py, [cols as f64, rows as f64], LAND_BYTES, Some(limits(memory).memory_bytes))?;
+        let frame = Frame::new(origin_m, size_m, [cols, rows]).map_err(errors::value)?;
+        let mut land = orogen::core::Terrain::new(frame);
+        land.set(orogen::core::layer::HEIGHT, Raster::filled(frame.cols(), frame.rows(), 0.0));
+        Self::new(land, seed).in_system(crs)
     }
 
     /// Heights from an array, row 0 in the north.
@@ -80,47 +179,47 @@ impl Terrain {
         z: PyReadonlyArray2<'_, f32>,
         spacing_m: [f64; 2],
         origin_m: [f64; 2],
+        crs: Option<u16>,
         seed: String,
     ) -> PyResult<Self> {
         let [rows, cols] = [z.shape()[0], z.shape()[1]];
         let size_m =
             [spacing_m[0] * cols.saturating_sub(1) as f64, spacing_m[1] * rows.saturating_sub(1) as f64];
-        let frame = Frame::new(origin_m, size_m, [cols, rows]).map_err(error)?;
-        let mut inner = orogen::core::Terrain::new(frame);
-        inner.set(orogen::core::layer::HEIGHT, raster(&z)?);
-        Ok(Self { inner, seed })
+        let frame = Frame::new(origin_m, size_m, [cols, rows]).map_err(errors::value)?;
+        let mut land = orogen::core::Terrain::new(frame);
+        land.set(orogen::core::layer::HEIGHT, checked("height", raster(&z)?)?);
+        Self::new(land, seed).in_system(crs)
     }
 
-    /// Applies an operator in place; on an error the terrain stays as it was.
+    /// Applies an operator in place; on an error the terrain stays as it was. Gives what the step did.
     #[pyo3(signature = (op, id, second, mask, threads, progress, params))]
     fn apply(
-        &mut self,
+        &self,
         py: Python<'_>,
         op: &str,
         id: Option<&str>,
-        second: Option<PyRef<'_, Self>>,
+        second: Option<&Bound<'_, Self>>,
         mask: Option<&str>,
         threads: Option<i64>,
         progress: Option<Bound<'_, PyAny>>,
         params: &Bound<'_, PyDict>,
-    ) -> PyResult<()> {
+    ) -> PyResult<StepTuple> {
         let catalog = orogen::catalog();
-        let entry = catalog.get(op).ok_or_else(|| {
-            let hint = catalog.nearest(op).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-            error(format!("there is no operator {op:?}{hint}"))
-        })?;
+        let entry = catalog.get(op).ok_or_else(|| no_operator(&catalog, op))?;
         let parsed: Box<dyn AnyOp> = entry.parse(&convert::table(params)?).map_err(|faults| {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            error(format!("{op}: {}", faults.join("; ")))
+            errors::value(format!("{op}: {}", faults.join("; ")))
         })?;
-        let mask = mask
-            .map(|name| LayerName::parse(name).ok_or_else(|| error(format!("{name:?} is no layer name"))))
-            .transpose()?;
+        let mask = mask.map(layer_name).transpose()?;
         let threads = threads.map(thread_count).transpose()?;
         let seed = Seed::from_text(&self.seed).child(id.unwrap_or(op));
-        let (before, second) = (self.inner.clone(), second.map(|s| s.inner.clone()));
+        let second = second.map(|second| second.get().land()).transpose()?;
+        let (change, before) = Change::begin(self, op)?;
+        hold(py, [before.frame().cols() as f64, before.frame().rows() as f64], WORK_BYTES, None)?;
         let files = orogen::io::FolderFiles::new(PathBuf::new(), orogen::io::Limits::default());
-        let (result, warnings) = work::run(py, progress.as_ref(), |progress| {
+        let start = Instant::now();
+        let (result, warnings, figures) = work::run(py, progress.as_ref(), |progress| {
+            progress.name(op);
             let ctx = Ctx::new(seed).with_second(second.as_ref()).with_files(&files).watched_by(progress);
             let result = orogen::with_threads(threads, || {
                 parsed.apply(before.clone(), &ctx).and_then(|after| match &mask {
@@ -130,18 +229,20 @@ impl Terrain {
                     None => Ok(after),
                 })
             });
-            (result, ctx.take_warnings())
+            (result, ctx.take_warnings(), ctx.take_figures())
         })?;
-        self.inner = result.map_err(error)?.map_err(|e| error(format!("{op}: {e}")))?;
-        warnings.iter().try_for_each(|w| work::warn(py, &format!("{op}: {w}")))
+        change.finish(result.map_err(errors::build)?.map_err(|e| errors::operator(op, e))?);
+        warnings.iter().try_for_each(|w| work::warn(py, &format!("{op}: {w}")))?;
+        let seconds = start.elapsed().as_secs_f64();
+        Ok((id.unwrap_or(op).to_owned(), op.to_owned(), seconds, false, warnings, crate::figures(&figures)))
     }
 
     /// A layer as a read-only array that shares the terrain's memory.
     fn layer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let data = LayerName::parse(name).and_then(|n| self.inner.layers().get(&n)).ok_or_else(|| {
-            let have: Vec<&str> = self.inner.layers().keys().map(LayerName::as_str).collect();
-            PyKeyError::new_err(format!("there is no layer {name:?} here; there are {}", have.join(", ")))
-        })?;
+        let land = self.land()?;
+        let data = LayerName::parse(name)
+            .and_then(|n| land.layers().get(&n))
+            .ok_or_else(|| no_layer(&land, name))?;
         match data {
             LayerData::F32(raster) => view(py, data, raster),
             LayerData::U8(raster) => view(py, data, raster),
@@ -149,38 +250,53 @@ impl Terrain {
     }
 
     /// Sets a layer from an array of floats.
-    fn set_layer(&mut self, name: &str, values: PyReadonlyArray2<'_, f32>) -> PyResult<()> {
-        let name = LayerName::parse(name).ok_or_else(|| {
-            error(format!("{name:?} is no layer name: words of a-z, 0-9 and _ joined by dots"))
-        })?;
-        let raster = raster(&values)?;
-        let frame = self.inner.frame();
-        if (raster.cols(), raster.rows()) != (frame.cols(), frame.rows()) {
-            return Err(error(format!(
-                "layer {name:?}: found an array of {} x {}, the terrain has {} rows and {} columns",
-                raster.rows(),
-                raster.cols(),
+    fn set_layer(&self, name: &str, values: PyReadonlyArray2<'_, f32>) -> PyResult<()> {
+        let layer = layer_name(name)?;
+        let frame = self.frame_of();
+        let [rows, cols] = [values.shape()[0], values.shape()[1]];
+        if (cols, rows) != (frame.cols(), frame.rows()) {
+            return Err(errors::value(format!(
+                "layer {name:?}: an array of {rows} x {cols} does not match the terrain, which has {} rows and {} columns",
                 frame.rows(),
                 frame.cols()
             )));
         }
-        self.inner.set_named(name, LayerData::F32(Arc::new(raster)));
+        let raster = checked(name, raster(&values)?)?;
+        let (change, mut land) = Change::begin(self, name)?;
+        land.set_named(layer, LayerData::F32(Arc::new(raster)));
+        change.finish(land);
+        Ok(())
+    }
+
+    /// Removes a layer.
+    fn remove_layer(&self, name: &str) -> PyResult<()> {
+        let (change, mut land) = Change::begin(self, name)?;
+        if LayerName::parse(name).and_then(|name| land.remove(&name)).is_none() {
+            return Err(no_layer(&land, name));
+        }
+        change.finish(land);
         Ok(())
     }
 
     /// Names of all layers.
-    fn layer_names(&self) -> Vec<String> {
-        self.inner.layers().keys().map(ToString::to_string).collect()
+    fn layer_names(&self) -> PyResult<Vec<String>> {
+        Ok(self.land()?.layers().keys().map(ToString::to_string).collect())
+    }
+
+    /// The unit of a layer; empty for plain numbers.
+    #[staticmethod]
+    fn unit(name: &str) -> &'static str {
+        LayerName::parse(name).map_or("", |name| orogen::core::layer::unit(&name))
     }
 
     /// Names of all vector layers.
-    fn vector_names(&self) -> Vec<String> {
-        self.inner.vectors().keys().cloned().collect()
+    fn vector_names(&self) -> PyResult<Vec<String>> {
+        Ok(self.land()?.vectors().keys().cloned().collect())
     }
 
     /// A vector layer in columns, `None` when there is none of that name.
     fn vectors<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.inner.vector(name).map(|layer| convert::vectors(py, layer)).transpose()
+        self.land()?.vector(name).map(|layer| convert::vectors(py, layer)).transpose()
     }
 
     /// The land as few triangles: (vertices [n, 3] in metres, triangles [m, 3]).
@@ -191,9 +307,11 @@ impl Terrain {
         hierarchy: bool,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let frame = *self.inner.frame();
-        let height = self.inner.get(orogen::core::layer::HEIGHT).map_err(error)?;
+        let land = self.land()?;
+        let frame = *land.frame();
+        let height = land.get(orogen::core::layer::HEIGHT).map_err(errors::value)?;
         let found = work::run(py, progress.as_ref(), |progress| {
+            progress.name("tin");
             let ctx = Ctx::silent().watched_by(progress);
             if hierarchy {
                 tin::hierarchy(height, max_error_m, &ctx)
@@ -201,7 +319,7 @@ impl Terrain {
                 tin::greedy(height, max_error_m, &ctx)
             }
         })?;
-        let found = found.map_err(|e| error(format!("tin: {e}")))?;
+        let found = found.map_err(|e| errors::operator("tin", e))?;
         let place = |&[col, row]: &[u32; 2]| {
             let (col, row) = (col as usize, row as usize);
             [frame.x_m(col), frame.y_m(row), f64::from(height.row(row)[col])]
@@ -224,16 +342,18 @@ impl Terrain {
         exact: bool,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let frame = *self.inner.frame();
-        let height = self.inner.get(orogen::core::layer::HEIGHT).map_err(error)?;
+        let land = self.land()?;
+        let frame = *land.frame();
+        let height = land.get(orogen::core::layer::HEIGHT).map_err(errors::value)?;
         let eye = self.nearest("viewshed", at_m)?;
         let sight = viewshed::Sight { observer_m: heights_m[0], target_m: heights_m[1], curvature, range_m };
         let found = work::run(py, progress.as_ref(), |progress| {
+            progress.name("viewshed");
             let ctx = Ctx::silent().watched_by(progress);
             let look = if exact { viewshed::exact } else { viewshed::viewshed };
             look(height, frame.spacing_m(), eye, &sight, &ctx)
         })?;
-        let found = found.map_err(|e| error(format!("viewshed: {e}")))?;
+        let found = found.map_err(|e| errors::operator("viewshed", e.into()))?;
         let rows = found.rows();
         numpy::PyArray1::from_vec(py, found.into_vec()).call_method1("reshape", ((rows, -1),))
     }
@@ -247,16 +367,18 @@ impl Terrain {
         sea: bool,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let spacing_m = self.inner.frame().spacing_m();
-        let height = self.inner.get(orogen::core::layer::HEIGHT).map_err(error)?;
+        let land = self.land()?;
+        let spacing_m = land.frame().spacing_m();
+        let height = land.get(orogen::core::layer::HEIGHT).map_err(errors::value)?;
         let place = self.nearest("watershed", at_m)?;
         let sea_m = water::sea_level(sea);
         let found = work::run(py, progress.as_ref(), |progress| {
+            progress.name("watershed");
             let ctx = Ctx::silent().watched_by(progress);
             let found = drainage(height, spacing_m, sea_m, &ctx)?;
             Ok(water::basins::of_places(height, &found, sea_m, spacing_m, &[place], snap_m))
         })?;
-        let found = found.map_err(|e: orogen::core::OpError| error(format!("watershed: {e}")))?;
+        let found = found.map_err(|e| errors::operator("watershed", e))?;
         let byte = |(&label, &z): (&u32, &f32)| if z.is_nan() { viewshed::HOLE } else { label as u8 };
         let mask: Vec<u8> = found.labels.as_slice().iter().zip(height.as_slice()).map(byte).collect();
         numpy::PyArray1::from_vec(py, mask).call_method1("reshape", ((height.rows(), -1),))
@@ -264,9 +386,15 @@ impl Terrain {
 
     /// (samples, spacing in metres, south-west corner, north-east corner), each (x, y).
     fn frame(&self) -> ((usize, usize), Pair, Pair, Pair) {
-        let frame = self.inner.frame();
+        let frame = self.frame_of();
         let extent = frame.extent();
         ((frame.cols(), frame.rows()), frame.spacing_m().into(), extent.min.into(), extent.max.into())
+    }
+
+    /// Easting of every column and northing of every row, in metres.
+    fn coordinates(&self) -> (Vec<f64>, Vec<f64>) {
+        let frame = self.frame_of();
+        ((0..frame.cols()).map(|c| frame.x_m(c)).collect(), (0..frame.rows()).map(|r| frame.y_m(r)).collect())
     }
 
     /// The seed of what is done to this terrain.
@@ -275,43 +403,136 @@ impl Terrain {
         &self.seed
     }
 
-    /// A copy that shares the layers until one of the two writes.
-    fn copy(&self) -> Self {
-        Self { inner: self.inner.clone(), seed: self.seed.clone() }
+    /// Number of its coordinate system in the register of EPSG, if it has one.
+    #[getter]
+    fn epsg(&self) -> Option<u16> {
+        self.place.as_ref().and_then(Place::epsg)
     }
 
-    /// Writes files, and tells their names.
-    fn save(&self, py: Python<'_>, folder: PathBuf, kinds: Option<Vec<String>>) -> PyResult<Vec<PathBuf>> {
+    /// A copy that shares the layers until one of the two writes.
+    fn copy(&self) -> PyResult<Self> {
+        Ok(Self::placed(self.land()?, self.seed.clone(), self.place.clone()))
+    }
+
+    /// A map as a PNG of at most so many pixels a side, `None` without heights.
+    fn picture<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let land = self.land()?;
+        let png = py.detach(|| picture::png(&land, most));
+        Ok(png.map(|png| PyBytes::new(py, &png)))
+    }
+
+    /// All but the layers, for pickling: (frame, place, seed, vectors).
+    fn parts<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(String, Option<String>, String, BTreeMap<String, Bound<'py, PyBytes>>)> {
+        // TOML keeps every bit of a number.
+        let text = |e: toml::ser::Error| error(e);
+        let land = self.land()?;
+        let frame = toml::to_string(land.frame()).map_err(text)?;
+        let place = self.place.as_ref().map(toml::to_string).transpose().map_err(text)?;
+        let bytes =
+            |(name, layer): (&String, &Arc<_>)| (name.clone(), PyBytes::new(py, &vectors::encode(layer)));
+        Ok((frame, place, self.seed.clone(), land.vectors().iter().map(bytes).collect()))
+    }
+
+    /// What [`Terrain::parts`] and the layers came from.
+    #[staticmethod]
+    fn from_parts(
+        frame: &str,
+        place: Option<&str>,
+        seed: String,
+        vectors: BTreeMap<String, Vec<u8>>,
+        layers: BTreeMap<String, Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let wrong = || errors::value("these are not the parts of a terrain");
+        let frame: Frame = toml::from_str(frame).map_err(|_| wrong())?;
+        let place = place.map(toml::from_str).transpose().map_err(|_| wrong())?;
+        let vectors = vectors
+            .into_iter()
+            .map(|(name, bytes)| Some((name, Arc::new(vectors::decode(&bytes)?))))
+            .collect::<Option<_>>()
+            .ok_or_else(wrong)?;
+        let mut data = BTreeMap::new();
+        for (name, array) in layers {
+            let layer = if let Ok(bytes) = array.extract::<PyReadonlyArray2<'_, u8>>() {
+                LayerData::U8(Arc::new(raster(&bytes)?))
+            } else {
+                LayerData::F32(Arc::new(raster(&array.extract::<PyReadonlyArray2<'_, f32>>()?)?))
+            };
+            data.insert(layer_name(&name)?, layer);
+        }
+        let land = orogen::core::Terrain::from_parts(frame, data, vectors).ok_or_else(wrong)?;
+        Ok(Self::placed(land, seed, place))
+    }
+
+    /// Writes files, and gives their names.
+    fn save(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        kinds: Option<Vec<String>>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<PathBuf>> {
         let exports = match kinds {
             None => Exports::default(),
             Some(names) => {
                 let kinds = names.iter().map(|name| ExportKind::parse(name)).collect::<Result<_, _>>();
-                Exports::of(kinds.map_err(error)?)
+                Exports::of(kinds.map_err(errors::value)?)
             }
         };
-        let (terrain, seed) = (&self.inner, &self.seed);
-        let written = work::run(py, None, |progress| {
-            let options =
-                ExportOptions { exports: &exports, seed, cancel: progress.cancel(), progress: &|_| () };
-            orogen::save(terrain, &options, &folder)
+        let land = self.land()?;
+        let written = work::run(py, progress.as_ref(), |progress| {
+            progress.name("files");
+            let options = ExportOptions {
+                exports: &exports,
+                seed: &self.seed,
+                place: self.place.as_ref(),
+                cancel: progress.cancel(),
+                progress: &|share| orogen::core::Watch::progress(progress, share),
+            };
+            orogen::save(&land, &options, &folder)
         })?;
-        written.map_err(error)
+        written.map_err(errors::build)
     }
 }
 
 /// A number of threads as Python gives it.
-fn thread_count(threads: i64) -> PyResult<usize> {
+pub fn thread_count(threads: i64) -> PyResult<usize> {
     const MOST: i64 = 1024;
     (1..=MOST)
         .contains(&threads)
         .then_some(threads as usize)
-        .ok_or_else(|| error(format!("threads: found {threads}, allowed is 1 to {MOST}")))
+        .ok_or_else(|| errors::value(format!("threads: {threads} is outside 1 to {MOST}")))
 }
 
-fn raster(values: &PyReadonlyArray2<'_, f32>) -> PyResult<Raster<f32>> {
+fn no_layer(land: &orogen::core::Terrain, name: &str) -> PyErr {
+    let have: Vec<&str> = land.layers().keys().map(LayerName::as_str).collect();
+    let text = format!("there is no layer {name:?} here; there are {}", have.join(", "));
+    errors::OrogenKeyError::new_err(text)
+}
+
+fn raster<T: Element + Copy>(values: &PyReadonlyArray2<'_, T>) -> PyResult<Raster<T>> {
     let array = values.as_array();
     let (rows, cols) = array.dim();
-    Raster::from_vec(cols, rows, array.iter().copied().collect()).ok_or_else(|| error("the array is empty"))
+    let mut data = Vec::new();
+    // One that fails is an error, not the end of the interpreter.
+    data.try_reserve_exact(array.len()).map_err(|_| {
+        pyo3::exceptions::PyMemoryError::new_err(format!("{cols} x {rows} samples do not fit into memory"))
+    })?;
+    data.extend(array.iter().copied());
+    Raster::from_vec(cols, rows, data).ok_or_else(|| errors::value("the array is empty"))
+}
+
+/// Refuses values that no operator can work with: infinite ones, and heights that no land could have.
+pub fn checked(name: &str, raster: Raster<f32>) -> PyResult<Raster<f32>> {
+    let (most, allowed) = match name {
+        "height" => (MOST_HEIGHT_M, "heights lie within 1e7 m of zero, or are NaN for a hole"),
+        _ => (f32::MAX, "values are finite, or NaN for a hole"),
+    };
+    let Some(at) = raster.as_slice().iter().position(|v| v.abs() > most) else { return Ok(raster) };
+    let (value, col, row) = (raster.as_slice()[at], at % raster.cols(), at / raster.cols());
+    Err(errors::value(format!("layer {name:?} holds {value:e} at column {col}, row {row}; {allowed}")))
 }
 
 #[allow(unsafe_code, reason = "the array borrows from a buffer object that it keeps alive itself")]

@@ -26,6 +26,11 @@ impl Progress {
         &self.cancel
     }
 
+    /// Names the work.
+    pub fn name(&self, label: &str) {
+        self.set(Some(label.to_owned()), 0.0);
+    }
+
     fn set(&self, label: Option<String>, share: f32) {
         if let Ok(mut at) = self.at.lock() {
             if let Some(label) = label {
@@ -95,7 +100,7 @@ pub fn run<T: Send>(
         }
         let result = py
             .detach(|| worker.join())
-            .map_err(|_| crate::error("a fault of Orogen stopped the work; please report it"))?;
+            .map_err(|_| crate::errors::error("stopped by a fault of Orogen itself; please report it"))?;
         match raised {
             Some(error) => Err(error),
             None => Ok(result),
@@ -114,6 +119,6 @@ fn pulse(py: Python<'_>, tell: Option<&Bound<'_, PyAny>>, progress: &Progress) -
 
 /// Raises a Python warning.
 pub fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
-    let text = CString::new(message.replace('\0', " ")).map_err(crate::error)?;
+    let text = CString::new(message.replace('\0', " ")).map_err(crate::errors::error)?;
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)
 }

@@ -1,7 +1,6 @@
 """The package as a user meets it."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,11 +17,6 @@ import orogen
 ROOT = Path(__file__).resolve().parents[3]
 ISLAND = ROOT / "recipes" / "island.toml"
 DATA = ROOT.parent / "shared" / "data" / "dem"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    os.environ["OROGEN_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
 
 
 def island(samples: int = 129, **options: object) -> orogen.Terrain:
@@ -185,7 +179,7 @@ def test_errors_are_the_sentences_of_the_command_line() -> None:
         ("combine.add", {"operand": float("nan")}, "operand: found NaN"),
         ("combine.add", {"operant": 1.0}, 'did you mean "operand"?'),
         ("survey.hillshade", {"altitude_deg": 900.0}, "altitude_deg: found 900"),
-        ("combine.add", {"operand": object()}, "operand"),
+        ("combine.add", {"operand": object()}, "operand: a value of type object is not a number"),
     ]:
         with pytest.raises(orogen.OrogenError) as caught:
             t.apply(op, **params)
@@ -207,7 +201,7 @@ def test_apply_takes_threads() -> None:
         t.apply("source.noise", threads=threads)
         heights.append(t["height"])
     assert all(np.array_equal(heights[0], h) for h in heights)
-    with pytest.raises(orogen.OrogenError, match="threads: found 0, allowed is 1 to 1024"):
+    with pytest.raises(orogen.OrogenError, match="threads: 0 is outside 1 to 1024"):
         t.apply("source.noise", threads=0)
 
 
@@ -251,12 +245,12 @@ def test_progress_is_shown_when_asked(capfd: pytest.CaptureFixture[str]) -> None
 
 
 def test_calls_that_ask_for_too_much_or_nothing_are_refused():
-    with pytest.raises(orogen.OrogenError, match="would need about .* of memory"):
+    with pytest.raises(orogen.OrogenError, match="need about .* of memory; memory_bytes allows"):
         orogen.Terrain.flat(samples=10**6, size_m=1000.0)
-    with pytest.raises(orogen.OrogenError, match="samples: found -1, expected"):
+    with pytest.raises(orogen.OrogenError, match="samples: -1 is not a whole number"):
         orogen.Terrain.flat(samples=-1, size_m=1000.0)
-    with pytest.raises(orogen.OrogenError, match="samples: found -1, expected"):
+    with pytest.raises(orogen.OrogenError, match="samples: -1 is not a whole number"):
         orogen.build(ISLAND, samples=-1)
     flat = orogen.Terrain.flat(samples=9, size_m=1000.0)
-    with pytest.raises(orogen.OrogenError, match="^peak_m: found a value of type object, allowed are"):
+    with pytest.raises(orogen.OrogenError, match="^peak_m: a value of type object is not a number"):
         flat.apply("source.island", peak_m=object())

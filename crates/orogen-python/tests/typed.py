@@ -23,4 +23,21 @@ triangle_count: int = terrain.tin(max_error_m=2.0).triangles.shape[0]
 seen: int = int((terrain.viewshed((500.0, 500.0)) == 1).sum())
 upstream: int = int((terrain.watershed((500.0, 500.0)) == 1).sum())
 written: list[Path] = terrain.save("out", kinds=["geotiff"])
+written = terrain.save("out", kinds="geotiff", progress=lambda name, share: None)
+terrain.apply("combine.add", operand=np.float32(3), threads=np.int64(2))
+terrain.apply("water.rivers", rain_mm_per_yr=np.float64(900), progress=True)
+model: orogen.Terrain = orogen.read("model.tif", window=(0, 0, 100, 100), crs="EPSG:32633")
+part: orogen.Terrain = orogen.build(Path("recipe.toml"), window=np.array([0.0, 0.0, 1.0, 1.0]), spacing_m=5, crs=25832)
+eastings: float = float(part.x[0])
+system: str | None = part.crs
+for step in part.steps:
+    measured: dict[str, float] = step.figures
+outline: dict[str, object] = part.__geo_interface__
+text: str = orogen.describe("erode.thermal")
+for layer in terrain:
+    values = terrain[layer]
+try:
+    terrain["no"]
+except orogen.OrogenKeyError as missing:
+    as_key: KeyError = missing
 catalogue = orogen.operators()

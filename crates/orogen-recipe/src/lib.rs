@@ -15,7 +15,7 @@ mod overrides;
 mod plan;
 mod recipe;
 mod run;
-mod vectors;
+pub mod vectors;
 
 pub use cache::{Cache, DEFAULT_MAX_BYTES};
 pub use check::{Checked, Limits, Step};

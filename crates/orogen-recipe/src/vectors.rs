@@ -1,9 +1,10 @@
-//! Vector layers as bytes: what the cache keeps of them. Little-endian, every count before what it counts.
+//! Vector layers as bytes: what the cache and pickled terrains keep of them. Little-endian, every count before what it counts.
 
 use orogen_core::vector::{Column, Point, Shape, VectorLayer};
 
 /// The bytes of a layer.
-pub(crate) fn encode(layer: &VectorLayer) -> Vec<u8> {
+#[must_use]
+pub fn encode(layer: &VectorLayer) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + size_of_val(layer.vertices()));
     out.push(match layer.shape() {
         Shape::Points => 0,
@@ -57,7 +58,8 @@ fn text(out: &mut Vec<u8>, text: &str) {
 }
 
 /// The layer of some bytes, `None` when they are not those of one.
-pub(crate) fn decode(bytes: &[u8]) -> Option<VectorLayer> {
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Option<VectorLayer> {
     let mut from = Bytes(bytes);
     let shape = match from.byte()? {
         0 => Shape::Points,

@@ -118,6 +118,7 @@ fn island(criterion: &mut Criterion) {
             let options = orogen::ExportOptions {
                 exports: &built.exports,
                 seed: "",
+                place: None,
                 cancel: &cancel,
                 progress: &|_| (),
             };

@@ -184,6 +184,7 @@ pub fn build_to_folder(
     let export_options = ExportOptions {
         exports: &built.exports,
         seed: &built.seed,
+        place: None,
         cancel,
         progress: &|share| observer.progress(share),
     };

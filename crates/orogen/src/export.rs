@@ -290,6 +290,9 @@ pub struct ExportOptions<'a> {
     pub exports: &'a Exports,
     /// The world seed, for the files that carry it.
     pub seed: &'a str,
+    /// Where the land lies in a coordinate system of the real world; `None` for a world of its own. GeoTIFF and GeoJSON
+    /// say so, other formats cannot.
+    pub place: Option<&'a geotiff::Place>,
     /// Stops the export; nothing is written then.
     pub cancel: &'a Cancel,
     /// Told the share of files done.
@@ -439,6 +442,27 @@ fn jobs<'a>(terrain: &'a Terrain, shown: &'a Terrain, kind: ExportKind, exports:
     what.into_iter().map(|what| Job { kind, terrain: shown, what }).collect()
 }
 
+/// Features in the coordinates of a place, which need not be the metres of the frame.
+fn placed_geojson(layer: &VectorLayer, name: &str, frame: &Frame, place: &geotiff::Place) -> Vec<u8> {
+    let mut moved = VectorLayer::new(layer.shape());
+    for feature in 0..layer.len() {
+        moved.push_parts(layer.parts(feature).map(|part| {
+            layer.vertices()[part].iter().map(|&[x, y, z]| {
+                let [x, y] = place.at(frame.locate(x, y));
+                [x, y, z]
+            })
+        }));
+    }
+    // As many features and vertices as before, so every column fits.
+    for (name, column) in layer.feature_attributes() {
+        let _fits = moved.set_feature_attribute(name, column.clone());
+    }
+    for (name, column) in layer.vertex_attributes() {
+        let _fits = moved.set_vertex_attribute(name, column.clone());
+    }
+    geojson::encode_in(&moved, name, &geojson::System::of(place))
+}
+
 impl Job<'_> {
     fn run(&self, options: &ExportOptions<'_>, folder: &OutputFolder) -> Result<Exported, BuildError> {
         let (terrain, seed) = (self.terrain, options.seed);
@@ -453,12 +477,16 @@ impl Job<'_> {
                 self.write(folder, &format!("film_{shot}.png"), &png8::encode(&picture), None)
             }
             What::Vectors(name, layer) => {
-                self.write(folder, &format!("{name}.geojson"), &geojson::encode(layer, name), Some(name))
+                let text = match options.place {
+                    Some(place) => placed_geojson(layer, name, terrain.frame(), place),
+                    None => geojson::encode(layer, name),
+                };
+                self.write(folder, &format!("{name}.geojson"), &text, Some(name))
             }
             What::Fragment(text) => {
                 self.write(folder, "features.toml", text.as_bytes(), Some(sketch::FEATURES))
             }
-            What::Layer(name, data) => self.layer(terrain.frame(), name, data, seed, folder),
+            What::Layer(name, data) => self.layer(terrain.frame(), name, data, options, folder),
             What::Channels(file, name, channels) => {
                 self.channels(terrain.frame(), file, name, *channels, seed, folder)
             }
@@ -532,16 +560,24 @@ impl Job<'_> {
         frame: &Frame,
         name: &LayerName,
         data: &LayerData,
-        seed: &str,
+        options: &ExportOptions<'_>,
         folder: &OutputFolder,
     ) -> Result<Exported, BuildError> {
-        let about = About { layer: name.as_str(), unit: layer::unit(name), seed };
+        let about = About { layer: name.as_str(), unit: layer::unit(name), seed: options.seed };
         let (ending, encoded) = match (self.kind, data) {
             (ExportKind::Geotiff, LayerData::F32(raster)) => {
-                ("tif", plain(geotiff::encode_f32(raster, frame, &about)))
+                let bytes = match options.place {
+                    Some(place) => geotiff::encode_f32_at(raster, place, &about),
+                    None => geotiff::encode_f32(raster, frame, &about),
+                };
+                ("tif", plain(bytes))
             }
             (ExportKind::Geotiff, LayerData::U8(raster)) => {
-                ("tif", plain(geotiff::encode_u8(raster, frame, &about)))
+                let bytes = match options.place {
+                    Some(place) => geotiff::encode_u8_at(raster, place, None, &about),
+                    None => geotiff::encode_u8(raster, frame, &about),
+                };
+                ("tif", plain(bytes))
             }
             (ExportKind::Png16, LayerData::F32(raster)) => {
                 ("png", png16::encode(raster, frame, &about).into())

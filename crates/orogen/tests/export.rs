@@ -78,8 +78,13 @@ fn land_that_is_not_displaced_gives_its_height_alone() {
     let kinds = ["exr", "mesh"].map(|name| ExportKind::parse(name).unwrap());
     assert_eq!(kinds.map(ExportKind::name), ["exr", "mesh"]);
     let cancel = Cancel::new();
-    let options =
-        ExportOptions { exports: &Exports::of(kinds.to_vec()), seed: "", cancel: &cancel, progress: &|_| () };
+    let options = ExportOptions {
+        exports: &Exports::of(kinds.to_vec()),
+        seed: "",
+        place: None,
+        cancel: &cancel,
+        progress: &|_| (),
+    };
     let mut written = orogen::save(&built.terrain, &options, folder.path()).unwrap();
     written.sort();
     let names: Vec<_> = written.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
@@ -130,6 +135,7 @@ fn holes_are_warned_of() {
         let options = ExportOptions {
             exports: &Exports::of(kinds.to_vec()),
             seed: "",
+            place: None,
             cancel: &cancel,
             progress: &|_| (),
         };

@@ -22,6 +22,7 @@ pub(super) struct Georef {
 }
 
 /// Values of [`key::MODEL_TYPE`] and [`key::RASTER_TYPE`].
+pub(super) const PROJECTED: u16 = 1;
 pub(super) const GEOGRAPHIC: u16 = 2;
 pub(super) const PIXEL_IS_POINT: u16 = 2;
 

@@ -1,12 +1,14 @@
 //! Where the samples of a raster lie in the coordinates of their own file, so that results lie where their source did.
 
+use serde::{Deserialize, Serialize};
+
 use super::container::Field;
-use super::georef::PIXEL_IS_POINT;
+use super::georef::{PIXEL_IS_POINT, PROJECTED};
 use super::{key, tag};
 use crate::about::LOCAL_CRS;
 
 /// Position, spacing and coordinate system of a raster, in the unit of its own file (metres, feet or degrees).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     pub(super) first: [f64; 2],
     pub(super) cell: [f64; 2],
@@ -28,6 +30,26 @@ impl Place {
             [key::LINEAR_UNIT, 0, 1, 9001],
         ];
         Self { first: first_m, cell: spacing_m, unit_m: [1.0, 1.0], keys, doubles: Vec::new(), text }
+    }
+
+    /// A raster in metres of a coordinate system with a number in the register of EPSG, whose north-west sample lies at
+    /// `first_m`.
+    #[must_use]
+    pub fn projected(epsg: u16, first_m: [f64; 2], spacing_m: [f64; 2]) -> Self {
+        let keys = vec![
+            [key::MODEL_TYPE, 0, 1, PROJECTED],
+            [key::RASTER_TYPE, 0, 1, PIXEL_IS_POINT],
+            [key::PROJECTED_SYSTEM, 0, 1, epsg],
+            [key::LINEAR_UNIT, 0, 1, 9001],
+        ];
+        let (doubles, text) = (Vec::new(), String::new());
+        Self { first: first_m, cell: spacing_m, unit_m: [1.0, 1.0], keys, doubles, text }
+    }
+
+    /// The place of the part of a raster that starts at a column and row.
+    #[must_use]
+    pub fn part(&self, col: usize, row: usize) -> Self {
+        Self { first: self.at([col as f64, row as f64]), ..self.clone() }
     }
 
     /// Distance between samples in metres, (x, y).

@@ -10,45 +10,105 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, SupportsFloat, SupportsIndex
 
 from orogen import _orogen
-from orogen._orogen import OrogenError, __version__
-from orogen._progress import reporter
+from orogen._errors import (
+    OrogenBusyError,
+    OrogenError,
+    OrogenFileError,
+    OrogenFileNotFoundError,
+    OrogenKeyError,
+    OrogenMemoryError,
+    OrogenValueError,
+)
+from orogen._numbers import epsg_of, number, pair, path_of, whole, window_of
+from orogen._orogen import __version__
+from orogen._progress import Progress, reporter
+from orogen._steps import Step
 from orogen._terrain import Frame, Terrain, Tin
 from orogen._vectors import Feature, Vectors
 
-__all__ = ["Feature", "Frame", "OrogenError", "Terrain", "Tin", "Vectors", "__version__", "build", "operators"]
+__all__ = [
+    "Feature",
+    "Frame",
+    "OrogenBusyError",
+    "OrogenError",
+    "OrogenFileError",
+    "OrogenFileNotFoundError",
+    "OrogenKeyError",
+    "OrogenMemoryError",
+    "OrogenValueError",
+    "Step",
+    "Terrain",
+    "Tin",
+    "Vectors",
+    "__version__",
+    "build",
+    "describe",
+    "operators",
+    "read",
+]
 
 
 def build(
     recipe: str | os.PathLike[str],
     *,
-    samples: int | None = None,
+    samples: SupportsIndex | None = None,
     seed: str | int | None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     set: Mapping[str, object] | None = None,
+    window: Iterable[SupportsFloat] | None = None,
+    spacing_m: SupportsFloat | None = None,
+    crs: str | int | object | None = None,
     cache: bool = True,
     memory_bytes: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Terrain:
     """Evaluates a recipe file and gives its land; writes nothing but the cache.
 
-    ``set`` changes parameters, as ``--set`` does on the command line: ``{"island.polygons": 800}``.
-    Ctrl-C stops the build.
+    ``set`` changes parameters: ``{"island.polygons": 800}``. ``window`` is the part to build, (west, south, east, north)
+    in metres, and ``spacing_m`` the distance between its samples. ``crs`` is a coordinate system in metres
+    (``"EPSG:32633"``) that saved files name. ``progress`` shows how far it is, or is a function of the name of a step and
+    the share done. Ctrl-C stops the build.
     """
     with reporter(progress) as tell:
-        inner = _orogen.build(
-            os.fspath(recipe),
-            samples=samples,
+        inner, steps = _orogen.build(
+            path_of(recipe),
+            samples=None if samples is None else whole("samples", samples),
             seed=None if seed is None else str(seed),
-            threads=threads,
-            set=[f"{key}={_toml(value)}" for key, value in (set or {}).items()],
-            cache=cache,
+            threads=None if threads is None else whole("threads", threads),
+            set=dict(set or {}),
+            window=window_of(window),
+            spacing_m=None if spacing_m is None else number("spacing_m", spacing_m),
+            crs=epsg_of(crs),
+            cache=bool(cache),
             memory=memory_bytes,
             progress=tell,
         )
+    return Terrain._of(inner, [Step._of(step) for step in steps])
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    spacing_m: SupportsFloat | Iterable[SupportsFloat] | None = None,
+    window: Iterable[SupportsFloat] | None = None,
+    crs: str | int | object | None = None,
+    seed: str | int = "orogen",
+    memory_bytes: int | None = None,
+) -> Terrain:
+    """Reads an elevation model: GeoTIFF, ASCII grid, 16-bit PNG or raw samples.
+
+    A model in metres keeps its coordinates. One in degrees or feet lies in metres from its south-west sample; saved as
+    GeoTIFF or GeoJSON it lies where it was. ``spacing_m`` is for files that do not say how far apart their samples are,
+    ``crs`` for those that do not name their coordinate system. ``window`` is the part to keep, (west, south, east, north).
+    """
+    spacing = None if spacing_m is None else pair("spacing_m", spacing_m)
+    inner = _orogen.read(
+        path_of(path), spacing_m=spacing, window=window_of(window), crs=epsg_of(crs), seed=str(seed), memory=memory_bytes
+    )
     return Terrain._of(inner)
 
 
@@ -58,14 +118,6 @@ def operators() -> list[dict[str, Any]]:
     return catalogue
 
 
-def _toml(value: object) -> str:
-    """A value as TOML text."""
-    if isinstance(value, (bool, str)):
-        return json.dumps(value)
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(str(k))} = {_toml(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    raise OrogenError(f"found a value of type {type(value).__name__}, allowed are numbers, texts, lists and tables")
+def describe(op: str) -> str:
+    """What an operator does and takes, to print: every parameter with its default, range and meaning."""
+    return _orogen.describe(op)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import inspect
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from orogen._progress import reporter
+from orogen import _orogen
+from orogen._numbers import whole
+from orogen._progress import Progress, reporter
+from orogen._steps import Step
 
 if TYPE_CHECKING:
-    from orogen import _orogen
     from orogen._terrain import Terrain
 
 
@@ -15,6 +18,7 @@ class Applies:
     """What has operators applied to it."""
 
     _inner: _orogen.Terrain
+    _steps: list[Step]
 
     def apply(
         self,
@@ -23,8 +27,8 @@ class Applies:
         id: str | None = None,
         with_: Terrain | None = None,
         mask: str | None = None,
-        threads: int | None = None,
-        progress: bool = False,
+        threads: SupportsIndex | None = None,
+        progress: Progress = False,
         **params: Any,
     ) -> None:
         """Applies an operator in place; on an error the terrain stays as it was.
@@ -32,6 +36,18 @@ class Applies:
         ``id`` names the step, so that the same operator applied twice draws other numbers. ``with_`` is the second
         terrain of operators that combine two. ``mask`` names a layer (0 to 1) that limits where it acts.
         ``threads`` is how many to use; without it, all there are. The result does not depend on it.
+        ``progress`` shows how far it is, or is a function of the name of the operator and the share done.
+
+        The operators and their parameters (``print(orogen.describe("erode.thermal"))`` says more of one):
+
         """
+        count = None if threads is None else whole("threads", threads)
+        second = None if with_ is None else with_._inner
         with reporter(progress) as tell:
-            self._inner.apply(op, id, None if with_ is None else with_._inner, mask, threads, tell, params)
+            step = self._inner.apply(op, id, second, mask, count, tell, params)
+        self._steps.append(Step._of(step))
+
+
+# Where Python drops docstrings (-OO) there is nothing to add to.
+if Applies.apply.__doc__:
+    Applies.apply.__doc__ = inspect.cleandoc(Applies.apply.__doc__) + "\n\n" + _orogen.operators_text()

@@ -1,26 +1,40 @@
 """The compiled part. Use ``orogen``, not this."""
 
-from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from orogen._progress import Tell
+from orogen._steps import StepTuple
+
 __version__: str
 
-class OrogenError(Exception): ...
-
 def operators_json() -> str: ...
+def operators_text() -> str: ...
+def describe(op: str) -> str: ...
 def build(
     path: str,
     *,
     samples: int | None,
     seed: str | None,
     threads: int | None,
-    set: list[str],
+    set: dict[str, object],
+    window: tuple[float, float, float, float] | None,
+    spacing_m: float | None,
+    crs: int | None,
     cache: bool,
     memory: int | None,
-    progress: Callable[[str, float], None] | None,
+    progress: Tell | None,
+) -> tuple[Terrain, list[StepTuple]]: ...
+def read(
+    path: str,
+    *,
+    spacing_m: tuple[float, float] | None,
+    window: tuple[float, float, float, float] | None,
+    crs: int | None,
+    seed: str,
+    memory: int | None,
 ) -> Terrain: ...
 
 @final
@@ -30,12 +44,17 @@ class Terrain:
         samples: tuple[int, int],
         size_m: tuple[float, float],
         origin_m: tuple[float, float],
+        crs: int | None,
         seed: str,
         memory: int | None,
     ) -> Terrain: ...
     @staticmethod
     def from_array(
-        z: npt.NDArray[np.float32], spacing_m: tuple[float, float], origin_m: tuple[float, float], seed: str
+        z: npt.NDArray[np.float32],
+        spacing_m: tuple[float, float],
+        origin_m: tuple[float, float],
+        crs: int | None,
+        seed: str,
     ) -> Terrain: ...
     def apply(
         self,
@@ -44,18 +63,21 @@ class Terrain:
         second: Terrain | None,
         mask: str | None,
         threads: int | None,
-        progress: Callable[[str, float], None] | None,
+        progress: Tell | None,
         params: dict[str, Any],
-    ) -> None: ...
+    ) -> StepTuple: ...
     def layer(self, name: str) -> npt.NDArray[Any]: ...
     def set_layer(self, name: str, values: npt.NDArray[np.float32]) -> None: ...
+    def remove_layer(self, name: str) -> None: ...
     def layer_names(self) -> list[str]: ...
+    @staticmethod
+    def unit(name: str) -> str: ...
     def vector_names(self) -> list[str]: ...
     def vectors(
         self, name: str
     ) -> tuple[str, npt.NDArray[np.float64], list[list[tuple[int, int]]], dict[str, Any], dict[str, Any]] | None: ...
     def tin(
-        self, max_error_m: float, hierarchy: bool, progress: Callable[[str, float], None] | None
+        self, max_error_m: float, hierarchy: bool, progress: Tell | None
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint32]]: ...
     def viewshed(
         self,
@@ -64,13 +86,22 @@ class Terrain:
         curvature: float,
         range_m: float,
         exact: bool,
-        progress: Callable[[str, float], None] | None,
+        progress: Tell | None,
     ) -> npt.NDArray[np.uint8]: ...
     def watershed(
-        self, at_m: tuple[float, float], snap_m: float, sea: bool, progress: Callable[[str, float], None] | None
+        self, at_m: tuple[float, float], snap_m: float, sea: bool, progress: Tell | None
     ) -> npt.NDArray[np.uint8]: ...
     def frame(self) -> tuple[tuple[int, int], tuple[float, float], tuple[float, float], tuple[float, float]]: ...
+    def coordinates(self) -> tuple[list[float], list[float]]: ...
     @property
     def seed(self) -> str: ...
+    @property
+    def epsg(self) -> int | None: ...
     def copy(self) -> Terrain: ...
-    def save(self, folder: str, kinds: list[str] | None) -> list[str]: ...
+    def picture(self, most: int) -> bytes | None: ...
+    def parts(self) -> tuple[str, str | None, str, dict[str, bytes]]: ...
+    @staticmethod
+    def from_parts(
+        frame: str, place: str | None, seed: str, vectors: dict[str, bytes], layers: dict[str, npt.NDArray[Any]]
+    ) -> Terrain: ...
+    def save(self, folder: str, kinds: list[str] | None, progress: Tell | None) -> list[str]: ...

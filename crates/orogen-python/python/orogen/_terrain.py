@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from orogen import _orogen
 from orogen._apply import Applies
-from orogen._progress import reporter
+from orogen._errors import OrogenBusyError, OrogenKeyError, OrogenValueError
+from orogen._numbers import epsg_of, floats, number, pair, path_of, place, samples_of
+from orogen._progress import Progress, reporter
+from orogen._steps import Step
 from orogen._vectors import Vectors
 
-Pair = float | tuple[float, float]
+Number = SupportsFloat
+Place = Iterable[SupportsFloat]
+
+PICTURE_PX = 768
+"""Longest side of the map that notebooks show."""
 
 
 @dataclass(frozen=True)
@@ -50,57 +59,175 @@ class Tin:
 
 
 class Terrain(Applies):
-    """One frame with named layers (rasters) and vectors."""
+    """One frame with named layers (rasters) and vectors.
+
+    It reads like a dictionary of layers: ``t["height"]``, ``"slope" in t``, ``for name in t``, ``t.keys()``, ``len(t)``.
+    """
 
     _inner: _orogen.Terrain
+    _steps: list[Step]
 
     def __init__(self) -> None:
-        raise TypeError("make a Terrain with orogen.build, Terrain.flat or Terrain.from_array")
+        raise TypeError("make a Terrain with orogen.build, orogen.read, Terrain.flat or Terrain.from_array")
 
     @classmethod
-    def _of(cls, inner: _orogen.Terrain) -> Terrain:
+    def _of(cls, inner: _orogen.Terrain, steps: Sequence[Step] = ()) -> Terrain:
         terrain = cls.__new__(cls)
         terrain._inner = inner
+        terrain._steps = list(steps)
         return terrain
 
     @staticmethod
     def flat(
         *,
-        samples: int | tuple[int, int] = 513,
-        size_m: Pair = 4096.0,
-        origin_m: tuple[float, float] = (0.0, 0.0),
+        samples: SupportsIndex | Iterable[SupportsIndex] = 513,
+        size_m: Number | Place | None = None,
+        spacing_m: Number | Place | None = None,
+        origin_m: Place = (0.0, 0.0),
+        crs: str | int | object | None = None,
         seed: str | int = "orogen",
         memory_bytes: int | None = None,
     ) -> Terrain:
-        """Flat ground at sea level."""
-        cols, rows = (samples, samples) if isinstance(samples, int) else samples
-        return Terrain._of(_orogen.Terrain.flat((cols, rows), _pair(size_m), origin_m, str(seed), memory_bytes))
+        """Flat ground at sea level, ``size_m`` metres wide (4096 when left out) or with samples ``spacing_m`` apart.
+
+        ``samples`` and both lengths are one number, or one for x and one for y. ``crs`` is a coordinate system in metres
+        (``"EPSG:32633"``) that saved files name; ``origin_m`` is the south-west sample in it.
+        """
+        cols, rows = samples_of(samples)
+        if spacing_m is not None:
+            if size_m is not None:
+                raise OrogenValueError("size_m and spacing_m are both given; one follows from the other")
+            x, y = pair("spacing_m", spacing_m)
+            size = (x * (cols - 1), y * (rows - 1))
+        else:
+            size = pair("size_m", 4096.0 if size_m is None else size_m)
+        origin = place("origin_m", origin_m)
+        return Terrain._of(_orogen.Terrain.flat((cols, rows), size, origin, epsg_of(crs), str(seed), memory_bytes))
 
     @staticmethod
     def from_array(
         z: npt.ArrayLike,
         *,
-        spacing_m: Pair,
-        origin_m: tuple[float, float] = (0.0, 0.0),
+        spacing_m: Number | Place,
+        origin_m: Place = (0.0, 0.0),
+        crs: str | int | object | None = None,
         seed: str | int = "orogen",
+        memory_bytes: int | None = None,
     ) -> Terrain:
-        """Heights in metres from an array [rows, columns], row 0 in the north; NaN is a hole."""
-        return Terrain._of(_orogen.Terrain.from_array(_floats(z), _pair(spacing_m), origin_m, str(seed)))
+        """Heights in metres from an array [rows, columns], row 0 in the north.
+
+        NaN and masked values are holes; heights lie within 1e7 m of zero. ``spacing_m``, ``origin_m`` and ``crs`` are as
+        in ``flat``.
+        """
+        heights = floats(z, memory_bytes=memory_bytes)
+        origin = place("origin_m", origin_m)
+        inner = _orogen.Terrain.from_array(heights, pair("spacing_m", spacing_m), origin, epsg_of(crs), str(seed))
+        return Terrain._of(inner)
 
     def __getitem__(self, layer: str) -> npt.NDArray[Any]:
         """A layer as a read-only view [rows, columns], row 0 in the north."""
         return self._inner.layer(layer)
 
     def __setitem__(self, layer: str, values: npt.ArrayLike) -> None:
-        """Sets a layer; layers derived from it are dropped."""
-        self._inner.set_layer(layer, _floats(values))
+        """Sets a layer; layers derived from it are dropped. One number fills it."""
+        if np.ndim(values) == 0:
+            cols, rows = self.frame.samples
+            values = np.broadcast_to(np.asarray(values, dtype=np.float64), (rows, cols))
+        self._inner.set_layer(layer, floats(values))
+
+    def __delitem__(self, layer: str) -> None:
+        """Removes a layer."""
+        self._inner.remove_layer(layer)
 
     def __contains__(self, layer: object) -> bool:
         return layer in self.layers
 
+    def __iter__(self) -> Iterator[str]:
+        """The names of the layers."""
+        return iter(self.layers)
+
+    def __len__(self) -> int:
+        """The number of layers."""
+        return len(self.layers)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def keys(self) -> list[str]:
+        """Names of the layers."""
+        return self.layers
+
+    def values(self) -> list[npt.NDArray[Any]]:
+        """The layers."""
+        return [self[name] for name in self.layers]
+
+    def items(self) -> list[tuple[str, npt.NDArray[Any]]]:
+        """The layers with their names."""
+        return [(name, self[name]) for name in self.layers]
+
+    def get(self, layer: str, default: Any = None) -> Any:
+        """A layer, or ``default`` where there is none of that name."""
+        try:
+            return self[layer]
+        except OrogenKeyError:
+            return default
+
     def __repr__(self) -> str:
         cols, rows = self.frame.samples
-        return f"<orogen.Terrain {cols} x {rows}: {', '.join(self.layers) or 'no layers'}>"
+        try:
+            layers = ", ".join(self.layers) or "no layers"
+        except OrogenBusyError:
+            layers = "being changed by another thread"
+        return f"<orogen.Terrain {cols} x {rows}: {layers}>"
+
+    def _repr_png_(self) -> bytes | None:
+        """A map for notebooks."""
+        return self._inner.picture(PICTURE_PX)
+
+    def _repr_html_(self) -> str:
+        """A map and a table for notebooks."""
+        frame = self.frame
+        (x0, y0), (x1, y1) = frame.min_m, frame.max_m
+        facts = {
+            "samples": "{} x {}".format(*frame.samples),
+            "spacing": "{:g} x {:g} m".format(*frame.spacing_m),
+            "from, to": f"({x0:g}, {y0:g}), ({x1:g}, {y1:g}) m",
+            "coordinates": self.crs or "its own",
+            "seed": self.seed,
+        }
+        rows = [(name, value) for name, value in facts.items()]
+        for name, values in self.items():
+            known = values[~np.isnan(values)]
+            unit = _orogen.Terrain.unit(name)
+            spread = f"{known.min():g} to {known.max():g} {unit}" if known.size else "holes only"
+            rows.append((name, spread))
+        rows += [(name, repr(vectors).strip("<>")) for name, vectors in self.vectors.items()]
+        cells = "".join(f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in rows)
+        png = self._repr_png_()
+        picture = f'<img src="data:image/png;base64,{base64.b64encode(png).decode()}" width="384">' if png else ""
+        return f"<div>{picture}<table>{cells}</table></div>"
+
+    @property
+    def __geo_interface__(self) -> dict[str, Any]:
+        """The outline of the land, as GeoJSON has it, in the terrain's own coordinates."""
+        (x0, y0), (x1, y1) = self.frame.min_m, self.frame.max_m
+        ring = [[x0, y0], [x1, y0], [x1, y1], [x0, y1], [x0, y0]]
+        return {
+            "type": "Feature",
+            "bbox": [x0, y0, x1, y1],
+            "geometry": {"type": "Polygon", "coordinates": [ring]},
+            "properties": {"seed": self.seed, "crs": self.crs, "layers": self.layers},
+        }
+
+    def __copy__(self) -> Terrain:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Terrain:
+        # Layers are never written to while they are shared.
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self._inner.parts(), dict(self.items()), self._steps)
 
     @property
     def layers(self) -> list[str]:
@@ -113,9 +240,29 @@ class Terrain(Applies):
         return Frame(*self._inner.frame())
 
     @property
+    def x(self) -> npt.NDArray[np.float64]:
+        """Easting of every column, in metres, from west to east."""
+        return np.asarray(self._inner.coordinates()[0])
+
+    @property
+    def y(self) -> npt.NDArray[np.float64]:
+        """Northing of every row, in metres, from north to south as the rows are."""
+        return np.asarray(self._inner.coordinates()[1])
+
+    @property
+    def crs(self) -> str | None:
+        """The coordinate system, ``"EPSG:32633"`` say; ``None`` for a world of its own or one without a number."""
+        return None if self._inner.epsg is None else f"EPSG:{self._inner.epsg}"
+
+    @property
     def seed(self) -> str:
         """The seed of what is done to this terrain."""
         return self._inner.seed
+
+    @property
+    def steps(self) -> list[Step]:
+        """What was done to this terrain, with the figures that each operator measured of its work."""
+        return list(self._steps)
 
     @property
     def vectors(self) -> dict[str, Vectors]:
@@ -167,67 +314,79 @@ class Terrain(Applies):
         )
         return land._vectors("rivers")
 
-    def tin(self, *, max_error_m: float = 1.0, method: str = "greedy", progress: bool = False) -> Tin:
+    def tin(self, *, max_error_m: Number = 1.0, method: str = "greedy", progress: Progress = False) -> Tin:
         """The land as few triangles, no sample further than ``max_error_m`` above or below them.
 
         ``method`` is ``greedy`` (few triangles) or ``hierarchy`` (right triangles: more of them, sooner).
         """
         if method not in ("greedy", "hierarchy"):
-            raise _orogen.OrogenError(f"tin: method: found {method!r}, allowed are 'greedy' and 'hierarchy'")
+            raise OrogenValueError(f"tin: method: {method!r} is neither 'greedy' nor 'hierarchy'")
+        error_m = number("max_error_m", max_error_m)
         with reporter(progress) as tell:
-            return Tin(*self._inner.tin(float(max_error_m), method == "hierarchy", tell))
+            return Tin(*self._inner.tin(error_m, method == "hierarchy", tell))
 
     def viewshed(
         self,
-        at_m: tuple[float, float],
+        at_m: Place,
         *,
-        observer_m: float = 2.0,
-        target_m: float = 0.0,
-        curvature: float = 6 / 7,
-        range_m: float = math.inf,
+        observer_m: Number = 2.0,
+        target_m: Number = 0.0,
+        curvature: Number = 6 / 7,
+        range_m: Number = math.inf,
         exact: bool = False,
-        progress: bool = False,
+        progress: Progress = False,
     ) -> npt.NDArray[np.uint8]:
         """What is seen from a place: 1 seen, 0 hidden, 255 a hole.
 
         ``curvature`` is 0 for a flat Earth, 1 without air, 6/7 with the usual refraction. ``exact`` follows the sight line
         to every sample, which takes longer.
         """
+        heights = (number("observer_m", observer_m), number("target_m", target_m))
+        bend, far = number("curvature", curvature), number("range_m", range_m)
         with reporter(progress) as tell:
-            return self._inner.viewshed(at_m, (observer_m, target_m), curvature, range_m, exact, tell)
+            return self._inner.viewshed(place("at_m", at_m), heights, bend, far, bool(exact), tell)
 
     def watershed(
-        self, at_m: tuple[float, float], *, snap_m: float = 100.0, sea: bool = True, progress: bool = False
+        self, at_m: Place, *, snap_m: Number = 100.0, sea: bool = True, progress: Progress = False
     ) -> npt.NDArray[np.uint8]:
         """What drains through a place: 1 does, 0 does not, 255 a hole.
 
         The place moves to the sample of the most flow within ``snap_m``. With ``sea``, land at or below 0 m is sea.
         """
-        if not 0.0 <= snap_m <= 1e5:
-            raise _orogen.OrogenError(f"watershed: snap_m: found {snap_m}, allowed is 0 to 100000")
+        snap = number("snap_m", snap_m)
+        if not 0.0 <= snap <= 1e5:
+            raise OrogenValueError(f"watershed: snap_m: {snap} is outside 0 to 100000")
         with reporter(progress) as tell:
-            return self._inner.watershed(at_m, float(snap_m), sea, tell)
+            return self._inner.watershed(place("at_m", at_m), snap, bool(sea), tell)
 
     def copy(self) -> Terrain:
         """A copy that shares the layers until one of the two is changed."""
-        return Terrain._of(self._inner.copy())
+        return Terrain._of(self._inner.copy(), self._steps)
 
-    def save(self, folder: str | os.PathLike[str], *, kinds: Iterable[str] | None = None) -> list[Path]:
-        """Writes files (all default kinds, or those named) and gives their paths. Files appear whole or not at all."""
-        written = self._inner.save(os.fspath(folder), None if kinds is None else list(kinds))
-        return [Path(path) for path in written]
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        kinds: str | Iterable[str] | None = None,
+        progress: Progress = False,
+    ) -> list[Path]:
+        """Writes files and gives their paths. Files appear whole or not at all.
+
+        ``kinds`` is one kind or several (``"geotiff"``, ``["geotiff", "relief"]``); left out, it is all default kinds.
+        GeoTIFF and GeoJSON name the coordinate system of the terrain.
+        """
+        names = [kinds] if isinstance(kinds, str) else None if kinds is None else list(kinds)
+        with reporter(progress) as tell:
+            return sorted(Path(path) for path in self._inner.save(path_of(folder), names, tell))
 
     def _vectors(self, name: str, shape: str = "lines") -> Vectors:
         columns = self._inner.vectors(name)
         return Vectors(shape, np.empty((0, 3)), [], {}, {}) if columns is None else Vectors(*columns)
 
 
-def _pair(value: Pair) -> tuple[float, float]:
-    return value if isinstance(value, tuple) else (float(value), float(value))
-
-
-def _floats(values: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    array = np.asarray(values, dtype=np.float32)
-    if array.ndim != 2:
-        raise _orogen.OrogenError(f"expected an array [rows, columns], found {array.ndim} dimensions")
-    return array
+def _unpickled(
+    parts: tuple[str, str | None, str, dict[str, bytes]], layers: dict[str, npt.NDArray[Any]], steps: list[Step]
+) -> Terrain:
+    """The terrain of what ``Terrain.__reduce__`` gave."""
+    frame, place, seed, vectors = parts
+    return Terrain._of(_orogen.Terrain.from_parts(frame, place, seed, vectors, layers), steps)

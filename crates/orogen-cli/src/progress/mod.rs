@@ -1,12 +1,25 @@
-//! Progress on standard error: one line a step, percent and time left; nothing where that is no terminal.
+//! Progress on standard error: one line a step, percent and time left; nothing when standard error is not a terminal.
+//!
+//! The line that moves is always the last of the screen and never reaches its edge, so that neither a narrow terminal nor
+//! one that is resized breaks it. What is finished is left above it as plain text.
 
+mod line;
+mod screen;
+
+use std::io::IsTerminal as _;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use orogen::recipe::{Observer, StepReport};
 
+use line::line;
+use screen::Screen;
+
 const PARTS: u64 = 1000;
+
+/// Columns of the name of a step, where there is room.
+const NAME: usize = 40;
 
 /// Shows steps as they run.
 pub struct Bars {
@@ -15,7 +28,7 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// Shows nothing when `quiet`, and no bars where standard error is no terminal.
+    /// Shows nothing when `quiet`, and no bars when standard error is not a terminal.
     pub fn new(quiet: bool) -> Self {
         Self { quiet, bar: Mutex::new(None) }
     }
@@ -25,10 +38,15 @@ impl Bars {
         if self.quiet {
             return;
         }
-        // indicatif draws nothing by itself where standard error is no terminal.
-        let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::stderr_with_hz(10));
-        if let Ok(style) = ProgressStyle::with_template("{msg:<40} {bar:24} {percent:>3} %  {eta:>4} left") {
-            bar.set_style(style.progress_chars("=> "));
+        let bar = ProgressBar::with_draw_target(Some(PARTS), target());
+        let name = label.clone();
+        let draw = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let text = line(&name, state.fraction(), state.eta(), Screen::columns());
+            // A line that cannot be composed is not shown.
+            let _ = out.write_str(&text);
+        };
+        if let Ok(style) = ProgressStyle::with_template("{line}") {
+            bar.set_style(style.with_key("line", draw));
         }
         bar.set_message(label);
         bar.enable_steady_tick(Duration::from_millis(200));
@@ -51,10 +69,13 @@ impl Bars {
         if let Ok(mut current) = self.bar.lock()
             && let Some(bar) = current.take()
         {
-            if let Ok(style) = ProgressStyle::with_template("{msg}") {
-                bar.set_style(style);
+            bar.finish_and_clear();
+            if !bar.is_hidden() {
+                // Without a gap where that would fold the line.
+                let name = NAME.min(Screen::columns().saturating_sub(note.len() + 2));
+                let said = format!("{:<name$} {note}", bar.message());
+                eprintln!("{}", said.trim_end());
             }
-            bar.finish_with_message(format!("{:<40} {note}", bar.message()));
         }
     }
 
@@ -65,12 +86,21 @@ impl Bars {
         }
         let line = format!("warning: {message}");
         match self.bar.lock() {
-            Ok(bar) => match bar.as_ref().filter(|bar| !bar.is_hidden()) {
-                Some(bar) => bar.println(line),
+            Ok(bar) => match bar.as_ref() {
+                Some(bar) => bar.suspend(|| eprintln!("{line}")),
                 None => eprintln!("{line}"),
             },
             Err(_) => eprintln!("{line}"),
         }
+    }
+}
+
+/// Where lines go: a terminal, or nowhere.
+fn target() -> ProgressDrawTarget {
+    if std::io::stderr().is_terminal() {
+        ProgressDrawTarget::term_like_with_hz(Box::new(Screen::new()), 10)
+    } else {
+        ProgressDrawTarget::hidden()
     }
 }
 

@@ -1,0 +1,36 @@
+"""Memory: grids that do not fit are refused before they are made."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from orogen._errors import OrogenMemoryError
+
+DEFAULT_BYTES = 8 << 30
+"""What a call allows unless it says otherwise."""
+
+
+def hold(cols: float, rows: float, bytes_per_sample: float, allowed_bytes: int | None = None) -> None:
+    """Raises a ``MemoryError`` where a grid needs more than is allowed, or more than the machine gives.
+
+    An allocation that fails in the compiled part ends the interpreter, so the memory is asked for here first; nothing
+    is written to it, and it is given back at once.
+    """
+    needed = cols * rows * bytes_per_sample
+    grid = f"{cols:.0f} x {rows:.0f} samples need about {_text(needed)} of memory"
+    if allowed_bytes is not None and needed > allowed_bytes:
+        raise OrogenMemoryError(f"{grid}; memory_bytes allows {_text(allowed_bytes)}")
+    try:
+        np.empty(math.ceil(needed), np.uint8)
+    except (MemoryError, ValueError, OverflowError):
+        raise OrogenMemoryError(f"{grid}, which this machine does not have") from None
+
+
+def _text(size: float) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            return f"{size:.3g} {unit}"
+        size /= 1024
+    return "1024 TiB or more"
