@@ -49,7 +49,7 @@ pub(super) struct Level {
     pub last: Option<[i64; 2]>,
     /// Points along each axis after which luck repeats, when the land loops.
     pub period: Option<[i64; 2]>,
-    /// Points of the full lattice from one point to the next, so that a thinned one has the luck of the same places.
+    /// Points of the full lattice from one point to the next, so that a thinned one has the random numbers of its places.
     pub stride: i64,
 }
 

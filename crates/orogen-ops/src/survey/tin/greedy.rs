@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn samples_are_taken_in_the_order_of_their_error_within_a_quarter() {
-        let error = |i: u32| 0.01 + 100.0 * (Seed(3).unit(u64::from(i)) as f32).powi(4);
+        let error = |i: u32| 0.011 * orogen_core::math::exp2(13.0 * Seed(3).unit(u64::from(i))) as f32;
         let mut queue = Queue::new(0.01);
         for i in 0..4000 {
             queue.push(i, 0, i * 7919, error(i));
