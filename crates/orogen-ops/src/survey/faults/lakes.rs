@@ -91,7 +91,9 @@ fn smooth(height: &Raster<f32>, [dx, dy]: [f64; 2], sea_m: f32) -> Raster<u8> {
             let h = here[col];
             let (east, up) = (0.5 * (here[col + 1] - here[col - 1]), 0.5 * (north[col] - south[col]));
             let (x, y) = (f64::from(east) / dx, f64::from(up) / dy);
-            if !(h > sea_m) || !(x * x + y * y <= STEEPEST * STEEPEST) {
+            // A hole is neither: comparisons with it are false.
+            let may_be_water = h > sea_m && x * x + y * y <= STEEPEST * STEEPEST;
+            if !may_be_water {
                 continue;
             }
             let is_near = |found: f32, wanted: f32| (found - wanted).abs() <= SMOOTH_M;

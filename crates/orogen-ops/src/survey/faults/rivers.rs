@@ -42,7 +42,8 @@ pub fn find(
         while let Some(next) = ways.next(cell) {
             length_m += distance_m(place(cell, cols), place(next, cols), spacing_m);
             // At a hole or the sea the water is gone.
-            if !(heights[next] > heights[start]) {
+            let still_above = heights[next] > heights[start];
+            if !still_above {
                 break;
             }
             if heights[next] > heights[top] {

@@ -71,10 +71,15 @@ fn seams(lines: usize, length: usize, least_m: f64, at: impl Fn(isize, usize) ->
             .filter(|&other| other.abs_diff(line) > 1)
             .map(|other| jumps[other][piece].size);
         let beside = median(beside.collect());
+        // There it must not be taken for a seam of its own.
+        let next =
+            [line.wrapping_sub(1), line + 1].map(|next| jumps.get(next).map(|next| next[piece].middle.abs()));
+        let is_echo = next.iter().flatten().any(|&size| size > jump.middle.abs());
         // False where either is unknown.
         f64::from(jump.middle.abs()) >= least_m
             && jump.middle.abs() >= TIMES * beside
             && jump.one_sided >= ONE_SIDED
+            && !is_echo
     };
     let mut seams = Vec::new();
     for line in 0..jumps.len() {
