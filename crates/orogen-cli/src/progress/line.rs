@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Columns of the longest line.
 const LONGEST: usize = 80;
 /// Columns of the bar.
-const BAR: usize = 18;
+const BAR: usize = 12;
 
 /// The line for a terminal of so many columns. A fifth of them stays free: terminals fold a line when they become
 /// narrower than it, and what they folded cannot be taken back.
@@ -73,12 +73,12 @@ mod tests {
             |columns| line("[3/8] rivers (erode.stream_power)", 0.5, Duration::from_secs(12), columns);
         assert_eq!(
             shown(120),
-            "[3/8] rivers (erode.stream_power)           =========>           50 %     12 s left"
+            "[3/8] rivers (erode.stream_power)              ======>        50 %     12 s left"
         );
-        assert_eq!(shown(80), "[3/8] rivers (erode.st..  =========>           50 %     12 s left");
-        assert_eq!(shown(60), "[3/8] rivers (erode.stre..   50 %     12 s left");
-        assert_eq!(shown(30), "[3/8] rivers (..   50 %");
-        assert_eq!(shown(8), " 50 %");
+        assert_eq!(shown(80), "[3/8] rivers (erode.stream_..  ======>        50 %     12 s left");
+        assert_eq!(shown(60), "[3/8] rivers (erode.strea..   50 %     12 s left");
+        assert_eq!(shown(30), "[3/8] rivers (e..   50 %");
+        assert_eq!(shown(8), "50 %");
         assert_eq!(shown(0), "");
     }
 }
