@@ -66,7 +66,18 @@ pub fn run_all() -> Result<()> {
         let name = format!("peak memory at {size}: {:.0} MB; beyond 100 MB, bytes a cell", peak / 1e6);
         figure(&name, (peak - 100e6).max(0.0) / samples, "at most 60");
     }
-    curves()
+    curves()?;
+    previews()
+}
+
+/// How far presets at 513 samples are from the same land at 4097.
+fn previews() -> Result<()> {
+    println!("\npresets at 513 samples against 4097, per cent of the relief");
+    for preset in orogen::presets::PRESETS {
+        let off = preset.preview_error(513, 4097).with_context(|| preset.name)?;
+        figure(preset.name, 100.0 * off, "at most 3");
+    }
+    Ok(())
 }
 
 /// Feature curves: the solver against the plain iteration, its growth, and what an edit costs.

@@ -1,6 +1,11 @@
 //! The landscapes that come with Orogen, as recipes to start from.
 
 use orogen_core::param::nearest;
+use orogen_core::{Raster, layer};
+use orogen_recipe::{Recipe, Unobserved};
+
+use crate::build::{BuildOptions, build};
+use crate::error::BuildError;
 
 /// A recipe that comes with Orogen.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +70,11 @@ pub const PRESETS: &[Preset] = &[
         about: "volcanic islands in a row, with ravines, calderas and an atoll",
         text: include_str!("../../../recipes/volcanic-chain.toml"),
     },
+    Preset {
+        name: "weiss",
+        about: "an island with feature curves, storms, a river source and biomes, after Weiss's \"Procedural Terrain\"",
+        text: include_str!("../../../recipes/weiss.toml"),
+    },
 ];
 
 /// A preset by name; blanks and underscores count as hyphens.
@@ -97,6 +107,33 @@ impl Preset {
             }
         }
         text
+    }
+
+    /// How far a build of few samples along the longer side is from one of many: the root mean square of the difference
+    /// in height where both have samples, as a share of the relief.
+    ///
+    /// # Errors
+    /// As [`build()`].
+    pub fn preview_error(&self, few: usize, many: usize) -> Result<f64, BuildError> {
+        let recipe = Recipe::parse(self.name, self.text.as_bytes())?;
+        let height = |samples: usize| -> Result<Raster<f32>, BuildError> {
+            let mut options = BuildOptions::default();
+            options.overrides.samples = Some(samples);
+            let built = build(&recipe, &options, &Unobserved)?;
+            let height = built.terrain.get(layer::HEIGHT);
+            Ok(height.map_err(|error| BuildError::Call(error.to_string()))?.clone())
+        };
+        let (coarse, fine) = (height(few)?, height(many)?);
+        let step = (fine.cols() - 1) / (coarse.cols() - 1);
+        let mut squares = 0.0;
+        for row in 0..coarse.rows() {
+            for (col, height) in coarse.row(row).iter().enumerate() {
+                let off = f64::from(height - fine.row(row * step)[col * step]);
+                squares += off * off;
+            }
+        }
+        let (low, high) = fine.range().unwrap_or((0.0, 1.0));
+        Ok((squares / coarse.as_slice().len() as f64).sqrt() / f64::from(high - low))
     }
 }
 

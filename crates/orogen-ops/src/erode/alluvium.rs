@@ -8,6 +8,7 @@ use orogen_core::{Ctx, D8, Frame, Layers, Op, OpError, Raster, Reach, Terrain, l
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::stream_power::nodes;
 use super::stream_power::slopes;
 use crate::drainage::ways::step;
 use crate::drainage::{NOWHERE, area, drainage};
@@ -25,7 +26,9 @@ use crate::water::sea_level;
 /// `A` is the area drained. From the mouths upwards a bed rises to the height it is to be filled to, never less steeply
 /// than its stream needs and never more than half as steeply again, so that the fill ends where the valley is steep. From
 /// the bed the floor rises gently, by `cross_deg`, until it meets the valley's sides; streams that come down onto the
-/// floor of a greater one spread a cone as steep as their bed. The layer `sediment` tells how deep the fill is.
+/// floor of a greater one spread a cone as steep as their bed. The layer `sediment` tells how deep the fill is. On a frame of
+/// more than 513 samples the fill is laid on a lattice of 512 cells along the longer side of the world, and covers whatever lies
+/// below its surface: floors are as high at every spacing.
 ///
 /// **Guarantees** (1) no ground is lowered, and ground above the fill keeps its bits; (2) nothing that was laid is steeper
 /// than 1.5 tan(fan_deg); (3) land that drains to no stream stays; (4) sea, holes and held ground stay; (5) threads
@@ -33,7 +36,8 @@ use crate::water::sea_level;
 ///
 /// **Limits** The valley's shape decides how wide a floor is. The volume is reported, but what it was worn from is not
 /// taken away anywhere: run it after erosion, whose rivers carried far more. Shallow hollows are left on wide floors. Streams
-/// belong to a resolution, so previews differ at the heads of the fill. About 45 bytes a sample.
+/// belong to a resolution, so previews of fewer than 513 samples differ at the heads of the fill. On finer frames land beyond
+/// a divide narrower than a cell of the lattice may be covered too. About 45 bytes a sample.
 ///
 /// **After** the graded river of Mackin, GSA Bulletin 59 (1948); the way of laying floors and fans into a raster is ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,7 +70,7 @@ impl Default for Alluvium {
 
 impl Op for Alluvium {
     const ID: &'static str = "erode.alluvium";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const PREVIEW_RMSE: f64 = 0.05;
 
     fn layers(&self) -> Layers {
@@ -92,7 +96,17 @@ impl Op for Alluvium {
         let [dx, dy] = frame.spacing_m();
         let before = terrain.get(layer::HEIGHT)?;
         let kept = hold::held_samples(&terrain);
-        let after = lay(before, [dx, dy], kept.as_ref(), self, ctx)?;
+        let after = match nodes::base(&frame) {
+            None => lay(before, [dx, dy], kept.as_ref(), self, ctx)?,
+            Some(base) => {
+                let coarse = base.thin(before);
+                let kept_there = kept.as_ref().map(|kept| base.thin_flags(kept));
+                let laid = lay(&coarse, base.spacing_m, kept_there.as_ref(), self, ctx)?;
+                let mut after = cover(before, &surface(&coarse, &laid));
+                self.settle(&mut after, before, [dx, dy], kept.as_ref());
+                after
+            }
+        };
         let mut depth = Raster::filled(frame.cols(), frame.rows(), 0.0);
         depth.par_rows(|row, out| {
             for ((out, after), before) in out.iter_mut().zip(after.row(row)).zip(before.row(row)) {
@@ -105,6 +119,83 @@ impl Op for Alluvium {
         terrain.set(layer::SEDIMENT, depth);
         Ok(terrain)
     }
+}
+
+impl Alluvium {
+    /// Takes away what was laid steeper than a fan, above other fill or above land that was left open, and all that was laid
+    /// on sea, holes or kept ground.
+    fn settle(
+        &self,
+        level: &mut Raster<f32>,
+        before: &Raster<f32>,
+        spacing_m: [f64; 2],
+        kept: Option<&Raster<bool>>,
+    ) {
+        let sea_m = sea_level(self.sea);
+        let steepest = (1.5 * math::tan(self.fan_deg.to_radians())) as f32;
+        let steepest = Raster::filled(level.cols(), level.rows(), steepest);
+        slopes::give_way(level, spacing_m, &steepest, 0.0, sea_m, None);
+        level.par_rows(|row, out| {
+            for (col, (level, &before)) in out.iter_mut().zip(before.row(row)).enumerate() {
+                let is_kept = before <= sea_m || kept.is_some_and(|kept| kept.row(row)[col]);
+                // A hole is no greater.
+                let raised = *level > before && !is_kept;
+                if !raised {
+                    *level = before;
+                }
+            }
+        });
+    }
+}
+
+/// How far round what was laid on a coarser lattice its surface is known, in cells: hollows that only the frame has are filled to it.
+const ROUND: usize = 2;
+
+/// The surface of what was laid on a coarser lattice and of its surroundings; holes elsewhere. It goes on level into slopes that
+/// rise out of it, and falls to land that lies lower.
+fn surface(coarse: &Raster<f32>, laid: &Raster<f32>) -> Raster<f32> {
+    let (cols, rows) = (coarse.cols(), coarse.rows());
+    let mut surface = Raster::from_fn(cols, rows, |col, row| {
+        let (laid, open) = (laid.row(row)[col], coarse.row(row)[col]);
+        if laid > open { laid } else { f32::NAN }
+    });
+    for _ in 0..ROUND {
+        let known = surface.clone();
+        surface.par_rows(|row, out| {
+            for (col, level) in out.iter_mut().enumerate().filter(|(_, level)| level.is_nan()) {
+                let (mut sum, mut count) = (0.0, 0.0);
+                for r in row.saturating_sub(1)..(row + 2).min(rows) {
+                    for c in col.saturating_sub(1)..(col + 2).min(cols) {
+                        let (known, open) = (known.row(r)[c], coarse.row(r)[c]);
+                        // Land that lies open hands nothing on.
+                        if known < open || laid.row(r)[c] > open {
+                            sum += known;
+                            count += 1.0;
+                        }
+                    }
+                }
+                if count > 0.0 {
+                    *level = (sum / count).min(coarse.row(row)[col]);
+                }
+            }
+        });
+    }
+    surface
+}
+
+/// Covers all land that lies below a surface on a coarser lattice.
+fn cover(height: &Raster<f32>, surface: &Raster<f32>) -> Raster<f32> {
+    let per_col = (surface.cols() - 1) as f64 / (height.cols() - 1) as f64;
+    let per_row = (surface.rows() - 1) as f64 / (height.rows() - 1) as f64;
+    let mut level = height.clone();
+    level.par_rows(|row, out| {
+        for (col, level) in out.iter_mut().enumerate() {
+            // Beside a hole there is no surface, and the comparison is false.
+            let surface = surface.bilinear(col as f64 * per_col, row as f64 * per_row);
+            *level = if surface > *level { surface } else { *level };
+        }
+    });
+    level
 }
 
 /// No stream's bed lies under a sample.
@@ -285,18 +376,7 @@ fn lay(
         }
     });
 
-    // Nothing that was laid stands steeper than a fan, above other fill or above land that was left open.
-    let steepest = Raster::filled(cols, height.rows(), (1.5 * fan) as f32);
-    slopes::give_way(&mut level, spacing_m, &steepest, 0.0, sea_m, None);
-    level.par_rows(|row, out| {
-        for (col, (level, &before)) in out.iter_mut().zip(height.row(row)).enumerate() {
-            // A hole is no greater.
-            let raised = *level > before && !fixed(row * cols + col);
-            if !raised {
-                *level = before;
-            }
-        }
-    });
+    params.settle(&mut level, height, spacing_m, kept);
     Ok(level)
 }
 
@@ -324,6 +404,38 @@ mod tests {
         terrain.set(layer::HEIGHT, height);
         hold::hold(&mut terrain, held);
         op.apply(terrain, &Ctx::silent()).unwrap().get(layer::HEIGHT).unwrap().clone()
+    }
+
+    #[test]
+    fn floors_are_as_high_on_a_finer_frame() {
+        // Ground that is rough between the samples of the coarser frame.
+        let laid = |samples: usize| {
+            let frame = Frame::new([0.0, 0.0], [4000.0, 1000.0], [samples, (samples - 1) / 4 + 1]).unwrap();
+            let rough = |x: f64, y: f64| 4.0 * math::sin(x / 3.1) * math::sin(y / 2.3 + x / 5.0);
+            let height = Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
+                let (x, y) = (frame.x_m(col), frame.y_m(row));
+                (100.0 + 0.01 * y + 0.5 * (x - 2000.0).abs() + rough(x, y)) as f32
+            });
+            let after =
+                run(&Alluvium { sea: false, ..Alluvium::default() }, frame, height.clone(), Vec::new());
+            (height, after)
+        };
+        let ((open, coarse), (_, fine)) = (laid(513), laid(2049));
+        let (mut squares, mut covered, mut deepest) = (0.0, 0.0, 0.0f32);
+        for row in 0..coarse.rows() {
+            for col in 0..coarse.cols() {
+                let depth = coarse.row(row)[col] - open.row(row)[col];
+                if depth > 0.0 {
+                    let off = f64::from(coarse.row(row)[col] - fine.row(4 * row)[4 * col]);
+                    squares += off * off;
+                    covered += 1.0;
+                    deepest = deepest.max(depth);
+                }
+            }
+        }
+        assert!(covered > 1000.0 && deepest > 10.0, "{covered} samples covered, {deepest} m at most");
+        let off = (squares / covered).sqrt();
+        assert!(off < 0.05 * f64::from(deepest), "floors {off} m apart, {deepest} m deep");
     }
 
     #[test]

@@ -11,6 +11,8 @@ use crate::drainage::ways::Spans;
 const COARSE: f64 = 128.0;
 /// Lattices with more cells along the longer side are even: by then valleys have their places.
 const JITTERED: f64 = 300.0;
+/// Cells along the longer side of the base: the lattice that decides where valleys run, whatever the frame's own.
+const BASE: f64 = 512.0;
 /// How far a node may be moved, in cells.
 const JITTER: f64 = 0.45;
 
@@ -19,6 +21,8 @@ pub struct Nodes {
     pub cols: usize,
     pub rows: usize,
     pub spacing_m: [f64; 2],
+    /// Whether it is finer than the base, so that it may add only detail.
+    pub detail: bool,
     /// Where each node lies, in cells from the north-west corner; none on an even lattice.
     moved: Option<Vec<[f32; 2]>>,
 }
@@ -37,11 +41,20 @@ pub fn lattices(frame: &Frame, seed: Seed) -> Vec<Nodes> {
         let [cols, rows] = size.map(|size| (size / side_m).round().max(1.0) as usize + 1);
         let spacing_m = [size[0] / (cols - 1) as f64, size[1] / (rows - 1) as f64];
         let moved = (cells < JITTERED).then(|| moved(cols, rows, Seed(seed.bits(cells as u64))));
-        lattices.push(Nodes { cols, rows, spacing_m, moved });
+        lattices.push(Nodes { cols, rows, spacing_m, detail: cells > BASE, moved });
         cells *= 2.0;
     }
-    lattices.push(Nodes { cols: frame.cols(), rows: frame.rows(), spacing_m: [dx, dy], moved: None });
+    let detail = cells > BASE;
+    lattices.push(Nodes { cols: frame.cols(), rows: frame.rows(), spacing_m: [dx, dy], detail, moved: None });
     lattices
+}
+
+/// The lattice that decides where valleys run, where a frame is finer than that.
+#[must_use]
+pub fn base(frame: &Frame) -> Option<Nodes> {
+    let lattices = lattices(frame, Seed(0));
+    let is_finer = lattices.last().is_some_and(|last| last.detail);
+    is_finer.then(|| lattices.into_iter().rfind(|nodes| !nodes.detail)).flatten()
 }
 
 /// Nodes moved at random; those at the edge stay on it.
@@ -85,6 +98,19 @@ impl Nodes {
         at(1, self.rows) * self.cols + at(0, self.cols)
     }
 
+    /// The nodes on the straight way between two, both ends left out, each with its share of the way.
+    pub fn between(&self, from: usize, to: usize) -> impl Iterator<Item = (usize, f32)> + use<> {
+        let cols = self.cols;
+        let at = |node: usize| [(node % cols) as f32, (node / cols) as f32];
+        let (a, b) = (at(from), at(to));
+        let steps = (b[0] - a[0]).abs().max((b[1] - a[1]).abs()) as usize;
+        (1..steps).map(move |i| {
+            let share = i as f32 / steps as f32;
+            let [col, row] = [0, 1].map(|k| (a[k] + share * (b[k] - a[k])).round() as usize);
+            (row * cols + col, share)
+        })
+    }
+
     /// One over the distances between neighbours.
     #[must_use]
     pub fn spans(&self) -> Spans {
@@ -107,7 +133,38 @@ impl Nodes {
         Spans::Each(each.collect())
     }
 
-    /// Values of a raster on the frame at the nodes, each the mean of what lies round it; a node in a hole is a hole.
+    /// Values of a raster over the same extent at the nodes, without regard to what lies between; a finer raster is thinned.
+    #[must_use]
+    pub fn thin(&self, raster: &Raster<f32>) -> Raster<f32> {
+        if (self.cols, self.rows) == (raster.cols(), raster.rows()) && self.moved.is_none() {
+            return raster.clone();
+        }
+        let per_col = (raster.cols() - 1) as f64 / (self.cols - 1) as f64;
+        let per_row = (raster.rows() - 1) as f64 / (self.rows - 1) as f64;
+        Raster::from_fn(self.cols, self.rows, |col, row| {
+            let [c, r] = self.place(col, row).map(f64::from);
+            let (c, r) = (c * per_col, r * per_row);
+            // On a sample a hole beside it does not count.
+            if c.fract() == 0.0 && r.fract() == 0.0 {
+                raster.row(r as usize)[c as usize]
+            } else {
+                raster.bilinear(c, r)
+            }
+        })
+    }
+
+    /// Flags of a finer raster at the nodes.
+    #[must_use]
+    pub fn thin_flags(&self, raster: &Raster<bool>) -> Raster<bool> {
+        let at = |node: usize, nodes: usize, samples: usize| {
+            (node as f64 * (samples - 1) as f64 / (nodes - 1) as f64).round() as usize
+        };
+        Raster::from_fn(self.cols, self.rows, |col, row| {
+            raster.row(at(row, self.rows, raster.rows()))[at(col, self.cols, raster.cols())]
+        })
+    }
+
+    /// Values of a raster at the nodes, each the mean of what lies round it; a node in a hole is a hole.
     #[must_use]
     pub fn sample(&self, raster: &Raster<f32>) -> Raster<f32> {
         if (self.cols, self.rows) == (raster.cols(), raster.rows()) && self.moved.is_none() {

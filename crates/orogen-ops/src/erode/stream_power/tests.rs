@@ -55,6 +55,51 @@ fn in_balance_slopes_follow_the_area_drained() {
     }
 }
 
+/// Heights at the places of every fourth sample of a finer frame against those of a coarser one, as a share of the relief.
+fn preview_error(coarse: &Raster<f32>, fine: &Raster<f32>) -> f64 {
+    let step = (fine.cols() - 1) / (coarse.cols() - 1);
+    let mut squares = 0.0;
+    for row in 0..coarse.rows() {
+        for col in 0..coarse.cols() {
+            let off = f64::from(coarse.row(row)[col] - fine.row(row * step)[col * step]);
+            squares += off * off;
+        }
+    }
+    let (low, high) = fine.range().unwrap();
+    (squares / coarse.as_slice().len() as f64).sqrt() / f64::from(high - low)
+}
+
+#[test]
+fn valleys_lie_where_they_do_on_a_finer_frame() {
+    // A narrow strip, so that the base lattice has few cells.
+    let land = |samples: usize| {
+        let frame = Frame::new([0.0, 0.0], [40_000.0, 5000.0], [samples, (samples - 1) / 8 + 1]).unwrap();
+        let noise = Octaves::new(Seed(8), 6000.0, 8, 0.6);
+        let mut height = Raster::filled(frame.cols(), frame.rows(), 0.0);
+        height.par_rows(|row, out| {
+            noise.row(&frame, row, 0..frame.cols(), &mut Room::default(), out);
+            out.iter_mut().for_each(|h| *h = 500.0 + 150.0 * *h);
+        });
+        (frame, height)
+    };
+    let grown = |samples: usize, op: &StreamPower| {
+        let (frame, height) = land(samples);
+        run(op, frame, height, Vec::new())
+    };
+    // Land in balance, and land that rivers are still cutting up from one outlet.
+    let rising = StreamPower { sea: false, base_m: 300.0, ..StreamPower::default() };
+    let cut_up = StreamPower {
+        uplift_mm_per_yr: Coef::Const(0.0),
+        outlets: Outlets::Lowest,
+        duration_yr: 5e5,
+        ..rising.clone()
+    };
+    for op in [rising, cut_up] {
+        let off = preview_error(&grown(513, &op), &grown(2049, &op));
+        assert!(off < 0.03, "{off} of the relief");
+    }
+}
+
 #[test]
 fn without_uplift_nothing_rises() {
     let frame = Frame::square(20_000.0, 200).unwrap();

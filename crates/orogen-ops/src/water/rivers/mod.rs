@@ -157,7 +157,7 @@ impl Rivers {
 
 impl Op for Rivers {
     const ID: &'static str = "water.rivers";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none()

@@ -206,7 +206,9 @@ impl Line<'_> {
             } else {
                 let discharge = reach.water as f64 * self.per_part;
                 let depth = self.params.depth_of(discharge);
-                let ground = heights[vertex.cell as usize].min(heights[self.stem.cells[beside] as usize]);
+                // Beside the vertex, also where the line ends early: its stem may run on far down the valley.
+                let beside = self.stem.cells[vertex.beside as usize] as usize;
+                let ground = heights[vertex.cell as usize].min(heights[beside]);
                 let fall = |target: f64, above: f32| (target as f32).min(above.next_down()).max(reach.floor);
                 let z = fall(self.params.surface(f64::from(ground), depth, self.land.sea_m), end.z);
                 let shown = depth * shown_share(self.params.width_of(discharge) / self.land.grid.cell_m());

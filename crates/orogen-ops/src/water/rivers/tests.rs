@@ -104,6 +104,26 @@ fn the_ground_between_vertices_falls_too() {
 }
 
 #[test]
+fn a_brook_that_meets_its_neighbour_early_cuts_no_trench() {
+    // Hills, and below them an even slope down which brooks run side by side to a valley across. Lines that are smoothed
+    // and bent meet far above the place where the drainage joins them.
+    let (cols, rows) = (150, 150);
+    let hills = country(cols, rows, 0.0);
+    let is_slope = |cell: usize| (95..195).contains(&(cell % cols + cell / cols));
+    let land = Raster::from_fn(cols, rows, |col, row| {
+        let down = (col + row) as f64;
+        let rough = 0.8 * (1.0 - down / 90.0).max(0.0) * f64::from(hills.row(row)[col]);
+        let valley = 2000.0 - 2.0 * col as f64 + 10.0 * (down - 205.0).max(0.0);
+        (4000.0 - 10.0 * down + rough).max(valley) as f32
+    });
+    let params = Rivers { spring_m2: 25.0 * 400.0, ..many() };
+    let made = sound(&land, &params, NO_SEA);
+    let cut = |cell: usize| land.as_slice()[cell] - made.height.as_slice()[cell];
+    let deepest = (0..cols * rows).filter(|&cell| is_slope(cell)).map(cut).fold(0.0, f32::max);
+    assert!((0.1..40.0).contains(&deepest), "cut {deepest} m deep into an even slope");
+}
+
+#[test]
 fn the_check_finds_what_is_wrong() {
     let land = country(160, 141, 0.5);
     let broken = |harm: &dyn Fn(&mut Made)| {

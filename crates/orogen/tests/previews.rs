@@ -1,0 +1,41 @@
+//! A preset at few samples is a faithful preview of the same land at many.
+
+#![allow(clippy::unwrap_used, reason = "a failing test may stop")]
+
+use orogen::presets::{PRESETS, preset};
+
+/// Largest difference, as a share of the relief.
+const ALLOWED: f64 = 0.03;
+
+macro_rules! previews {
+    ($($test:ident: $name:literal,)*) => {
+        const TESTED: &[&str] = &[$($name),*];
+
+        // A test each, so that they run side by side.
+        $(#[test]
+        fn $test() {
+            let off = preset($name).unwrap().preview_error(513, 2049).unwrap();
+            assert!(off <= ALLOWED, "513 samples differ from 2049 by {off:.4} of the relief");
+        })*
+    };
+}
+
+previews! {
+    island: "island",
+    alps: "alps",
+    archipelago: "archipelago",
+    badlands: "badlands",
+    canyon: "canyon",
+    desert: "desert",
+    karst: "karst",
+    karst_coast: "karst-coast",
+    planet: "planet",
+    volcanic_chain: "volcanic-chain",
+    weiss: "weiss",
+}
+
+#[test]
+fn every_preset_is_tested() {
+    let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    assert_eq!(names, TESTED);
+}
