@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 
 const HELP: &str = "\
 cargo xtask test              everything CI checks; installs what it needs
-cargo xtask test --only PART  one part of it: fmt, clippy, walls, rust, docs, book, python
+cargo xtask test --only PART  one part of it: fmt, walls, clippy, rustdoc, rust, docs, book, python
 cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
 cargo xtask stubs             writes the Python stubs alone
 cargo xtask book              builds the manual into docs/book
@@ -24,7 +24,17 @@ cargo xtask bench --peers [FIGURE..]
                               our speed beside that of others, all figures or those with a FIGURE in their names
 cargo xtask realism [PRESET..] measures the natural presets at 513 and 2049 samples beside real land; without names it
                               writes docs/src/realism.md
-cargo xtask goldens           renews the golden pictures after a change that was meant";
+cargo xtask goldens           renews the golden pictures, and the hashes of operators whose VERSION was raised, after a
+                              change that was meant";
+
+/// Renews the golden pictures and the hashes of operators' results.
+fn goldens() -> Result<()> {
+    for test in [&["golden"][..], &["catalog", "versions::"]] {
+        let mut cargo = shell::cargo(&["test", "-p", "orogen", "--test"]);
+        shell::run(cargo.args(test).env("OROGEN_RENEW_GOLDENS", "1"))?;
+    }
+    Ok(())
+}
 
 fn main() -> std::process::ExitCode {
     match chore() {
@@ -50,9 +60,7 @@ fn chore() -> Result<()> {
         ["bench"] => bench::run_all(),
         ["bench", "--peers", only @ ..] => peers::compare(only),
         ["realism", only @ ..] => realism::run(only),
-        ["goldens"] => shell::run(
-            shell::cargo(&["test", "-p", "orogen", "--test", "golden"]).env("OROGEN_RENEW_GOLDENS", "1"),
-        ),
+        ["goldens"] => goldens(),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(())

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::shell::{cargo, has, run, target};
+use crate::shell::{cargo, has, root, run, target};
 use crate::{docs, python, walls};
 
 type Part = (&'static str, fn() -> Result<()>);
@@ -16,6 +16,7 @@ const PARTS: &[Part] = &[
     ("clippy", || {
         run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
     }),
+    ("rustdoc", rustdoc),
     ("rust", rust),
     ("docs", || docs::run(true)),
     ("book", book),
@@ -46,6 +47,13 @@ pub fn only(wanted: &str) -> Result<()> {
 
 /// Unit, integration and documentation tests, by nextest where it is present.
 fn rust() -> Result<()> {
+    let data = root().join("../shared/data/dem");
+    if !data.is_dir() {
+        println!(
+            "missing test data: {} is not there, so nothing is compared with surveyed land",
+            data.display()
+        );
+    }
     let mut tests: Command = if has("cargo-nextest", &["--version"]) {
         cargo(&[
             "nextest",
@@ -61,6 +69,11 @@ fn rust() -> Result<()> {
     };
     run(&mut tests)?;
     run(&mut cargo(&["test", "--workspace", "--quiet", "--doc"]))
+}
+
+/// The documentation of all crates, private items' links included, without a warning.
+fn rustdoc() -> Result<()> {
+    run(cargo(&["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Builds the manual, with an mdBook of our own when there is none.

@@ -207,9 +207,9 @@ fn parse_length(text: &str) -> Result<f64, String> {
 }
 
 fn parse_window(text: &str) -> Result<Rect, String> {
-    let numbers: Vec<f64> = text.split(',').filter_map(|t| t.trim().parse().ok()).collect();
-    match numbers[..] {
-        [x0, y0, x1, y1] if x0 < x1 && y0 < y1 && numbers.iter().all(|n| n.is_finite()) => {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|t| t.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok(&[x0, y0, x1, y1]) if x0 < x1 && y0 < y1 && [x0, y0, x1, y1].iter().all(|n| n.is_finite()) => {
             Ok(Rect { min: [x0, y0], max: [x1, y1] })
         }
         _ => Err(format!("found {text:?}, expected four numbers of metres: west, south, east, north")),
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn windows_are_four_ordered_numbers() {
         assert!(parse_window("0,0,10,20").is_ok());
-        for wrong in ["", "0,0,10", "10,0,0,20", "0,0,nan,1", "a,b,c,d"] {
+        for wrong in ["", "0,0,10", "10,0,0,20", "0,0,nan,1", "a,b,c,d", "0,0,x,10,20"] {
             assert!(parse_window(wrong).is_err(), "{wrong}");
         }
     }

@@ -164,7 +164,10 @@ fn options_that_are_out_of_range() {
         ("--samples", "1", "at least 2"),
         ("--samples", "many", "at least 2"),
         ("--spacing", "-1", "positive number of metres"),
-        ("--window", "5000,0,6000,10", "the recipe's frame is 0,0,4096,4096"),
+        ("--window", "5000,0,6000,10", "reaches beyond the recipe's frame 0,0,4096,4096"),
+        ("--window", "-64,0,1024,1024", "reaches beyond the recipe's frame 0,0,4096,4096"),
+        ("--window", "1,1,2,2", "lies between two samples"),
+        ("--window", "0,0,1e300,1", "too far out"),
         ("--memory", "1M", "allowed is 1 MiB"),
     ] {
         bench.run(&["build", "r.toml", option, value]).fails(2, &[says]);

@@ -73,6 +73,8 @@ pub struct Ctx<'a> {
     second: Option<&'a Terrain>,
     files: &'a dyn Files,
     watch: &'a dyn Watch,
+    /// Whether progress is for the caller alone to tell.
+    quiet: bool,
     warnings: Mutex<Vec<String>>,
     figures: Mutex<Vec<Figure>>,
 }
@@ -87,6 +89,7 @@ impl<'a> Ctx<'a> {
             second: None,
             files: &NoFiles,
             watch: &Silent,
+            quiet: false,
             warnings: Mutex::default(),
             figures: Mutex::default(),
         }
@@ -126,7 +129,7 @@ impl<'a> Ctx<'a> {
         self
     }
 
-    /// The same surrounding for a short part of the work, whose own progress nobody sees; the caller asks whether to stop.
+    /// The same surrounding for a part of the work whose own progress nobody sees. It can be stopped like the whole.
     #[must_use]
     pub fn unwatched(&self) -> Ctx<'_> {
         Ctx {
@@ -134,7 +137,8 @@ impl<'a> Ctx<'a> {
             world: self.world,
             second: self.second,
             files: self.files,
-            watch: &Silent,
+            watch: self.watch,
+            quiet: true,
             warnings: Mutex::default(),
             figures: Mutex::default(),
         }
@@ -186,14 +190,24 @@ impl<'a> Ctx<'a> {
         if self.watch.is_cancelled() {
             return Err(Cancelled);
         }
-        self.watch.progress(done as f32 / total.max(1) as f32);
+        if !self.quiet {
+            self.watch.progress(done as f32 / total.max(1) as f32);
+        }
         Ok(())
+    }
+
+    /// Stops here if somebody asked for it; for loops whose length nobody knows.
+    ///
+    /// # Errors
+    /// When the work was cancelled.
+    pub fn stop_if_asked(&self) -> Result<(), Cancelled> {
+        if self.watch.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }
 
     /// A counter for work of `total` parts that several threads share.
     #[must_use]
     pub fn counter(&self, total: usize) -> Counter<'_> {
-        Counter { watch: self.watch, done: AtomicU64::new(0), total }
+        Counter { watch: self.watch, quiet: self.quiet, done: AtomicU64::new(0), total }
     }
 
     /// Notes something odd that the user should read; the work goes on.
@@ -232,6 +246,7 @@ impl<'a> Ctx<'a> {
 /// Counts parts done by several threads.
 pub struct Counter<'a> {
     watch: &'a dyn Watch,
+    quiet: bool,
     done: AtomicU64,
     total: usize,
 }
@@ -246,7 +261,36 @@ impl Counter<'_> {
             return Err(Cancelled);
         }
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        self.watch.progress(done as f32 / self.total.max(1) as f32);
+        if !self.quiet {
+            self.watch.progress(done as f32 / self.total.max(1) as f32);
+        }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Stopping(AtomicU64);
+
+    impl Watch for Stopping {
+        fn progress(&self, _: f32) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        fn is_cancelled(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_part_whose_progress_nobody_sees_can_be_stopped() {
+        let watch = Stopping(AtomicU64::new(0));
+        let ctx = Ctx::silent().watched_by(&watch);
+        let part = ctx.unwatched();
+        assert!(part.tick(1, 2).is_err());
+        assert!(part.counter(2).done().is_err());
+        assert!(part.stop_if_asked().is_err());
+        assert_eq!(watch.0.load(Ordering::Relaxed), 0);
     }
 }

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::layer::LayerName;
 use crate::param::Fault;
+use crate::values;
 
 /// Somebody asked for the work to stop.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -48,6 +49,39 @@ pub enum OpError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A layer holds a value that no land has.
+    #[error("layer {name:?} holds {value:?} at column {col}, row {row}; {}", values::allowed(.name))]
+    Value {
+        /// The layer.
+        name: LayerName,
+        /// The first such value.
+        value: f32,
+        /// Its column, from the west.
+        col: usize,
+        /// Its row, from the north.
+        row: usize,
+    },
+    /// The operator made a value that no land has from land without such values.
+    #[error(
+        "these parameters are too extreme for this land: layer {name:?} would hold {value:?} at column {col}, row {row}{}",
+        if value.is_nan() { String::new() } else { format!("; {}", values::allowed(.name)) }
+    )]
+    Overflow {
+        /// The layer.
+        name: LayerName,
+        /// The first such value.
+        value: f32,
+        /// Its column, from the west.
+        col: usize,
+        /// Its row, from the north.
+        row: usize,
+    },
+    /// The parameters ask for more work than a run may take; nothing has been done yet.
+    #[error("{0}")]
+    TooMuchWork(String),
+    /// Something that Orogen relies on does not hold: never the fault of the input.
+    #[error("stopped by a fault of Orogen itself, please report it: {0}")]
+    Internal(String),
     /// Anything else, in a sentence.
     #[error("{0}")]
     Failed(String),

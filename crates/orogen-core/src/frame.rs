@@ -46,6 +46,9 @@ pub enum FrameError {
     /// A place is not finite or too far out for sample positions to differ.
     #[error("origin_m must be finite and within 1e9 m of zero, found {0}")]
     BadOrigin(f64),
+    /// A corner of a part is not finite or too far out for sample positions to differ.
+    #[error("a corner at {0} m is too far out; places lie within {most:e} m of zero", most = 2.0 * MOST_M)]
+    TooFar(f64),
 }
 
 /// Where a grid lies: a lattice (anchor and spacing) and the part of it that the grid covers.
@@ -251,8 +254,27 @@ impl Frame {
     /// # Errors
     /// When the spacing is not positive or the rectangle holds no two samples a side.
     pub fn resampled(&self, rect: &Rect, spacing_m: [f64; 2]) -> Result<Self, FrameError> {
+        match self.part(rect, spacing_m)? {
+            Some(frame) if frame.cols >= 2 && frame.rows >= 2 => Ok(frame),
+            Some(frame) => Err(FrameError::TooFewSamples(frame.cols.min(frame.rows))),
+            None => Err(FrameError::TooFewSamples(0)),
+        }
+    }
+
+    /// The samples of a spacing, anchored like this frame, that lie in a rectangle inside or outside of it; `None` when
+    /// there are none.
+    ///
+    /// # Errors
+    /// When the spacing is not positive, or a corner is too far out for sample positions to differ.
+    pub fn part(&self, rect: &Rect, spacing_m: [f64; 2]) -> Result<Option<Self>, FrameError> {
         for found in spacing_m {
             check_length("spacing_m", 1e-6, found)?;
+        }
+        for found in rect.min.into_iter().chain(rect.max) {
+            // A frame at the farthest origin still has its whole length before it.
+            if !(-2.0 * MOST_M..=2.0 * MOST_M).contains(&found) {
+                return Err(FrameError::TooFar(found));
+            }
         }
         let whole = Self {
             spacing_m,
@@ -262,11 +284,7 @@ impl Frame {
             rows: usize::MAX / 4,
             ..*self
         };
-        match whole.clipped(rect) {
-            Some(frame) if frame.cols >= 2 && frame.rows >= 2 => Ok(frame),
-            Some(frame) => Err(FrameError::TooFewSamples(frame.cols.min(frame.rows))),
-            None => Err(FrameError::TooFewSamples(0)),
-        }
+        Ok(whole.clipped(rect))
     }
 }
 
@@ -310,6 +328,20 @@ mod tests {
         assert!(Frame::square(f64::NAN, 9).is_err());
         assert!(Frame::square(-1.0, 9).is_err());
         assert!(Frame::new([f64::INFINITY, 0.0], [1.0, 1.0], [2, 2]).is_err());
+    }
+
+    #[test]
+    fn a_part_may_lie_outside_on_the_same_lattice() {
+        let whole = Frame::new([100.0, 50.0], [100.0, 100.0], [11, 11]).unwrap();
+        let rect = Rect { min: [-22.0, 140.0], max: [15.0, 171.0] };
+        let part = whole.part(&rect, whole.spacing_m()).unwrap().unwrap();
+        assert!(part.same_lattice(&whole));
+        assert_eq!(part.extent(), Rect { min: [-20.0, 140.0], max: [10.0, 170.0] });
+        assert_eq!(whole.part(&whole.extent(), whole.spacing_m()), Ok(Some(whole)));
+        let between = Rect { min: [101.0, 61.0], max: [109.0, 69.0] };
+        assert_eq!(whole.part(&between, whole.spacing_m()), Ok(None));
+        let far = Rect { min: [0.0, 0.0], max: [1e300, 1.0] };
+        assert!(whole.part(&far, whole.spacing_m()).is_err());
     }
 
     #[test]

@@ -19,7 +19,9 @@ pub mod rng;
 mod terrain;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
+pub mod values;
 pub mod vector;
+pub mod work;
 
 pub use ctx::{Cancel, Ctx, Figure, Silent, Watch};
 pub use error::{Cancelled, OpError};

@@ -116,7 +116,18 @@ pub trait Op:
         Vec::new()
     }
 
-    /// The work. Parameters have been checked and the declared layers are there.
+    /// Whether a [`Reach::Point`] operator gives land outside the recipe's frame as well: it never asks for the world.
+    fn endless(&self) -> bool {
+        false
+    }
+
+    /// Whether land without holes may come out with some: where a file says nothing, for example.
+    fn makes_holes(&self) -> bool {
+        false
+    }
+
+    /// The work. Parameters have been checked, the declared layers are there, and their values are those that land may
+    /// have (see [`crate::values`]). So must be what it writes.
     ///
     /// # Errors
     /// When cancelled, or when the input cannot be worked on, in a sentence.
@@ -125,7 +136,8 @@ pub trait Op:
     /// Checks parameters and layers, then runs.
     ///
     /// # Errors
-    /// As [`Op::run`], and when a parameter is out of range or a layer is missing.
+    /// As [`Op::run`]; when a parameter is out of range or a layer is missing; and when a value that no land has goes in
+    /// or comes out.
     fn apply(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         AnyOp::apply(self, terrain, ctx)
     }
@@ -143,10 +155,17 @@ pub trait AnyOp: fmt::Debug + Send + Sync {
     fn reach(&self, frame: &Frame) -> Reach;
     /// See [`Op::loops`].
     fn loops(&self) -> Loops;
+    /// See [`Op::endless`].
+    fn endless(&self) -> bool;
+    /// See [`Op::makes_holes`].
+    fn makes_holes(&self) -> bool;
     /// See [`Op::files`].
     fn files(&self) -> Vec<&str>;
     /// All parameters, defaults included, in one canonical order.
-    fn params(&self) -> toml::Table;
+    ///
+    /// # Errors
+    /// When TOML cannot hold them: a fault of the operator, which the catalogue test finds.
+    fn params(&self) -> Result<toml::Table, OpError>;
     /// See [`Op::apply`].
     ///
     /// # Errors
@@ -175,17 +194,25 @@ impl<T: Op> AnyOp for T {
         Op::loops(self)
     }
 
+    fn endless(&self) -> bool {
+        Op::endless(self)
+    }
+
+    fn makes_holes(&self) -> bool {
+        Op::makes_holes(self)
+    }
+
     fn files(&self) -> Vec<&str> {
         Op::files(self)
     }
 
-    fn params(&self) -> toml::Table {
-        // Parameter structs are plain data; one that TOML cannot hold would fail the catalogue test.
-        toml::Table::try_from(self).unwrap_or_default()
+    fn params(&self) -> Result<toml::Table, OpError> {
+        toml::Table::try_from(self)
+            .map_err(|e| OpError::Internal(format!("the parameters of {} are not TOML: {e}", T::ID)))
     }
 
-    fn apply(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let mut faults = param::check(&param::schema::<T>(), &AnyOp::params(self));
+    fn apply(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let mut faults = param::check(&param::schema::<T>(), &AnyOp::params(self)?);
         if faults.is_empty() {
             faults = Op::faults(self);
         }
@@ -194,12 +221,45 @@ impl<T: Op> AnyOp for T {
         }
         let layers = Op::layers(self);
         require(&terrain, &layers.reads)?;
+        let mut holes = terrain.check_values(&layers.reads)?.holes;
         if !layers.reads_second.is_empty() {
-            require(ctx.need_second(T::ID)?, &layers.reads_second)?;
+            let second = ctx.need_second(T::ID)?;
+            require(second, &layers.reads_second)?;
+            for name in &layers.reads_second {
+                holes |= second.values(name)?.holes;
+            }
         }
         ctx.tick(0, 1)?;
-        looped::run(self, terrain, ctx)
+        let mut made = looped::run(self, terrain, ctx)?;
+        let written = made.check_values(&layers.writes).map_err(overflow)?;
+        if written.holes && !holes && !Op::makes_holes(self) {
+            return Err(made_hole(&made, &layers.writes));
+        }
+        Ok(made)
     }
+}
+
+/// A value that no land has, which the operator made itself.
+fn overflow(error: OpError) -> OpError {
+    match error {
+        OpError::Value { name, value, col, row } => OpError::Overflow { name, value, col, row },
+        other => other,
+    }
+}
+
+/// The first hole in what an operator wrote.
+fn made_hole(made: &Terrain, writes: &[LayerName]) -> OpError {
+    let found = writes.iter().find_map(|name| {
+        let raster = made.get_named::<f32>(name).ok()?;
+        let at = raster.as_slice().iter().position(|v| v.is_nan())?;
+        Some(OpError::Overflow {
+            name: name.clone(),
+            value: f32::NAN,
+            col: at % raster.cols(),
+            row: at / raster.cols(),
+        })
+    });
+    found.unwrap_or_else(|| OpError::Internal(String::from("a hole was counted that is not there")))
 }
 
 fn require(terrain: &Terrain, names: &[LayerName]) -> Result<(), OpError> {
@@ -306,5 +366,89 @@ impl Catalog {
     #[must_use]
     pub fn nearest(&self, id: &str) -> Option<&'static str> {
         param::nearest(id, self.operators.iter().map(|op| op.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::layer::HEIGHT;
+    use crate::raster::Raster;
+
+    /// Adds a number to the height of one sample.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(default)]
+    struct Spike {
+        /// What is added, as bits: parameters cannot be infinite.
+        bits: u32,
+        /// Whether holes are told.
+        holes: bool,
+        /// A number that TOML may not be able to hold.
+        count: u64,
+    }
+
+    impl Op for Spike {
+        const ID: &'static str = "test.spike";
+        const VERSION: u32 = 1;
+
+        fn layers(&self) -> Layers {
+            Layers::none().updating([HEIGHT.name()])
+        }
+
+        fn reach(&self, _: &Frame) -> Reach {
+            Reach::Point
+        }
+
+        fn makes_holes(&self) -> bool {
+            self.holes
+        }
+
+        fn run(&self, mut terrain: Terrain, _: &Ctx<'_>) -> Result<Terrain, OpError> {
+            terrain.update::<f32>(&HEIGHT.name(), |h| h.as_mut_slice()[7] += f32::from_bits(self.bits))?;
+            Ok(terrain)
+        }
+    }
+
+    fn spike(op: &Spike, first: f32) -> Result<Terrain, OpError> {
+        let mut terrain = Terrain::new(Frame::square(40.0, 5).unwrap());
+        let mut height = Raster::filled(5, 5, 1.0);
+        height.as_mut_slice()[0] = first;
+        terrain.set(HEIGHT, height);
+        Op::apply(op, terrain, &Ctx::silent())
+    }
+
+    #[test]
+    fn nothing_infinite_goes_in_or_comes_out() {
+        let adding = |value: f32| Spike { bits: value.to_bits(), ..Spike::default() };
+        assert!(spike(&adding(2.0), 1.0).is_ok());
+        let refused = |value| OpError::Value { name: HEIGHT.name(), value, col: 0, row: 0 };
+        assert_eq!(spike(&adding(2.0), f32::INFINITY), Err(refused(f32::INFINITY)));
+        assert_eq!(spike(&adding(2.0), 1e30), Err(refused(1e30)));
+        for value in [f32::INFINITY, f32::NEG_INFINITY, 1e30] {
+            let made = OpError::Overflow { name: HEIGHT.name(), value, col: 2, row: 1 };
+            assert_eq!(spike(&adding(value), 1.0), Err(made));
+        }
+    }
+
+    #[test]
+    fn a_hole_from_nowhere_is_told() {
+        let hole = Spike { bits: f32::NAN.to_bits(), ..Spike::default() };
+        let text = spike(&hole, 1.0).unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "these parameters are too extreme for this land: layer \"height\" would hold NaN at column 2, row 1"
+        );
+        // Where there are holes already, one may grow; and some operators are there to make them.
+        assert!(spike(&hole, f32::NAN).is_ok());
+        assert!(spike(&Spike { holes: true, ..hole }, 1.0).is_ok());
+    }
+
+    #[test]
+    fn parameters_that_are_not_toml_are_an_internal_error() {
+        let op = Spike { count: u64::MAX, ..Spike::default() };
+        assert!(matches!(spike(&op, 1.0), Err(OpError::Internal(_))));
+        assert!(matches!(AnyOp::params(&op), Err(OpError::Internal(_))));
     }
 }

@@ -7,6 +7,7 @@ use crate::error::OpError;
 use crate::frame::Frame;
 use crate::layer::{self, Layer, LayerName};
 use crate::raster::Raster;
+use crate::values::{self, Values};
 use crate::vector::{self, VectorLayer};
 
 /// The values of a layer, shared between terrains until one of them writes.
@@ -108,18 +109,26 @@ sample!(f32, F32, "32-bit floats");
 sample!(u8, U8, "bytes");
 
 /// One frame with its named layers and vectors. Cloning shares the layers; writing copies the written one only.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Terrain {
     frame: Frame,
     layers: BTreeMap<LayerName, LayerData>,
     vectors: BTreeMap<String, Arc<VectorLayer>>,
+    /// The layers whose values were looked at since they were set, so that nobody looks twice.
+    known: BTreeMap<LayerName, Values>,
+}
+
+impl PartialEq for Terrain {
+    fn eq(&self, other: &Self) -> bool {
+        self.frame == other.frame && self.layers == other.layers && self.vectors == other.vectors
+    }
 }
 
 impl Terrain {
     /// A terrain without layers.
     #[must_use]
     pub fn new(frame: Frame) -> Self {
-        Self { frame, layers: BTreeMap::new(), vectors: BTreeMap::new() }
+        Self { frame, layers: BTreeMap::new(), vectors: BTreeMap::new(), known: BTreeMap::new() }
     }
 
     /// A terrain of given parts, `None` when a layer has not the shape of the frame. Unlike setting the layers one
@@ -131,7 +140,7 @@ impl Terrain {
         vectors: BTreeMap<String, Arc<VectorLayer>>,
     ) -> Option<Self> {
         let fits = layers.values().all(|data| data.shape() == (frame.cols(), frame.rows()));
-        fits.then_some(Self { frame, layers, vectors })
+        fits.then_some(Self { frame, layers, vectors, known: BTreeMap::new() })
     }
 
     /// Its layers and vectors, leaving the frame behind.
@@ -186,6 +195,53 @@ impl Terrain {
         self.layers.insert(name, data);
     }
 
+    /// Sets a layer that comes from outside, and drops what was derived from it.
+    ///
+    /// # Errors
+    /// When the raster does not match the shape of the frame, or holds a value that no land has (see [`values`]).
+    pub fn accept(&mut self, name: LayerName, data: LayerData) -> Result<(), OpError> {
+        let (cols, rows) = data.shape();
+        if (cols, rows) != (self.frame.cols(), self.frame.rows()) {
+            return Err(OpError::Failed(format!(
+                "layer {name:?} has {cols} x {rows} samples and does not match the frame of {} x {}",
+                self.frame.cols(),
+                self.frame.rows()
+            )));
+        }
+        let values = values_of(&name, &data)?;
+        self.set_named(name.clone(), data);
+        self.known.insert(name, values);
+        Ok(())
+    }
+
+    /// Looks at the values of some layers; those that are not here hold nothing. What was looked at is remembered.
+    ///
+    /// # Errors
+    /// When a layer holds a value that no land has (see [`values`]).
+    pub fn check_values(&mut self, names: &[LayerName]) -> Result<Values, OpError> {
+        let mut holes = false;
+        for name in names {
+            let values = self.values(name)?;
+            if self.layers.contains_key(name) {
+                self.known.insert(name.clone(), values);
+            }
+            holes |= values.holes;
+        }
+        Ok(Values { holes })
+    }
+
+    /// What the values of a layer are like; one that is not here holds nothing.
+    ///
+    /// # Errors
+    /// When it holds a value that no land has (see [`values`]).
+    pub fn values(&self, name: &LayerName) -> Result<Values, OpError> {
+        match (self.known.get(name), self.layers.get(name)) {
+            (Some(values), _) => Ok(*values),
+            (None, Some(data)) => values_of(name, data),
+            (None, None) => Ok(Values::default()),
+        }
+    }
+
     /// Changes a layer in place (copying it first if shared) and drops what was derived from it.
     ///
     /// # Errors
@@ -228,6 +284,7 @@ impl Terrain {
 
     /// Removes a layer.
     pub fn remove(&mut self, name: &LayerName) -> Option<LayerData> {
+        self.known.remove(name);
         self.layers.remove(name)
     }
 
@@ -238,16 +295,28 @@ impl Terrain {
         let (cols, rows) = (window.cols(), window.rows());
         let layers =
             self.layers.iter().map(|(name, data)| (name.clone(), data.crop(col, row, cols, rows))).collect();
-        Some(Self { frame: *window, layers, vectors: self.vectors.clone() })
+        // A part of a layer with holes may have none: only what holds of every part is still known.
+        let known = self.known.iter().filter(|(_, values)| !values.holes);
+        let known = known.map(|(name, values)| (name.clone(), *values)).collect();
+        Some(Self { frame: *window, layers, vectors: self.vectors.clone(), known })
     }
 
     fn missing(&self, name: &LayerName) -> OpError {
         OpError::MissingLayer { name: name.clone(), available: self.layers.keys().cloned().collect() }
     }
 
+    /// Drops what follows from a layer that is about to change, and what was known of its values.
     fn drop_derived(&mut self, from: &LayerName) {
+        self.known.retain(|name, _| name != from && !layer::is_derived(name, from));
         self.layers.retain(|name, _| !layer::is_derived(name, from));
         self.vectors.retain(|name, _| !vector::is_derived(name, from));
+    }
+}
+
+fn values_of(name: &LayerName, data: &LayerData) -> Result<Values, OpError> {
+    match data {
+        LayerData::F32(raster) => values::check(name, raster),
+        LayerData::U8(_) => Ok(Values::default()),
     }
 }
 
@@ -285,6 +354,34 @@ mod tests {
         copy.update::<f32>(&HEIGHT.name(), |h| h.as_mut_slice()[0] = 9.0).unwrap();
         assert_eq!(original.get(HEIGHT).unwrap().as_slice()[0], 1.0);
         assert_eq!(copy.get(HEIGHT).unwrap().as_slice()[0], 9.0);
+    }
+
+    #[test]
+    fn values_are_looked_at_again_after_every_change() {
+        let (mut terrain, height) = (flat(), HEIGHT.name());
+        let names = [height.clone()];
+        assert_eq!(terrain.check_values(&names), Ok(Values { holes: false }));
+        terrain.update::<f32>(&height, |h| h.as_mut_slice()[4] = f32::NAN).unwrap();
+        assert_eq!(terrain.check_values(&names), Ok(Values { holes: true }));
+        let part = terrain.crop(&terrain.frame().window(0, 0, 2, 1)).unwrap();
+        assert_eq!(part.values(&height), Ok(Values { holes: false }));
+        terrain.set(HEIGHT, Raster::filled(3, 3, f32::INFINITY));
+        assert!(terrain.check_values(&names).is_err());
+        terrain.remove(&height);
+        assert_eq!(terrain.check_values(&names), Ok(Values { holes: false }));
+    }
+
+    #[test]
+    fn what_comes_from_outside_is_refused_before_it_replaces_anything() {
+        let mut terrain = flat();
+        let infinite = LayerData::F32(Arc::new(Raster::filled(3, 3, f32::NEG_INFINITY)));
+        assert!(matches!(terrain.accept(HEIGHT.name(), infinite), Err(OpError::Value { .. })));
+        let narrow = LayerData::F32(Arc::new(Raster::filled(2, 3, 0.0)));
+        assert!(terrain.accept(HEIGHT.name(), narrow).is_err());
+        assert_eq!(terrain, flat());
+        let other = LayerData::F32(Arc::new(Raster::filled(3, 3, 2.0)));
+        terrain.accept(HEIGHT.name(), other).unwrap();
+        assert_eq!(terrain.get(HEIGHT).unwrap().as_slice()[0], 2.0);
     }
 
     #[test]

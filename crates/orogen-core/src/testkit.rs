@@ -1,8 +1,11 @@
 //! Small terrains and assertions for tests, and the promises that every operator is held to.
 
+mod data;
 pub mod promises;
 mod schema;
 pub mod standard;
+
+pub use data::surveyed_model;
 
 use crate::raster::Raster;
 

@@ -52,8 +52,8 @@ impl Column {
     }
 }
 
-/// Features of one shape with their attributes.
-#[derive(Clone, Debug, PartialEq)]
+/// Features of one shape with their attributes. A vertex whose z is NaN has no height of its own.
+#[derive(Clone, Debug)]
 pub struct VectorLayer {
     shape: Shape,
     vertices: Vec<Point>,
@@ -63,6 +63,27 @@ pub struct VectorLayer {
     features: Vec<usize>,
     feature_attributes: BTreeMap<String, Column>,
     vertex_attributes: BTreeMap<String, Column>,
+}
+
+impl PartialEq for VectorLayer {
+    /// Two vertices without a height are equal, as are two numbers that are not there.
+    fn eq(&self, other: &Self) -> bool {
+        let number = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
+        let column = |a: &Column, b: &Column| match (a, b) {
+            (Column::Number(a), Column::Number(b)) => a.len() == b.len() && a.iter().zip(b).all(number),
+            (a, b) => a == b,
+        };
+        let columns = |a: &BTreeMap<String, Column>, b: &BTreeMap<String, Column>| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && column(a.1, b.1))
+        };
+        self.shape == other.shape
+            && self.parts == other.parts
+            && self.features == other.features
+            && self.vertices.len() == other.vertices.len()
+            && self.vertices.as_flattened().iter().zip(other.vertices.as_flattened()).all(number)
+            && columns(&self.feature_attributes, &other.feature_attributes)
+            && columns(&self.vertex_attributes, &other.vertex_attributes)
+    }
 }
 
 impl VectorLayer {

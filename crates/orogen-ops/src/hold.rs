@@ -1,11 +1,11 @@
 //! What a person has fixed: lines whose heights later steps, erosion above all, have to keep to.
 //!
-//! The marks travel with the terrain as the vector layer `hold`: polylines whose z is the height to keep (a lone vertex
-//! holds a point), with the attributes `kind` (what was drawn: `curve`, `river`, `lake`, ...) and `radius_m` (how far to
+//! The marks travel with the terrain as the vector layer `hold`: polylines whose z is the height to keep, or NaN for the
+//! height that the ground has where the mark is read (a lone vertex holds a point), with the attributes `kind` (what was drawn: `curve`, `river`, `lake`, ...) and `radius_m` (how far to
 //! either side the height is to be kept). Every step adds to what is there.
 
 use orogen_core::vector::{Column, Point, Shape, VectorLayer};
-use orogen_core::{Frame, Raster, Terrain, math};
+use orogen_core::{Frame, Raster, Terrain, layer, math};
 
 /// Name of the vector layer.
 pub const HOLD: &str = "hold";
@@ -15,7 +15,7 @@ pub const HOLD: &str = "hold";
 pub struct Held {
     /// What was drawn.
     pub kind: String,
-    /// Its vertices with the heights to keep.
+    /// Its vertices with the heights to keep; NaN for the height that the ground has.
     pub points: Vec<Point>,
     /// How far to either side the height is to be kept.
     pub radius_m: f64,
@@ -26,7 +26,7 @@ pub fn hold(terrain: &mut Terrain, more: Vec<Held>) {
     if more.is_empty() {
         return;
     }
-    let mut all = held(terrain);
+    let mut all = marks(terrain);
     all.extend(more);
     let mut layer = VectorLayer::new(Shape::Lines);
     let (mut kinds, mut radii) = (Vec::new(), Vec::new());
@@ -41,9 +41,29 @@ pub fn hold(terrain: &mut Terrain, more: Vec<Held>) {
     terrain.set_vector(HOLD, layer);
 }
 
-/// All marks of a terrain, in the order in which they were made.
+/// All marks of a terrain, in the order in which they were made, with the heights that are to be kept. Where a mark takes
+/// the height of the ground, places outside the frame and in holes have none and are left out.
 #[must_use]
 pub fn held(terrain: &Terrain) -> Vec<Held> {
+    let (frame, ground) = (terrain.frame(), terrain.get(layer::HEIGHT).ok());
+    let place = |[x, y, z]: Point| -> Option<Point> {
+        if !z.is_nan() {
+            return Some([x, y, z]);
+        }
+        let [col, row] = frame.locate(x, y);
+        let inside = (0.0..=(frame.cols() - 1) as f64).contains(&col)
+            && (0.0..=(frame.rows() - 1) as f64).contains(&row);
+        let z = ground.filter(|_| inside)?.bilinear(col, row);
+        (!z.is_nan()).then_some([x, y, f64::from(z)])
+    };
+    let with_heights = marks(terrain)
+        .into_iter()
+        .map(|mark| Held { points: mark.points.into_iter().filter_map(place).collect(), ..mark });
+    with_heights.filter(|mark| !mark.points.is_empty()).collect()
+}
+
+/// All marks as they were made.
+fn marks(terrain: &Terrain) -> Vec<Held> {
     let Some(layer) = terrain.vector(HOLD) else { return Vec::new() };
     let kinds = layer.feature_attributes().get("kind");
     let radii = layer.numbers("radius_m");
@@ -122,7 +142,6 @@ pub(crate) fn beside(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orogen_core::layer;
 
     #[test]
     fn samples_beside_a_line_are_held() {
@@ -134,6 +153,17 @@ mod tests {
         let held = |col: usize, row: usize| samples.row(row)[col];
         assert!(held(2, 5) && held(8, 4) && held(5, 6) && held(1, 4));
         assert!(!held(5, 3) && !held(0, 5) && !held(10, 5));
+    }
+
+    #[test]
+    fn a_mark_without_a_height_keeps_the_ground_as_it_is_found() {
+        let mut terrain = Terrain::new(Frame::square(100.0, 5).unwrap());
+        let points = vec![[-10.0, 50.0, f64::NAN], [10.0, 50.0, f64::NAN], [90.0, 50.0, 7.0]];
+        hold(&mut terrain, vec![Held { kind: String::from("ridge"), points, radius_m: 0.0 }]);
+        terrain.set(layer::HEIGHT, Raster::from_fn(5, 5, |col, _| 20.0 * col as f32));
+        assert_eq!(held(&terrain)[0].points, [[10.0, 50.0, 8.0], [90.0, 50.0, 7.0]]);
+        terrain.set(layer::HEIGHT, Raster::filled(5, 5, f32::NAN));
+        assert_eq!(held(&terrain)[0].points, [[90.0, 50.0, 7.0]]);
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub(crate) fn assert_windows(op: &dyn AnyOp) {
                 "{name} of {cols} × {rows} at {col}, {row} with {op:?}"
             );
         }
+        assert_eq!(same.vectors(), part.vectors(), "vectors of {cols} × {rows} at {col}, {row} with {op:?}");
     }
 }
 

@@ -439,8 +439,8 @@ impl KeyMaker {
     }
 
     pub fn frame(&mut self, frame: &Frame) {
-        // JSON shows every number so that it reads back to the bit, and the fields in their order.
-        self.text(&serde_json::to_string(frame).unwrap_or_default());
+        // This shows every number so that it reads back to the bit, and the fields in their order.
+        self.text(&format!("{frame:?}"));
     }
 
     pub fn table(&mut self, table: &toml::Table) {

@@ -289,7 +289,7 @@ impl Recipe {
             let at = match error {
                 FrameError::TooFewSamples(_) => samples_at,
                 FrameError::BadLength { .. } => spec.size_at,
-                FrameError::BadOrigin(_) => spec.origin_at,
+                FrameError::BadOrigin(_) | FrameError::TooFar(_) => spec.origin_at,
             };
             fault(at, format!("frame: {error}"))
         })

@@ -79,11 +79,10 @@ impl Recipe {
             return Err(format!("the recipe has no step {}; {hint}", quoted(&set.step)));
         };
         let step = &mut self.steps[step];
-        let defaults = step
-            .op
-            .as_ref()
-            .and_then(|(op, _)| catalog.get(op))
-            .map_or_else(toml::Table::new, |op| op.default_op().params());
+        let operator = step.op.as_ref().and_then(|(op, _)| catalog.get(op));
+        let defaults = operator
+            .map_or_else(|| Ok(toml::Table::new()), |op| op.default_op().params())
+            .map_err(|e| e.to_string())?;
         if set.path == "enabled" && !defaults.contains_key("enabled") {
             let Data::Flag(enabled) = value.data else {
                 return Err(format!("expected true or false, found {}", value.found()));

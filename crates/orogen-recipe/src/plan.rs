@@ -15,7 +15,7 @@
 
 use std::fmt;
 
-use orogen_core::{Frame, Reach, looped};
+use orogen_core::{Frame, Reach, Rect, looped};
 use thiserror::Error;
 
 use crate::check::{Checked, Step};
@@ -23,9 +23,25 @@ use crate::check::{Checked, Step};
 /// Why a window cannot be planned.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum PlanError {
-    /// The window reaches beyond the recipe's frame.
-    #[error("the window lies outside the frame of the recipe")]
-    Outside,
+    /// The window reaches beyond the recipe's frame, where a step has no land to give.
+    #[error(
+        "the window {} reaches beyond the recipe's frame {}, and step {step:?} ({op}) gives land inside the frame only",
+        rect_text(.window),
+        rect_text(.frame)
+    )]
+    Outside {
+        /// The window, in world metres.
+        window: Rect,
+        /// The recipe's frame.
+        frame: Rect,
+        /// The first step that ends with the frame.
+        step: String,
+        /// Its operator.
+        op: &'static str,
+    },
+    /// Something that the planner relies on does not hold: never the fault of the recipe.
+    #[error("stopped by a fault of Orogen itself, please report it: {0}")]
+    Internal(String),
     /// The window has too many samples.
     #[error("{cols} x {rows} samples {refusal}")]
     Memory {
@@ -36,6 +52,11 @@ pub enum PlanError {
         /// What it would need, what is allowed, what to do.
         refusal: String,
     },
+}
+
+/// A rectangle as users write it: west, south, east, north.
+fn rect_text(rect: &Rect) -> String {
+    format!("{},{},{},{}", rect.min[0], rect.min[1], rect.max[0], rect.max[1])
 }
 
 /// The work for one window, in order.
@@ -115,10 +136,11 @@ impl Plan {
         Self::new(checked, *checked.frame())
     }
 
-    /// Plans a window of the recipe's frame, of any spacing.
+    /// Plans a window of the recipe's frame, of any spacing. Where every step that it needs is `Point` and endless, the
+    /// window may lie anywhere.
     ///
     /// # Errors
-    /// When the window lies outside the frame or needs more memory than allowed.
+    /// When a part of the window lies outside the frame of a step that ends there, or it needs more memory than allowed.
     pub fn new(checked: &Checked, window: Frame) -> Result<Self, PlanError> {
         Self::up_to(checked, checked.steps().len().wrapping_sub(1), window)
     }
@@ -129,14 +151,14 @@ impl Plan {
     /// As [`Plan::new`].
     pub fn up_to(checked: &Checked, step: usize, window: Frame) -> Result<Self, PlanError> {
         let base = *checked.frame();
-        if window.clipped(&base.extent()) != Some(window) {
-            return Err(PlanError::Outside);
-        }
         refuse_large(checked, &window)?;
         let needs = needs(checked, step, window);
+        if window.clipped(&base.extent()) != Some(window) {
+            refuse_outside(checked, &needs, &window)?;
+        }
         let mut planner = Planner { base, tasks: Vec::new(), results: vec![Vec::new(); needs.len()] };
         for (i, frames) in needs.iter().enumerate().filter(|(_, frames)| !frames.is_empty()) {
-            planner.plan_step(i, &checked.steps()[i], frames);
+            planner.plan_step(i, &checked.steps()[i], frames)?;
         }
         for task in &planner.tasks {
             let frame = if let Work::Apply { on, .. } = &task.work { on } else { &task.frame };
@@ -144,7 +166,7 @@ impl Plan {
             // A step that reaches round a loop is worked out on more than the loop.
             refuse_large(checked, &if world && *frame == base { looped::unrolled(&base) } else { *frame })?;
         }
-        let output = planner.result(Some(step), window);
+        let output = if checked.steps().is_empty() { None } else { planner.result(Some(step), window)? };
         Ok(Self { tasks: planner.tasks, window, output })
     }
 
@@ -185,7 +207,9 @@ impl fmt::Display for Line<'_> {
         write!(f, "{id}: {} x {} samples", frame.cols(), frame.rows())?;
         match &self.task.work {
             Work::Apply { on, .. } if on != frame => {
-                let (west, north) = on.offset_of(frame).unwrap_or_default();
+                let Some((west, north)) = on.offset_of(frame) else {
+                    return f.write_str(" outside the frame it is cut from");
+                };
                 let east = on.cols() - frame.cols() - west;
                 let south = on.rows() - frame.rows() - north;
                 write!(f, " with a halo of {west} west, {east} east, {north} north, {south} south")
@@ -286,6 +310,25 @@ fn within(frame: &Frame, m: f64, base: &Frame) -> Option<Frame> {
     Some(whole.window(col, row, cols, rows))
 }
 
+/// Refuses a window beyond the recipe's frame when a step that it needs ends with the frame.
+fn refuse_outside(checked: &Checked, needs: &[Vec<Frame>], window: &Frame) -> Result<(), PlanError> {
+    let base = checked.frame();
+    // Land that loops is the same again beyond its edge, and has no beyond.
+    let ends = |step: &&Step| {
+        base.loops() || step.op.reach(&cover(window, base)) != Reach::Point || !step.op.endless()
+    };
+    let needed = checked.steps().iter().zip(needs).filter(|(_, frames)| !frames.is_empty());
+    match needed.map(|(step, _)| step).find(ends) {
+        None => Ok(()),
+        Some(step) => Err(PlanError::Outside {
+            window: window.extent(),
+            frame: base.extent(),
+            step: step.id.clone(),
+            op: step.op.id(),
+        }),
+    }
+}
+
 fn refuse_large(checked: &Checked, frame: &Frame) -> Result<(), PlanError> {
     let (cols, rows) = (frame.cols(), frame.rows());
     match checked.limits().refuse(cols as f64 * rows as f64, checked.layer_count()) {
@@ -302,35 +345,36 @@ struct Planner {
 }
 
 impl Planner {
-    fn plan_step(&mut self, i: usize, step: &Step, frames: &[Frame]) {
+    fn plan_step(&mut self, i: usize, step: &Step, frames: &[Frame]) -> Result<(), PlanError> {
         let base = self.base;
         let masked = step.mask.is_some();
         let (world, local): (Vec<&Frame>, Vec<&Frame>) =
             frames.iter().partition(|frame| step.op.reach(&cover(frame, &base)) == Reach::World);
         for frame in local {
             let on = halo(step, frame, &base);
-            let (input, second) = (self.result(step.input, on), self.result(step.second, on));
+            let (input, second) = (self.result(step.input, on)?, self.result(step.second, on)?);
             self.push(i, *frame, Work::Apply { on, input, second, masked }, true);
         }
         if world.is_empty() {
-            return;
+            return Ok(());
         }
         // The mask of another lattice is applied there, so the result on the base is kept without it.
         let elsewhere = world.iter().any(|frame| **frame != base);
         let here = world.iter().any(|frame| **frame == base);
-        let (input, second) = (self.result(step.input, base), self.result(step.second, base));
+        let (input, second) = (self.result(step.input, base)?, self.result(step.second, base)?);
         let work = Work::Apply { on: base, input, second, masked: masked && !elsewhere };
         let solved = Use { task: self.tasks.len(), frame: base };
         self.push(i, base, work, here && !(masked && elsewhere));
         for frame in world {
             if *frame != base {
-                let input_here = self.result(step.input, *frame);
+                let input_here = self.result(step.input, *frame)?;
                 let work = Work::Place { input: input_here, base_input: input, solved, masked };
                 self.push(i, *frame, work, true);
             } else if masked && elsewhere {
                 self.push(i, base, Work::Place { input, base_input: None, solved, masked }, true);
             }
         }
+        Ok(())
     }
 
     fn push(&mut self, step: usize, frame: Frame, work: Work, is_result: bool) {
@@ -340,10 +384,16 @@ impl Planner {
         self.tasks.push(Task { step, frame, work });
     }
 
-    /// The task that gives a step's result on a frame.
-    fn result(&self, step: Option<usize>, frame: Frame) -> Option<Use> {
-        let tasks = self.results.get(step?)?;
-        let task = tasks.iter().copied().find(|&t| self.tasks[t].frame.offset_of(&frame).is_some())?;
-        Some(Use { task, frame })
+    /// The task that gives a step's result on a frame; `None` where no step is asked for.
+    fn result(&self, step: Option<usize>, frame: Frame) -> Result<Option<Use>, PlanError> {
+        let Some(step) = step else { return Ok(None) };
+        let tasks = self.results.get(step).into_iter().flatten().copied();
+        let task = tasks.into_iter().find(|&t| self.tasks[t].frame.offset_of(&frame).is_some());
+        match task {
+            Some(task) => Ok(Some(Use { task, frame })),
+            None => {
+                Err(PlanError::Internal(format!("step number {} has no result where it is needed", step + 1)))
+            }
+        }
     }
 }

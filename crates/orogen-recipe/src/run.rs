@@ -108,6 +108,9 @@ pub enum RunError {
     /// Somebody asked for it to stop.
     #[error("cancelled")]
     Cancelled,
+    /// Something that the engine relies on does not hold: never the fault of the recipe.
+    #[error("stopped by a fault of Orogen itself, please report it: {0}")]
+    Internal(String),
     /// A step failed.
     #[error("step {id:?} ({op}): {error}")]
     Step {
@@ -141,7 +144,7 @@ pub fn run(checked: &Checked, plan: &Plan, options: &RunOptions<'_>) -> Result<R
         complained: false,
     };
     while !runner.round(output)? {}
-    let terrain = runner.take(output);
+    let terrain = runner.take(output)?;
     Ok(Run { terrain, steps: runner.reports.into_iter().flatten().collect() })
 }
 
@@ -297,21 +300,21 @@ impl Runner<'_> {
         // What an operator may change comes last: by then nobody else holds it.
         let (terrain, warnings, figures) = match task.work {
             Work::Apply { on, input, second, masked } => {
-                let second = second.map(|used| self.take(used));
+                let second = second.map(|used| self.take(used)).transpose()?;
                 let ctx = ctx.with_second(second.as_ref());
-                let input = self.take_or_empty(input, on);
+                let input = self.take_or_empty(input, on)?;
                 let result = apply(step, input, masked, &ctx).map_err(fail)?;
                 (cut(result, &task.frame).map_err(fail)?, ctx.take_warnings(), ctx.take_figures())
             }
             Work::Place { input, base_input, solved, masked } => {
-                let solved = self.take(solved);
-                let base_input = base_input.map(|used| self.take(used));
-                let input = self.take_or_empty(input, task.frame);
+                let solved = self.take(solved)?;
+                let base_input = base_input.map(|used| self.take(used)).transpose()?;
+                let input = self.take_or_empty(input, task.frame)?;
                 let before = masked.then(|| input.clone());
                 let placed = if solved.frame() == &task.frame {
                     solved
                 } else {
-                    refine(step, input, base_input.as_ref(), &solved)
+                    refine(step, input, base_input.as_ref(), &solved).map_err(fail)?
                 };
                 let result = match (&before, &step.mask) {
                     (Some(before), Some(mask)) => {
@@ -352,21 +355,27 @@ impl Runner<'_> {
     }
 
     /// A result for one of its users: shared with those still to come, handed over to the last.
-    fn take(&mut self, used: Use) -> Terrain {
-        self.uses[used.task] -= 1;
-        let terrain = match self.uses[used.task] {
+    fn take(&mut self, used: Use) -> Result<Terrain, RunError> {
+        let id = || &self.checked.steps()[self.plan.tasks()[used.task].step].id;
+        let missing = || RunError::Internal(format!("the result of step {:?} is not there", id()));
+        let outside = || RunError::Internal(format!("step {:?} was worked out on too small a frame", id()));
+        let left = self.uses[used.task].checked_sub(1).ok_or_else(missing)?;
+        let terrain = match left {
             0 => self.terrains[used.task].take(),
             _ => self.terrains[used.task].clone(),
         };
-        let terrain = terrain.unwrap_or_else(|| Terrain::new(used.frame));
-        if terrain.frame() == &used.frame {
-            return terrain;
-        }
-        terrain.crop(&used.frame).unwrap_or(terrain)
+        let terrain = terrain.ok_or_else(missing)?;
+        let terrain = if terrain.frame() == &used.frame {
+            terrain
+        } else {
+            terrain.crop(&used.frame).ok_or_else(outside)?
+        };
+        self.uses[used.task] = left;
+        Ok(terrain)
     }
 
-    fn take_or_empty(&mut self, used: Option<Use>, frame: Frame) -> Terrain {
-        used.map_or_else(|| Terrain::new(frame), |used| self.take(used))
+    fn take_or_empty(&mut self, used: Option<Use>, frame: Frame) -> Result<Terrain, RunError> {
+        used.map_or_else(|| Ok(Terrain::new(frame)), |used| self.take(used))
     }
 }
 
@@ -407,7 +416,7 @@ fn key(checked: &Checked, task: &Task, step: &Step, keys: &[Key], files: &dyn Fi
     let mut maker = KeyMaker::new(kind);
     maker.text(step.op.id());
     maker.number(u64::from(step.op.version()));
-    maker.table(&step.op.params());
+    maker.table(&step.op.params()?);
     maker.number(step.seed.0);
     maker.text(step.mask.as_ref().filter(|_| masked).map_or("", LayerName::as_str));
     maker.frame(&task.frame);
@@ -444,12 +453,10 @@ fn apply(step: &Step, input: Terrain, masked: bool, ctx: &Ctx<'_>) -> Result<Ter
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("no reason given");
-        Err(OpError::Failed(format!("stopped by a fault of Orogen itself, please report it: {reason}")))
+        Err(OpError::Internal(reason.to_owned()))
     })?;
     if result.frame() != &frame {
-        return Err(OpError::Failed(String::from(
-            "the operator changed the frame: a fault of Orogen itself, please report it",
-        )));
+        return Err(OpError::Internal(String::from("the operator changed the frame")));
     }
     for (name, data) in untouchable {
         let changed = match result.layers().get(&name) {
@@ -457,8 +464,8 @@ fn apply(step: &Step, input: Terrain, masked: bool, ctx: &Ctx<'_>) -> Result<Ter
             None => !step.layers.writes.iter().any(|from| layer::is_derived(&name, from)),
         };
         if changed {
-            return Err(OpError::Failed(format!(
-                "the operator changed the layer {name:?} without declaring it: a fault of Orogen itself, please report it"
+            return Err(OpError::Internal(format!(
+                "the operator changed the layer {name:?} without declaring it"
             )));
         }
     }
@@ -478,11 +485,7 @@ fn cut(terrain: Terrain, frame: &Frame) -> Result<Terrain, OpError> {
     if terrain.frame() == frame {
         return Ok(terrain);
     }
-    terrain.crop(frame).ok_or_else(|| {
-        OpError::Failed(String::from(
-            "a window lies outside its halo: a fault of Orogen itself, please report it",
-        ))
-    })
+    terrain.crop(frame).ok_or_else(|| OpError::Internal(String::from("a window lies outside its halo")))
 }
 
 /// Limits a step to its mask: where the mask is 0 everything stays as before, where it is 1 the step has its way.
@@ -539,13 +542,18 @@ pub fn limit_to_mask(
         }
     }
     Terrain::from_parts(frame, layers, vectors)
-        .ok_or_else(|| OpError::Failed(String::from("a layer does not fit the frame")))
+        .ok_or_else(|| OpError::Internal(String::from("a masked layer does not match the frame")))
 }
 
 /// What a `World` step makes of a window of another spacing: the window's own input and, interpolated, what the
 /// step changed on the recipe's frame. Layers that the step made from nothing are interpolated themselves, kept to
 /// their range; ids come from the nearest sample; vectors are those of the recipe's frame.
-fn refine(step: &Step, input: Terrain, base_input: Option<&Terrain>, solved: &Terrain) -> Terrain {
+fn refine(
+    step: &Step,
+    input: Terrain,
+    base_input: Option<&Terrain>,
+    solved: &Terrain,
+) -> Result<Terrain, OpError> {
     let frame = *input.frame();
     let base = *solved.frame();
     let (before, mut vectors) = input.into_parts();
@@ -584,8 +592,8 @@ fn refine(step: &Step, input: Terrain, base_input: Option<&Terrain>, solved: &Te
         };
         layers.insert(name.clone(), data);
     }
-    // Every raster was made on the frame of the input.
-    Terrain::from_parts(frame, layers, vectors).unwrap_or_else(|| Terrain::new(frame))
+    Terrain::from_parts(frame, layers, vectors)
+        .ok_or_else(|| OpError::Internal(String::from("a refined layer does not match the frame")))
 }
 
 fn difference(after: &Raster<f32>, before: &Raster<f32>) -> Raster<f32> {

@@ -18,7 +18,8 @@ use crate::error::BuildError;
 use crate::export::{ExportChanges, ExportOptions, Exports, export};
 use crate::manifest::{Manifest, realism};
 
-/// A part of the recipe's frame, at a spacing of its own.
+/// A part of the recipe's frame, at a spacing of its own. Land of `Point` steps that are endless may lie beyond the
+/// frame; elsewhere a window that is only partly inside is refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// Which part, in world metres; `None` for all of it.
@@ -98,6 +99,7 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
             recipe.check_files(&checked, &|name| files.problem(name))?;
             let exports = exports.changed(&options.exports);
             let frame = window(checked.frame(), options.window)?;
+            Plan::new(&checked, frame)?;
             match exports.refuses(&frame) {
                 Some(why) => Err(BuildError::Call(format!("export: {why}"))),
                 None => Ok((checked, exports)),
@@ -275,17 +277,15 @@ pub fn with_threads<T: Send>(threads: Option<usize>, f: impl FnOnce() -> T + Sen
 
 fn window(frame: &Frame, window: Option<Window>) -> Result<Frame, BuildError> {
     let Some(Window { rect, spacing_m }) = window else { return Ok(*frame) };
-    let rect = rect.unwrap_or_else(|| frame.extent());
     let spacing = spacing_m.map_or(frame.spacing_m(), |s| [s, s]);
-    let window = if spacing == frame.spacing_m() {
-        frame.clipped(&rect)
-    } else {
-        frame.resampled(&frame.extent(), spacing)?.clipped(&rect)
-    };
-    window.ok_or_else(|| {
-        let text = |rect: Rect| format!("{},{},{},{}", rect.min[0], rect.min[1], rect.max[0], rect.max[1]);
-        let (found, allowed) = (text(rect), text(frame.extent()));
-        BuildError::Call(format!("the window {found} holds no sample; the recipe's frame is {allowed}"))
+    let Some(rect) = rect else { return Ok(frame.resampled(&frame.extent(), spacing)?) };
+    // Whether there is land beyond the frame depends on the steps: the planner decides.
+    frame.part(&rect, spacing)?.ok_or_else(|| {
+        let [x, y] = spacing;
+        let [west, south, east, north] = [rect.min[0], rect.min[1], rect.max[0], rect.max[1]];
+        BuildError::Call(format!(
+            "the window {west},{south},{east},{north} lies between two samples, which are {x} x {y} m apart"
+        ))
     })
 }
 

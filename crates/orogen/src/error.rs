@@ -33,6 +33,9 @@ pub enum BuildError {
     /// A step failed; the sentence says where it stands in the recipe.
     #[error("{0}")]
     Run(String),
+    /// Something that Orogen relies on does not hold: never the fault of the call.
+    #[error("stopped by a fault of Orogen itself, please report it: {0}")]
+    Internal(String),
     /// Somebody stopped the work; nothing was written.
     #[error("cancelled; nothing was written")]
     Cancelled,
@@ -49,6 +52,7 @@ impl BuildError {
     pub(crate) fn of_run(error: RunError, recipe: &Recipe) -> Self {
         match error {
             RunError::Cancelled => Self::Cancelled,
+            RunError::Internal(what) => Self::Internal(what),
             RunError::Step { id, op, error } => {
                 let fault = recipe.step_fault(&id, format!("{op}: {error}"));
                 Self::Run(fault.text(recipe.name()))
@@ -67,6 +71,7 @@ impl From<OpError> for BuildError {
     fn from(error: OpError) -> Self {
         match error {
             OpError::Cancelled => Self::Cancelled,
+            OpError::Internal(what) => Self::Internal(what),
             OpError::File { path, reason } => Self::Read { path: path.into(), reason },
             other => Self::Call(other.to_string()),
         }

@@ -267,7 +267,10 @@ impl Exports {
                 return options.keys().map(fault).collect();
             }
         };
-        taken.err().unwrap_or_default()
+        match taken {
+            Ok(()) => Vec::new(),
+            Err(faults) => faults,
+        }
     }
 
     /// Why land on a frame cannot be written so, if it cannot: told before anything is built.
@@ -590,7 +593,13 @@ impl Job<'_> {
             }
             (ExportKind::Ascii, LayerData::F32(raster)) => ("asc", plain(ascii_grid::encode(raster, frame))),
             // `jobs` gives no other pair: only heights, which are floats, go to the other kinds.
-            _ => return Ok(Exported::default()),
+            (kind, _) => {
+                return Err(BuildError::Internal(format!(
+                    "the layer {name:?} of {} cannot become a file of the kind {:?}",
+                    data.kind(),
+                    kind.name()
+                )));
+            }
         };
         let file = format!("{name}.{ending}");
         let mut made = self.write(folder, &file, &encoded.bytes, Some(name.as_str()))?;

@@ -1,13 +1,8 @@
 //! What tells noise from land: real elevation models pass, noise fails.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a failing test may stop, and one without its data says so"
-)]
+#![allow(clippy::unwrap_used, reason = "a failing test may stop")]
 
-use std::path::{Path, PathBuf};
-
+use orogen_core::testkit::surveyed_model;
 use orogen_core::{Coef, Ctx, Frame, Op, Raster, Seed, Terrain, layer};
 use orogen_io::{Limits, elevation};
 use orogen_ops::source::Noise;
@@ -44,7 +39,6 @@ fn rivers_of_noise_are_level_more_often_than_those_of_land() {
         }
     }
 
-    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/dem");
     for (name, sea_m) in [
         ("alps_gotthard.tif", NO_SEA),
         ("big_tujunga.tif", NO_SEA),
@@ -56,11 +50,7 @@ fn rivers_of_noise_are_level_more_often_than_those_of_land() {
         ("tablelands_nsw.tif", NO_SEA),
         ("white_mtns_nh.tif", NO_SEA),
     ] {
-        let path = folder.join(name);
-        if !path.exists() {
-            eprintln!("{name} is not there: not tested");
-            continue;
-        }
+        let Some(path) = surveyed_model(name) else { continue };
         let (model, place) = elevation::read_placed(&path, &Limits::default()).unwrap();
         let found = measured(&model.height, place.unwrap().spacing_m(), sea_m).drainage;
         let level = found.level_share.unwrap();

@@ -1,31 +1,21 @@
 //! Rivers on real elevation models: none rises, and no pit is left outside lakes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a failing test may stop, and one without its data says so"
-)]
-
-use std::path::{Path, PathBuf};
+#![allow(clippy::unwrap_used, reason = "a failing test may stop")]
 
 use orogen_core::Ctx;
+use orogen_core::testkit::surveyed_model;
 use orogen_io::{Limits, elevation};
 use orogen_ops::water::rivers::{Rivers, rivers};
 
 #[test]
 fn real_land_is_sound_after_rivers() {
-    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/dem");
     for (name, sea_m) in [
         ("big_tujunga.tif", f32::NEG_INFINITY),
         ("jacksboro_fault.tif", f32::NEG_INFINITY),
         ("st_helens.tif", f32::NEG_INFINITY),
         ("reunion_island.tif", 0.0),
     ] {
-        let path = folder.join(name);
-        if !path.exists() {
-            eprintln!("{name} is not there: not tested");
-            continue;
-        }
+        let Some(path) = surveyed_model(name) else { continue };
         let (model, place) = elevation::read_placed(&path, &Limits::default()).unwrap();
         let spacing_m = place.unwrap().spacing_m();
         for lakes in [true, false] {

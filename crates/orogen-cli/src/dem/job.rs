@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use orogen::BuildError;
-use orogen::core::{Cancel, Ctx, OpError, Raster, Watch};
+use orogen::core::{Cancel, Ctx, OpError, Raster, Watch, layer, values};
 use orogen::io::geotiff::Place;
 use orogen::io::{Limits, OutputFolder, elevation};
 use serde_json::{Map, Value, json};
@@ -46,6 +46,8 @@ impl Model {
             let text = "the file does not say how far apart its samples are; --spacing M gives it in metres";
             BuildError::Read { path: path.to_owned(), reason: text.to_owned() }
         })?;
+        values::check(&layer::HEIGHT.name(), &model.height)
+            .map_err(|e| BuildError::Read { path: path.to_owned(), reason: e.to_string() })?;
         Ok(Self { height: model.height, place })
     }
 }

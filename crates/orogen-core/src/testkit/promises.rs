@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use toml::Value;
 
 use super::schema::Walk;
-use super::standard::{AnyFile, Standard};
+use super::standard::{AnyFile, SEED, Standard};
 use crate::ctx::{Silent, Watch};
 use crate::error::OpError;
 use crate::frame::{Frame, FrameError};
@@ -44,6 +44,8 @@ pub const PROMISES: &[Promise] = &[
     Promise { name: "same bits when run again", check: repeatable },
     Promise { name: "same bits on any number of threads", check: threads },
     Promise { name: "a window equals the same part of the whole", check: windows },
+    Promise { name: "an endless operator does not ask for the world", check: endless },
+    Promise { name: "extreme heights end in a sentence", check: extreme_heights },
     Promise { name: "can be cancelled", check: cancel },
     Promise { name: "two resolutions agree", check: resolutions },
 ];
@@ -114,7 +116,7 @@ fn units(operator: &Operator) -> Result<(), String> {
 fn defaults(operator: &Operator) -> Result<(), String> {
     let op =
         operator.parse(&toml::Table::new()).map_err(|faults| format!("refused: {}", sentences(&faults)))?;
-    let (from_nothing, default) = (op.params(), operator.default_op().params());
+    let (from_nothing, default) = (op.params().map_err(text)?, operator.default_op().params().map_err(text)?);
     if from_nothing != default {
         return Err(format!("an empty table gives {from_nothing:?}, Default gives {default:?}"));
     }
@@ -127,7 +129,7 @@ fn defaults(operator: &Operator) -> Result<(), String> {
 fn round_trip(operator: &Operator) -> Result<(), String> {
     let schema = operator.schema();
     for (params, op) in variants(operator) {
-        let table = op.params();
+        let table = op.params().map_err(text)?;
         for (name, property) in Walk::new(&schema).parameters() {
             let optional = property.get("default").is_some_and(serde_json::Value::is_null);
             if !optional && !table.contains_key(name) {
@@ -139,7 +141,7 @@ fn round_trip(operator: &Operator) -> Result<(), String> {
         }
         let written = toml::to_string(&table).map_err(text)?;
         let read: toml::Table = toml::from_str(&written).map_err(text)?;
-        let again = operator.parse(&read).map_err(|faults| sentences(&faults))?.params();
+        let again = operator.parse(&read).map_err(|faults| sentences(&faults))?.params().map_err(text)?;
         if again != table {
             return Err(format!("{table:?} comes back as {again:?}"));
         }
@@ -363,6 +365,66 @@ fn window_differs(
     Ok(equal_terrains(&whole, &part).err())
 }
 
+/// What an operator gives beyond the recipe's frame has nothing to hang on but the place.
+fn endless(operator: &Operator) -> Result<(), String> {
+    let world = small_world().map_err(text)?;
+    let elsewhere = world.window(-4000, 2500, 31, 900);
+    for (params, op) in variants(operator).into_iter().filter(|(_, op)| op.endless()) {
+        let mut standard = Standard::full(world, &op.layers());
+        if op.reach(&world) != Reach::Point {
+            return Err(with(&params, "it is endless, and its reach is not Point"));
+        }
+        let run = |standard: &Standard| standard.run(op.as_ref(), &AnyFile::default(), &Silent).map_err(text);
+        let here = run(&standard)?;
+        standard.world = elsewhere;
+        equal_terrains(&here, &run(&standard)?)
+            .map_err(|found| with(&params, &format!("in another world it differs: {found}")))?;
+    }
+    Ok(())
+}
+
+/// Heights that are infinite or huge are refused; tall ones give land or a sentence, and never an endless loop or a panic.
+fn extreme_heights(operator: &Operator) -> Result<(), String> {
+    let op = operator.default_op();
+    let layers = op.layers();
+    let world = small_world().map_err(text)?;
+    let run = |standard: &Standard| standard.run(op.as_ref(), &AnyFile::default(), &Silent);
+    for (second, names) in [(false, &layers.reads), (true, &layers.reads_second)] {
+        for name in names {
+            let refused: &[f32] = match *name == layer::HEIGHT.name() {
+                true => &[f32::INFINITY, f32::NEG_INFINITY, 1e30],
+                false => &[f32::INFINITY, f32::NEG_INFINITY],
+            };
+            for &value in refused {
+                let mut standard = Standard::bare(world, &layers);
+                let terrain = if second { &mut standard.second } else { &mut standard.terrain };
+                // Layers of small numbers have no such values.
+                if terrain.update::<f32>(name, |raster| raster.as_mut_slice()[4000] = value).is_err() {
+                    continue;
+                }
+                match run(&standard) {
+                    Err(OpError::Value { name: told, .. }) if told == *name => {}
+                    other => return Err(format!("{value} in {name} gives {}", outcome(&other))),
+                }
+            }
+        }
+    }
+    for factor in [-1e4f32, 1.2e4] {
+        let mut standard = Standard::bare(world, &layers);
+        for terrain in [&mut standard.terrain, &mut standard.second] {
+            // Land up to about 8e6 m high; without a height there is nothing to stretch.
+            let _ = terrain.update::<f32>(&layer::HEIGHT.name(), |height| {
+                height.as_mut_slice().iter_mut().for_each(|h| *h *= factor);
+            });
+        }
+        match run(&standard) {
+            Ok(_) | Err(OpError::Overflow { .. } | OpError::TooMuchWork(_) | OpError::Failed(_)) => {}
+            Err(error) => return Err(format!("heights times {factor} give the error {error}")),
+        }
+    }
+    Ok(())
+}
+
 fn cancel(operator: &Operator) -> Result<(), String> {
     let op = operator.default_op();
     let standard = Standard::bare(small_world().map_err(text)?, &op.layers());
@@ -516,6 +578,42 @@ fn variants(operator: &Operator) -> Vec<(toml::Table, Box<dyn AnyOp>)> {
         }
     }
     found
+}
+
+/// Parameter tables that put one number at an end of its range, and `pairs` tables that do so with two numbers of
+/// different parameters, drawn from a seed. Tables that the operator refuses are passed over.
+#[must_use]
+pub fn at_the_ends(operator: &Operator, pairs: usize) -> Vec<toml::Table> {
+    let schema = operator.schema();
+    let walk = Walk::new(&schema);
+    let single: Vec<(&str, Value)> = walk
+        .parameters()
+        .flat_map(|(name, property)| {
+            walk.end_numbers(name, property).into_iter().map(move |probe| (name, probe.value))
+        })
+        .collect();
+    let mut draw = SEED.child(operator.id).stream();
+    let mut tables: Vec<toml::Table> = single
+        .iter()
+        .map(|(name, value)| toml::Table::from_iter([((*name).to_owned(), value.clone())]))
+        .collect();
+    let alone = tables.len();
+    // A few draws more than asked for: those of one parameter twice do not count.
+    for _ in 0..20 * pairs {
+        let (a, b) = (draw.below(single.len()), draw.below(single.len()));
+        if tables.len() == alone + pairs || single.is_empty() {
+            break;
+        }
+        if single[a].0 != single[b].0 {
+            let pair = [a, b].map(|i| (single[i].0.to_owned(), single[i].1.clone()));
+            let pair = toml::Table::from_iter(pair);
+            if !tables.contains(&pair) {
+                tables.push(pair);
+            }
+        }
+    }
+    tables.retain(|params| operator.parse(params).is_ok());
+    tables
 }
 
 fn equal_terrains(a: &Terrain, b: &Terrain) -> Result<(), String> {

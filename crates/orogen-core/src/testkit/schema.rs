@@ -147,11 +147,25 @@ impl<'a> Walk<'a> {
     /// Values of a parameter that must be refused, each wrong in one number; and numbers without a range.
     pub fn bad_numbers(&self, name: &str, schema: &'a Json) -> (Vec<Probe>, Vec<String>) {
         let mut unbounded = Vec::new();
-        let probes = self.bad(schema, name.to_owned(), Bounds::default(), &mut unbounded);
+        let probes =
+            self.numbers(schema, name.to_owned(), Bounds::default(), Bounds::outside, &mut unbounded);
         (probes, unbounded)
     }
 
-    fn bad(&self, schema: &'a Json, path: String, outer: Bounds, unbounded: &mut Vec<String>) -> Vec<Probe> {
+    /// Values of a parameter that are just allowed, each with one number at an end of its range.
+    pub fn end_numbers(&self, name: &str, schema: &'a Json) -> Vec<Probe> {
+        self.numbers(schema, name.to_owned(), Bounds::default(), Bounds::ends, &mut Vec::new())
+    }
+
+    /// Values of a parameter with one number each replaced by those that `pick` makes of its range.
+    fn numbers(
+        &self,
+        schema: &'a Json,
+        path: String,
+        outer: Bounds,
+        pick: Pick,
+        unbounded: &mut Vec<String>,
+    ) -> Vec<Probe> {
         let bounds = outer.or(Bounds::of(schema));
         let schema = self.resolve(schema);
         let bounds = bounds.or(Bounds::of(schema));
@@ -159,7 +173,7 @@ impl<'a> Walk<'a> {
         if !branches.is_empty() {
             return branches
                 .into_iter()
-                .flat_map(|branch| self.bad(branch, path.clone(), bounds, unbounded))
+                .flat_map(|branch| self.numbers(branch, path.clone(), bounds, pick, unbounded))
                 .collect();
         }
         let (number, integer) = (has_type(schema, "number"), has_type(schema, "integer"));
@@ -167,8 +181,7 @@ impl<'a> Walk<'a> {
             if bounds.low.is_none() || bounds.high.is_none() {
                 unbounded.push(path.clone());
             }
-            return bounds
-                .outside(integer)
+            return pick(bounds, integer)
                 .into_iter()
                 .map(|(value, what)| Probe { path: path.clone(), value, what })
                 .collect();
@@ -181,7 +194,8 @@ impl<'a> Walk<'a> {
                     let Some(item) = self.item(schema, i) else { return Vec::new() };
                     let good: Vec<Value> =
                         (0..count.max(prefix)).filter_map(|j| self.example(self.item(schema, j)?)).collect();
-                    let probes = self.bad(item, format!("{path}[{i}]"), Bounds::default(), unbounded);
+                    let probes =
+                        self.numbers(item, format!("{path}[{i}]"), Bounds::default(), pick, unbounded);
                     probes
                         .into_iter()
                         .map(|probe| {
@@ -200,7 +214,8 @@ impl<'a> Walk<'a> {
         let Some(Value::Table(good)) = self.example(schema) else { return Vec::new() };
         properties(schema)
             .flat_map(|(name, property)| {
-                let probes = self.bad(property, format!("{path}.{name}"), Bounds::default(), unbounded);
+                let probes =
+                    self.numbers(property, format!("{path}.{name}"), Bounds::default(), pick, unbounded);
                 let good = &good;
                 probes
                     .into_iter()
@@ -282,6 +297,9 @@ impl Probe {
     }
 }
 
+/// Makes numbers of a range, each with a word about it; the flag says that they are whole.
+type Pick = fn(Bounds, bool) -> Vec<(Value, String)>;
+
 /// The range of a number.
 #[derive(Clone, Copy, Default)]
 struct Bounds {
@@ -304,6 +322,19 @@ impl Bounds {
 
     fn or(self, other: Self) -> Self {
         if self.low.is_some() || self.high.is_some() { self } else { other }
+    }
+
+    /// The least and the greatest number that belong.
+    fn ends(self, integer: bool) -> Vec<(Value, String)> {
+        let inside = |end: f64, open: bool, inwards: f64| match (integer, open) {
+            (true, true) => end + inwards,
+            (false, true) => end + inwards * (end.abs() * 1e-6).max(1e-9),
+            (_, false) => end,
+        };
+        let low = self.low.map(|low| inside(low, self.open_low, 1.0));
+        let high = self.high.map(|high| inside(high, self.open_high, -1.0));
+        let value = |x: f64| if integer { Value::Integer(x as i64) } else { Value::Float(x) };
+        low.into_iter().chain(high).map(|x| (value(x), x.to_string())).collect()
     }
 
     /// Numbers that do not belong, with the reason.

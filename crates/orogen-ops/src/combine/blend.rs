@@ -55,6 +55,10 @@ impl Op for Blend {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let amount = self.amount.on(&terrain)?;
         let changed =

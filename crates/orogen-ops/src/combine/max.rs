@@ -50,6 +50,10 @@ impl Op for Max {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let band = self.smooth_m as f32;
         let changed = pair::combine(Self::ID, &terrain, &self.layer, &self.operand, ctx, |_, out, a, b| {

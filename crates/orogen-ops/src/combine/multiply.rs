@@ -46,6 +46,10 @@ impl Op for Multiply {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let changed = pair::combine(Self::ID, &terrain, &self.layer, &self.operand, ctx, |_, out, a, b| {
             zip(out, a, b, |a, b| a * b);

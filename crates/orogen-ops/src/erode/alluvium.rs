@@ -363,7 +363,7 @@ fn lay(
             }
         }
     });
-    slopes::creep(&mut soft, spacing_m, params.smooth_m * params.smooth_m / 2.0, f32::NEG_INFINITY);
+    slopes::creep(&mut soft, spacing_m, params.smooth_m * params.smooth_m / 2.0, f32::NEG_INFINITY, ctx)?;
     let mut level = floor.level;
     level.par_rows(|row, out| {
         for ((level, &soft), &before) in out.iter_mut().zip(soft.row(row)).zip(height.row(row)) {

@@ -2,13 +2,13 @@
 
 use orogen_core::param::{Fault, Field};
 use orogen_core::{
-    Cancelled, Coef, Ctx, D8, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math,
+    Cancelled, Coef, Ctx, D8, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math, work,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::thermal::{Thermal, thermal};
+use super::thermal::{Thermal, check_work, thermal};
 use crate::hold;
 
 /// Erodes land by the classic method: samples hand water and ground to all lower neighbours, then what is too steep slides.
@@ -125,8 +125,13 @@ impl Op for Musgrave {
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let before = terrain.get(layer::HEIGHT)?;
         let spacing_m = terrain.frame().spacing_m();
+        let cell_m = (spacing_m[0] * spacing_m[1]).sqrt();
+        let advice =
+            format!("at this spacing up to {:.0} is possible", work::MOST_NS_A_SAMPLE / NS_A_STEP * cell_m);
+        work::check("travel_m", self.travel_m, NS_A_STEP * self.travel_m / cell_m, &advice)?;
+        check_work("slide_m", self.slide_m, spacing_m)?;
+        let before = terrain.get(layer::HEIGHT)?;
         let (moisture, hardness) = (self.moisture.on(&terrain)?, self.hardness.on(&terrain)?);
         let held = hold::held_samples(&terrain);
         let storm = musgrave(before, spacing_m, moisture, hardness, held.as_ref(), self, ctx)?;
@@ -162,6 +167,9 @@ impl Op for Musgrave {
         Ok(terrain)
     }
 }
+
+/// Nanoseconds that a sample takes in a step, about.
+const NS_A_STEP: f64 = 60.0;
 
 /// What a storm left; sums are depths over all samples together.
 pub struct Storm {

@@ -2,7 +2,9 @@
 
 use fearless_simd::{Level, dispatch};
 use orogen_core::param::{Fault, Field};
-use orogen_core::{Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use orogen_core::{
+    Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math, work,
+};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +31,8 @@ use crate::hold;
 /// land turned by 90 degrees gives the turned result; (7) what is held keeps its height to the bit.
 ///
 /// **Limits** The edge of the world is closed; a hole and held ground exchange nothing. The number of sweeps is `8 (reach/cell)²`, so
-/// the time grows with the fourth power of the resolution where slopes move; ground at rest costs nothing. A wave of
+/// the time grows with the fourth power of the resolution where slopes move; ground at rest costs nothing. More than
+/// 100,000 sweeps are refused. A wave of
 /// sliding crosses a cell a sweep, many times `reach_m` in all, so windows cannot be worked out alone: the step is solved on
 /// the recipe's frame. 36 bytes a cell.
 ///
@@ -95,8 +98,9 @@ impl Op for Thermal {
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let before = terrain.get(layer::HEIGHT)?;
         let [dx, dy] = terrain.frame().spacing_m();
+        check_work("reach_m", self.reach_m, [dx, dy])?;
+        let before = terrain.get(layer::HEIGHT)?;
         let (hardness, loose) = (self.hardness.on(&terrain)?, self.loose_m.on(&terrain)?);
         let held = hold::held_samples(&terrain);
         let (after, sediment) = thermal(before, [dx, dy], hardness, loose, held.as_ref(), self, ctx)?;
@@ -114,6 +118,22 @@ impl Op for Thermal {
         terrain.set(layer::SEDIMENT, sediment);
         Ok(terrain)
     }
+}
+
+/// Nanoseconds that a sample takes in a sweep, about.
+const NS_A_SWEEP: f64 = 10.0;
+
+/// Refuses a reach of more sweeps than anybody waits for.
+pub(super) fn check_work(parameter: &str, reach_m: f64, spacing_m: [f64; 2]) -> Result<(), OpError> {
+    let most_m = (work::MOST_NS_A_SAMPLE / NS_A_SWEEP / sweeps(1.0, spacing_m)).sqrt();
+    let advice = format!("at this spacing up to {most_m:.0} is possible");
+    work::check(parameter, reach_m, NS_A_SWEEP * sweeps(reach_m, spacing_m), &advice)
+}
+
+/// A sweep spreads over D dt = 1 / (4/dx² + 4/dy²): half of what makes no new extremum, so that odd and even samples do
+/// not part.
+fn sweeps(reach_m: f64, [dx, dy]: [f64; 2]) -> f64 {
+    reach_m * reach_m * 4.0 * (1.0 / (dx * dx) + 1.0 / (dy * dy))
 }
 
 /// A sample that exchanges nothing: it has no height, or has to keep it.
@@ -171,11 +191,7 @@ pub fn thermal(
     let start = now.height.clone();
     let mut next = now.clone();
     let mut parts: [Raster<f32>; 3] = std::array::from_fn(|_| Raster::filled(wide, tall, 0.0));
-    let [dx, dy] = spacing_m;
-    // A sweep spreads over D dt = 1 / (4/dx² + 4/dy²): half of what makes no new extremum, so that odd and even samples
-    // do not part.
-    let sweeps =
-        (params.reach_m * params.reach_m * 4.0 * (1.0 / (dx * dx) + 1.0 / (dy * dy))).ceil() as usize;
+    let sweeps = sweeps(params.reach_m, spacing_m).ceil() as usize;
 
     let (across, down) = (wide.div_ceil(WIDE), tall.div_ceil(TALL));
     let mut moved = vec![true; across * down];

@@ -78,6 +78,10 @@ impl Op for Brush {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let frame = *terrain.frame();
         let strokes: Vec<_> = self

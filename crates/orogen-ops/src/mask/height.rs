@@ -55,6 +55,10 @@ impl Op for Height {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn faults(&self) -> Vec<Fault> {
         order_fault(("min_m", self.min_m), ("max_m", self.max_m))
     }

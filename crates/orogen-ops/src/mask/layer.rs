@@ -63,6 +63,10 @@ impl Op for Layer {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn faults(&self) -> Vec<Fault> {
         order_fault(("min", self.min), ("max", self.max))
     }

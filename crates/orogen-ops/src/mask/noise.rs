@@ -73,6 +73,10 @@ impl Op for Noise {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let noise =
             Octaves::over(&ctx.world(&terrain), ctx.seed(), self.wavelength_m, self.octaves, self.gain);

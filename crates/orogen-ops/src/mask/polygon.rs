@@ -59,6 +59,10 @@ impl Op for Polygon {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn faults(&self) -> Vec<Fault> {
         let short = self.rings_m.iter().enumerate().filter(|(_, ring)| ring.len() < 3);
         short

@@ -56,6 +56,10 @@ impl Op for Plain {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let (relief, band) = (self.relief as f32, self.smooth_m as f32);
         let floor = self.floor_m.on(&terrain)?;

@@ -56,6 +56,10 @@ impl Op for Plateau {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let (relief, band) = (self.relief as f32, self.smooth_m as f32);
         let top = self.top_m.on(&terrain)?;

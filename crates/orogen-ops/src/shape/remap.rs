@@ -68,6 +68,10 @@ impl Op for Remap {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn faults(&self) -> Vec<Fault> {
         let pairs = self.points.windows(2).enumerate();
         pairs

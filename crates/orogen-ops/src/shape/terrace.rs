@@ -94,6 +94,10 @@ impl Op for Terrace {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let (step, offset) = (self.step_m as f32, self.offset_m as f32);
         let wander = self.wander_m as f32;

@@ -82,6 +82,10 @@ impl Op for Valley {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let (amplitude, band, keep) = (self.amplitude_m as f32, self.smooth_m as f32, self.keep);
         let noise = Octaves::over(&ctx.world(&terrain), ctx.seed(), self.wavelength_m, 3, 0.4);

@@ -53,7 +53,7 @@ pub struct Cracks {
     /// How far plates stand above or below each other.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "m", "x-slider" = [0.0, 20.0]))]
     pub lift_m: f64,
-    /// How far cracks wander from a straight line.
+    /// How far cracks wander from a straight line; at most 8 plates.
     #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 100.0]))]
     pub wander_m: f64,
     /// Times that plates break into smaller ones.
@@ -91,16 +91,22 @@ impl Op for Cracks {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn faults(&self) -> Vec<Fault> {
-        if self.width_m > 0.8 * self.plate_m {
-            let message = format!(
-                "found {}, allowed is at most 0.8 of plate_m = {:.4}",
-                self.width_m,
-                0.8 * self.plate_m
-            );
-            return vec![Fault::of("width_m", message)];
-        }
-        Vec::new()
+        let most = |name: &str, value: f64, plates: f64| {
+            let most = plates * self.plate_m;
+            (value > most).then(|| {
+                Fault::of(
+                    name,
+                    format!("{value} is more than {plates} times plate_m; up to {most:.4} is possible"),
+                )
+            })
+        };
+        let faults = [most("width_m", self.width_m, 0.8), most("wander_m", self.wander_m, MOST_WANDER)];
+        faults.into_iter().flatten().collect()
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -110,6 +116,9 @@ impl Op for Cracks {
     }
 }
 
+/// How far cracks may wander, in plates: further off, neighbouring samples lie on plates that have nothing to do with each
+/// other, and the points around them are too many.
+const MOST_WANDER: f64 = 8.0;
 /// How much smaller plates and cracks are a generation later.
 const FINER: f64 = 3.0;
 /// Least distance of two points, in plates: there is then about one point to a plate's area.

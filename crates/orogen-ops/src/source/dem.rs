@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use orogen_core::{Ctx, Elevation, Frame, Layers, Op, OpError, Raster, Reach, Rect, Terrain, layer};
+use orogen_core::{Ctx, Elevation, Frame, Layers, Op, OpError, Raster, Reach, Rect, Terrain, layer, values};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,12 +125,19 @@ impl Op for Dem {
         Reach::Point
     }
 
+    // Those of the file.
+    fn makes_holes(&self) -> bool {
+        true
+    }
+
     fn files(&self) -> Vec<&str> {
         vec![&self.path]
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let elevation = ctx.files().elevation_band(&self.path, self.band)?;
+        values::check(&layer::HEIGHT.name(), &elevation.height)
+            .map_err(|e| OpError::File { path: self.path.clone(), reason: e.to_string() })?;
         let height = sample(&elevation, terrain.frame(), &ctx.world(&terrain).extent(), self, ctx)?;
         terrain.set(layer::HEIGHT, height);
         Ok(terrain)

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use orogen_core::param::Fault;
 use orogen_core::{
-    Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Rect, Seed, Terrain, layer, math,
+    Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Rect, Seed, Terrain, layer, math, work,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -131,6 +131,7 @@ impl Op for Deposition {
                 self.grain_m, coarse.grain_m
             ));
         }
+        coarse.check_work(self.particles, &world)?;
         coarse.heights(terrain, &world.extent(), ctx)
     }
 }
@@ -149,6 +150,22 @@ impl Deposition {
         coarse
     }
 
+    /// Refuses so many particles that nobody waits for them; `asked` is how many of them the recipe names.
+    fn check_work(&self, asked: u32, world: &Frame) -> Result<(), OpError> {
+        let [width, depth] = world.extent().size();
+        let across = (width + depth) / self.grain_m;
+        // A particle runs out, and then down the flank of a cone of all that fell on its vent.
+        let each_m3 =
+            self.grain_m * self.grain_m * self.particle_m * f64::from(self.particles) / f64::from(self.vents);
+        let tan = math::tan(self.slope_deg.to_radians());
+        let cone_m = math::pow(3.0 * each_m3 / (std::f64::consts::PI * tan), 1.0 / 3.0);
+        let moves = (self.run_out_m / self.grain_m).min(across) + (cone_m / self.grain_m).min(across) + 1.0;
+        let ns_a_sample = NS_A_MOVE * f64::from(self.particles) * moves / world.len() as f64;
+        let most = f64::from(asked) * work::MOST_NS_A_SAMPLE / ns_a_sample;
+        let advice = format!("take fewer, about {most:.0}, or larger grains");
+        work::check("particles", f64::from(asked), ns_a_sample, &advice)
+    }
+
     fn heights(&self, mut terrain: Terrain, world: &Rect, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let heap = pile(self, world, ctx)?;
         let frame = terrain.frame();
@@ -164,6 +181,8 @@ impl Deposition {
     }
 }
 
+/// Nanoseconds that a particle takes to move by a grain, about.
+const NS_A_MOVE: f64 = 25.0;
 /// Most cells of the grid that particles fall on.
 const MOST_GRAINS: f64 = 4e6;
 /// Most grains for each sample of the world: with 5 bytes each they are less than one raster.

@@ -87,6 +87,10 @@ impl Op for Dunes {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let height = dunes(self, terrain.frame(), ctx)?;
         terrain.set(layer::HEIGHT, height);

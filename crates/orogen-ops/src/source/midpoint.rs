@@ -105,6 +105,10 @@ impl Op for Midpoint {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let frame = terrain.frame();
         let height = match self.form {

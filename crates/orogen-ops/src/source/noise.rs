@@ -134,6 +134,10 @@ impl Op for Noise {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn faults(&self) -> Vec<Fault> {
         if self.period_m > 0.0 && self.rotation_deg != 0.0 {
             let message = format!("found {}, allowed is 0 where period_m is set", self.rotation_deg);

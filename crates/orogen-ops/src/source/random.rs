@@ -110,6 +110,10 @@ impl Op for Random {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn faults(&self) -> Vec<Fault> {
         let filtered = self.method == Method::Displacement && self.filter != Filter::None;
         if self.cell_m == 0.0 && (self.method != Method::Displacement || filtered) {

@@ -78,6 +78,10 @@ impl Op for Waves {
         Reach::Point
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         count(ctx);
         let frame = *terrain.frame();

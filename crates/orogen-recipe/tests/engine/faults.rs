@@ -391,7 +391,7 @@ fn with(text: &str, sets: &[&str]) -> Result<orogen_recipe::Checked, orogen_reci
 #[test]
 fn overrides_change_parameters() {
     let text = format!("{HILLS}params = {{ length_m = 5, enabled_in = [{{ x_m = 1 }}] }}\n");
-    let params = |sets: &[&str]| with(&text, sets).unwrap().steps()[0].op.params();
+    let params = |sets: &[&str]| with(&text, sets).unwrap().steps()[0].op.params().unwrap();
     assert_eq!(params(&["hills.length_m=77.5"])["length_m"].as_float(), Some(77.5));
     assert_eq!(params(&["hills.grain_m = 3"])["grain_m"].as_float(), Some(3.0));
     assert_eq!(params(&["hills.enabled_in[0].x_m=9"])["enabled_in"].to_string(), "[{ x_m = 9.0 }]");
@@ -403,7 +403,7 @@ fn overrides_change_parameters() {
     assert_eq!(params(&["hills.grain_m=3", "hills.grain_m=4"])["grain_m"].as_float(), Some(4.0));
     // Text needs no quotes.
     let text = format!("{HILLS}[[step]]\nid = \"t\"\nop = \"source.troubled\"\n");
-    let file = |sets: &[&str]| with(&text, sets).unwrap().steps()[1].op.params()["file"].to_string();
+    let file = |sets: &[&str]| with(&text, sets).unwrap().steps()[1].op.params().unwrap()["file"].to_string();
     assert_eq!(file(&["t.file=my dem.tif"]), "\"my dem.tif\"");
     assert_eq!(file(&["t.file=\"5\""]), "\"5\"");
 }

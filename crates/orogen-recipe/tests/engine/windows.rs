@@ -259,10 +259,48 @@ fn tiles_of_a_finer_lattice_meet() {
 }
 
 #[test]
-fn windows_outside_or_too_large_are_refused() {
+fn endless_point_steps_are_built_beyond_the_frame() {
+    let checked = checked(&format!("{FRAME}{}", step("a", "source.waves", "params.length_m = 90")));
+    let base = *checked.frame();
+    // A window across the north-west corner, a larger one that holds it and the frame, and one far outside.
+    let corner = build(&checked, base.window(-20, -15, 40, 30));
+    let larger = build(&checked, base.window(-300, -200, 500, 400));
+    assert_same_bits(&larger, &corner, "the corner");
+    assert_same_bits(&larger, &build(&checked, base), "the whole frame");
+    assert_same_bits(&larger, &build(&checked, base.window(-300, 150, 3, 50)), "far outside");
+    let height = corner.get(HEIGHT).unwrap();
+    let (low, high) = height.crop(0, 0, 20, 15).range().unwrap();
+    assert!(high - low > 50.0, "there is land outside, from {low} to {high}");
+}
+
+#[test]
+fn a_window_partly_outside_a_bounded_frame_is_refused() {
+    for (op, rest) in [("shape.blur", ""), ("shape.normalise", ""), ("mask.east", "")] {
+        let checked = checked(&format!("{FRAME}{}{}", step("a", "source.waves", ""), step("b", op, rest)));
+        let base = *checked.frame();
+        for (col, row) in [(-1, 0), (0, -1), (97, 0), (0, 77), (-500, 0)] {
+            let error = Plan::new(&checked, base.window(col, row, 5, 5)).unwrap_err();
+            assert!(
+                matches!(&error, PlanError::Outside { step, .. } if step == "b"),
+                "{op} at {col}, {row}: {error}"
+            );
+        }
+        assert!(Plan::new(&checked, base.window(96, 76, 5, 5)).is_ok());
+        let error = Plan::new(&checked, base.window(-1, 0, 5, 5)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "the window 113.25,682.5,153.25,722.5 reaches beyond the recipe's frame 123.25,-77.5,1123.25,722.5, \
+                 and step \"b\" ({op}) gives land inside the frame only"
+            )
+        );
+    }
+}
+
+#[test]
+fn windows_too_large_are_refused() {
     let checked = checked(&format!("{FRAME}{}", step("a", "source.waves", "")));
     let base = *checked.frame();
-    assert_eq!(Plan::new(&checked, base.window(-1, 0, 5, 5)), Err(PlanError::Outside));
     let huge = base.resampled(&base.extent(), [1e-3, 1e-3]).unwrap();
     assert_eq!(
         Plan::new(&checked, huge).unwrap_err().to_string(),

@@ -7,7 +7,7 @@ mod storm;
 #[cfg(test)]
 mod tests;
 
-use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -138,6 +138,7 @@ impl Op for Droplets {
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        self.check_work(terrain.frame())?;
         let height = terrain.get(layer::HEIGHT)?;
         let land = Land {
             height,
@@ -160,6 +161,27 @@ impl Op for Droplets {
         terrain.set(layer::HEIGHT, after);
         terrain.set(layer::SEDIMENT, rained.loose);
         Ok(terrain)
+    }
+}
+
+/// Nanoseconds that a drop takes to cross a cell, and a sample to take in what a round did, about.
+const NS_A_CELL: f64 = 8.0;
+const NS_A_ROUND: f64 = 60.0;
+
+impl Droplets {
+    /// Refuses so many drops, or rounds, that nobody waits for them.
+    fn check_work(&self, frame: &Frame) -> Result<(), OpError> {
+        let [dx, dy] = frame.spacing_m();
+        let rounds = f64::from(self.rounds);
+        let apart_m = storm::drops_apart_m(self, frame.spacing_m());
+        let drops = rounds * dx * dy / (apart_m * apart_m);
+        let each =
+            NS_A_CELL * (self.travel_m / dx.min(dy)).min((frame.cols() + frame.rows()) as f64).max(1.0);
+        let most = self.drops_per_km2 * work::MOST_NS_A_SAMPLE / (drops * each);
+        let advice = format!("with this travel_m and as many rounds about {most:.0} is possible");
+        work::check("drops_per_km2", self.drops_per_km2, drops * each, &advice)?;
+        let advice = format!("up to {:.0} is possible", work::MOST_NS_A_SAMPLE / NS_A_ROUND);
+        work::check("rounds", rounds, NS_A_ROUND * rounds, &advice)
     }
 }
 

@@ -440,6 +440,11 @@ impl Pace {
     }
 }
 
+/// Distance between drops of a round. At most sixteen fall on a cell: on coarse land each stands for more rain.
+pub(super) fn drops_apart_m(params: &Droplets, [dx, dy]: [f64; 2]) -> f64 {
+    (1000.0 * (f64::from(params.rounds) / params.drops_per_km2).sqrt()).max(0.25 * dx.min(dy))
+}
+
 /// Where drops fall, and how much each stands for.
 pub(super) struct Rain<'a> {
     land: &'a Land<'a>,
@@ -460,8 +465,7 @@ impl<'a> Rain<'a> {
     fn new(params: &Droplets, land: &'a Land<'a>) -> Self {
         let [dx, dy] = land.frame.spacing_m();
         let rounds = f64::from(params.rounds);
-        // At most sixteen drops a cell and round: on coarse land each stands for more rain.
-        let apart_m = (1000.0 * (rounds / params.drops_per_km2).sqrt()).max(0.25 * dx.min(dy));
+        let apart_m = drops_apart_m(params, [dx, dy]);
         let drop_m2 = apart_m * apart_m;
         let drop_m3 = params.rain_m / rounds * drop_m2;
         let step_m = dx.min(dy);

@@ -13,7 +13,7 @@ mod tests;
 mod twin;
 
 use orogen_core::param::Fault;
-use orogen_core::{Coef, Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Reach, Terrain, layer};
+use orogen_core::{Coef, Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Reach, Terrain, layer, work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -263,6 +263,13 @@ impl Op for Pipes {
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let total_s = self.duration_s + self.runoff_s;
+        let [dx, dy] = terrain.frame().spacing_m();
+        let ns_a_second = NS_A_STEP * BRISK / (storm::COURANT * dx.min(dy));
+        let advice = format!(
+            "at this spacing up to {:.0} is possible, with runoff_s",
+            work::MOST_NS_A_SAMPLE / ns_a_second
+        );
+        work::check("duration_s", total_s, total_s * ns_a_second, &advice)?;
         let mut storm = Storm::new(self, &terrain, ctx.seed())?;
         for spring in storm.dry_springs() {
             let Spring { x_m, y_m, .. } = self.springs[spring];
@@ -292,6 +299,11 @@ impl Op for Pipes {
         Ok(terrain)
     }
 }
+
+/// Nanoseconds that a cell takes in a step, about.
+const NS_A_STEP: f64 = 12.0;
+/// Speed of water on steep land, in metres a second; steps are shorter the faster it runs.
+const BRISK: f64 = 8.0;
 
 /// Layers of a snapshot: depth of water, depth of loose ground, and how much higher the ground is than at the start.
 fn film(shot: u32) -> Vec<LayerName> {

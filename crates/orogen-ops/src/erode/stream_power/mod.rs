@@ -8,7 +8,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer, math};
+use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer, math, work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -308,7 +308,8 @@ impl StreamPower {
             lattices.drain(..lattices.len() - 1);
         }
         let plan = self.plan(&lattices);
-        let work: f64 =
+        self.check_work(&plan, &lattices, frame)?;
+        let total: f64 =
             plan.iter().zip(&lattices).map(|(p, l)| f64::from(p.steps) * (l.cols * l.rows) as f64).sum();
         let sea_m = sea_level(self.sea);
         // The base and all that is coarser know the land only at the nodes of the base, so that they are the same for every frame.
@@ -330,7 +331,7 @@ impl StreamPower {
             }
             level.roughen(&mut height, Seed(ctx.seed().child("rough").bits(number as u64)));
             for _ in 0..stretch.steps {
-                ctx.tick((1e6 * done / work) as usize, 1_000_000)?;
+                ctx.tick((1e6 * done / total) as usize, 1_000_000)?;
                 level.step(&mut height, stretch.dt_yr, ctx)?;
                 done += (nodes.cols * nodes.rows) as f64;
             }
@@ -339,6 +340,27 @@ impl StreamPower {
             }
         }
         Ok(height)
+    }
+
+    /// Refuses so many steps, and so much creep in each, that nobody waits for them.
+    fn check_work(&self, plan: &[Stretch], lattices: &[Nodes], frame: &Frame) -> Result<(), OpError> {
+        let (mut steps_ns, mut creep_ns) = (0.0, 0.0);
+        for (stretch, nodes) in plan.iter().zip(lattices) {
+            let visits = f64::from(stretch.steps) * (nodes.cols * nodes.rows) as f64 / frame.len() as f64;
+            let creep_m2 = self.creep_m2_per_yr * stretch.dt_yr;
+            steps_ns += NS_A_STEP * visits;
+            creep_ns += NS_A_STAGE * visits * slopes::stages(nodes.spacing_m, creep_m2);
+        }
+        let most = f64::from(self.steps) * work::MOST_NS_A_SAMPLE / steps_ns;
+        let advice = format!("up to {most:.0} is possible");
+        work::check("steps", f64::from(self.steps), steps_ns, &advice)?;
+        // Stages grow with the root of creep.
+        let share = ((work::MOST_NS_A_SAMPLE - steps_ns) / creep_ns.max(f64::MIN_POSITIVE)).max(0.0);
+        let advice = format!(
+            "at this spacing and duration_yr up to {:.3} is possible",
+            self.creep_m2_per_yr * share * share
+        );
+        work::check("creep_m2_per_yr", self.creep_m2_per_yr, steps_ns + creep_ns, &advice)
     }
 
     /// Half of the time left for each lattice up to the base, all but a little of it for the base; half of that little for
@@ -361,6 +383,10 @@ impl StreamPower {
             .collect()
     }
 }
+
+/// Nanoseconds that a node takes in a step, and in a stage of creep, about.
+const NS_A_STEP: f64 = 150.0;
+const NS_A_STAGE: f64 = 4.0;
 
 /// Steps on one lattice.
 struct Stretch {
@@ -455,7 +481,7 @@ impl<'a> Level<'a> {
         let params = self.params;
         let [dx, dy] = self.nodes.spacing_m;
         // Creep first: rivers then clear away what crept into their beds, and end graded.
-        slopes::creep(height, [dx, dy], params.creep_m2_per_yr * dt_yr, self.sea_m);
+        slopes::creep(height, [dx, dy], params.creep_m2_per_yr * dt_yr, self.sea_m, ctx)?;
         let (ways, donors, area) = self.flow(height, ctx)?;
         let cut = Cut {
             ways: &ways,

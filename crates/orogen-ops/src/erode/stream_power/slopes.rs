@@ -1,37 +1,54 @@
 //! What happens on slopes: ground creeps, and gives way where it is too steep.
 
 use fearless_simd::{Level, dispatch};
-use orogen_core::Raster;
+use orogen_core::{Cancelled, Ctx, Raster};
 use rayon::prelude::*;
 
 /// Creep: diffusion of the height by `metres2 = D dt`. Sea and holes take no part; nothing crosses the edge of the map.
 ///
 /// Explicit, in `s` stages whose stable step grows with s² (Meyer, Balsara & Aslam 2014, RKL1), so that a fine
 /// grid does not need hundreds of steps. 12 bytes a cell and stage.
-pub fn creep(height: &mut Raster<f32>, spacing_m: [f64; 2], metres2: f64, sea_m: f32) {
+///
+/// # Errors
+/// When cancelled.
+pub fn creep(
+    height: &mut Raster<f32>,
+    spacing_m: [f64; 2],
+    metres2: f64,
+    sea_m: f32,
+    ctx: &Ctx<'_>,
+) -> Result<(), Cancelled> {
     let [wx, wy] = spacing_m.map(|d| 1.0 / (d * d));
-    let stable = 1.0 / (2.0 * (wx + wy));
     if metres2 <= 0.0 {
-        return;
+        return Ok(());
     }
-    // (s² + s) / 2 steps in one; an odd number of stages damps the shortest waves.
-    let mut stages = 1;
-    while stable * f64::from(stages * stages + stages) / 2.0 < metres2 {
-        stages += 2;
-    }
-    let weight = 2.0 / f64::from(stages * stages + stages);
+    let stages = stages(spacing_m, metres2);
+    let weight = 2.0 / (stages * stages + stages);
     let weights = [wx, wy].map(|w| (w * metres2 * weight) as f32);
     let start = height.clone();
     let mut older = height.clone();
     stage(height, &start, &start, &start, [1.0, 0.0, 1.0], weights, sea_m);
-    let mut next = if stages > 1 { height.clone() } else { Raster::filled(1, 1, 0.0) };
-    for j in 2..=stages {
-        let mu = (f64::from(2 * j - 1) / f64::from(j)) as f32;
-        let nu = (f64::from(1 - j) / f64::from(j)) as f32;
+    let mut next = if stages > 1.0 { height.clone() } else { Raster::filled(1, 1, 0.0) };
+    for j in 2..=stages as u64 {
+        ctx.stop_if_asked()?;
+        let j = j as f64;
+        let mu = ((2.0 * j - 1.0) / j) as f32;
+        let nu = ((1.0 - j) / j) as f32;
         stage(&mut next, height, &older, &start, [mu, nu, mu], weights, sea_m);
         std::mem::swap(height, &mut next);
         std::mem::swap(&mut older, &mut next);
     }
+    Ok(())
+}
+
+/// Stages that creep by `metres2` takes: (s² + s) / 2 stable steps in one; an odd number damps the shortest waves.
+pub fn stages(spacing_m: [f64; 2], metres2: f64) -> f64 {
+    let [wx, wy] = spacing_m.map(|d| 1.0 / (d * d));
+    let stable = 1.0 / (2.0 * (wx + wy));
+    let enough = |stages: f64| stable * (stages * stages + stages) / 2.0 >= metres2;
+    let about = ((2.0 * metres2 / stable).max(0.0).sqrt() / 2.0).floor() * 2.0 + 1.0;
+    let least = [about - 2.0, about].into_iter().find(|&stages| stages >= 1.0 && enough(stages));
+    least.unwrap_or(about + 2.0)
 }
 
 /// `out = mu · last + nu · older + c · w · L(last)`; cells that were sea or holes at the start stay.
@@ -181,7 +198,7 @@ mod tests {
         let start = Raster::from_fn(n, n, |col, _| (100.0 * wave(col)) as f32);
         for metres2 in [2.0, 2000.0] {
             let mut height = start.clone();
-            creep(&mut height, [10.0, 10.0], metres2, f32::NEG_INFINITY);
+            creep(&mut height, [10.0, 10.0], metres2, f32::NEG_INFINITY, &Ctx::silent()).unwrap();
             assert_close!(height.sum_f64() / (n * n) as f64, start.sum_f64() / (n * n) as f64, abs = 1e-3);
             // The edges lie half a cell beyond the outer samples.
             let k = std::f64::consts::PI / (10.0 * n as f64);

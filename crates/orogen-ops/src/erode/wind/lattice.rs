@@ -37,6 +37,11 @@ impl Lattice {
         }
     }
 
+    /// Its nodes.
+    pub fn len(&self) -> usize {
+        self.cols * self.rows
+    }
+
     pub fn cell_m(&self) -> f64 {
         self.spacing_m[0].min(self.spacing_m[1])
     }

@@ -7,7 +7,9 @@ mod stress;
 #[cfg(test)]
 mod tests;
 
-use orogen_core::{Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use orogen_core::{
+    Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math, work,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -198,6 +200,8 @@ const MOST_CHANGE: f32 = 0.3;
 const LONGEST: f64 = 0.1;
 /// How far grains in the wind roll down slopes, as a share of the flux.
 const CREEP: f64 = 0.3;
+/// Nanoseconds that a node takes in a blow, about.
+const NS_A_BLOW: f64 = 60.0;
 /// Sweeps of sliding at the end, at most.
 const LAST_SLIDES: usize = 400;
 
@@ -205,7 +209,7 @@ const LAST_SLIDES: usize = 400;
 /// stay.
 ///
 /// # Errors
-/// When cancelled.
+/// When cancelled, and when it would take too long.
 pub fn wind(
     height: &Raster<f32>,
     sand: Raster<f32>,
@@ -213,7 +217,7 @@ pub fn wind(
     frame: &Frame,
     params: &Wind,
     ctx: &Ctx<'_>,
-) -> Result<Blown, Cancelled> {
+) -> Result<Blown, OpError> {
     let [dx, dy] = frame.spacing_m();
     let volume = |raster: &Raster<f32>| raster.sum_f64() * dx * dy;
     let before = volume(&sand);
@@ -230,6 +234,7 @@ pub fn wind(
             lattice.cell_m()
         ));
     }
+    check_work(params, &lattice, height.as_slice().len())?;
     let ground = lattice.sample(height);
     let given = lattice.sample(&sand);
     let mut depth = given.clone();
@@ -289,6 +294,21 @@ pub fn wind(
         ("abraded", per_unit * worn as f64),
     ];
     Ok(Blown { height: height_after, sand: sand_after, figures })
+}
+
+/// Refuses so many blows over so many nodes that nobody waits for them.
+fn check_work(params: &Wind, lattice: &Lattice, samples: usize) -> Result<(), OpError> {
+    let (nodes, cell) = (lattice.len() as f64, lattice.cell_m());
+    // As long as a blow may be, and as a strong wind lets it be.
+    let rise = math::tan(params.repose_deg.to_radians()) * cell;
+    let by_change =
+        f64::from(MOST_CHANGE) * rise * params.saturation_m.max(cell) / params.flux_m2_per_yr / 2.0;
+    let dt_yr = (LONGEST * cell * cell / params.flux_m2_per_yr).min(by_change);
+    let blows = params.duration_yr / dt_yr;
+    let ns_a_sample = NS_A_BLOW * nodes * blows / samples as f64;
+    let most = params.duration_yr * work::MOST_NS_A_SAMPLE / ns_a_sample;
+    let advice = format!("with this flux_m2_per_yr and saturation_m up to {most:.3} is possible");
+    work::check("duration_yr", params.duration_yr, ns_a_sample, &advice)
 }
 
 /// A sheet of sand is never quite even: dunes need something to begin with.

@@ -1,7 +1,7 @@
 //! What features leave behind besides heights: rivers as lines, and marks of what is to be kept.
 
+use orogen_core::Rect;
 use orogen_core::vector::{Column, Point, Shape, VectorLayer};
-use orogen_core::{Frame, Raster, Rect};
 
 use super::{Feature, Ready};
 use crate::hold::Held;
@@ -83,15 +83,9 @@ pub(super) fn is_touched(layer: &VectorLayer, line: usize, touched: &[Rect]) -> 
 }
 
 /// Marks of the features that are to be kept. Where the height follows from the feature alone (river, lake, plateau)
-/// the mark has it; elsewhere it is the height that the frame has there, and places outside the frame go unmarked.
-pub(super) fn held(features: &[Feature], ready: &[Ready], height: &Raster<f32>, frame: &Frame) -> Vec<Held> {
-    let on_land = |[x, y]: [f64; 2]| -> Option<Point> {
-        let [col, row] = frame.locate(x, y);
-        let inside = (0.0..=(frame.cols() - 1) as f64).contains(&col)
-            && (0.0..=(frame.rows() - 1) as f64).contains(&row);
-        let z = if inside { height.bilinear(col, row) } else { f32::NAN };
-        (!z.is_nan()).then_some([x, y, f64::from(z)])
-    };
+/// the mark has it; elsewhere it is that of the ground, which a window may not hold: then the mark has none of its own.
+pub(super) fn held(features: &[Feature], ready: &[Ready]) -> Vec<Held> {
+    let on_ground = |[x, y]: [f64; 2]| [x, y, f64::NAN];
     let mut marks = Vec::new();
     for (feature, ready) in features.iter().zip(ready) {
         if !feature.hold() {
@@ -115,11 +109,9 @@ pub(super) fn held(features: &[Feature], ready: &[Ready], height: &Raster<f32>, 
             (Feature::Lake(lake), _) if lake.strength == 1.0 => {
                 (vec![[lake.at_m[0], lake.at_m[1], lake.level_m - lake.depth_m]], lake.flat_m())
             }
-            (_, Ready::Line(trace)) => {
-                (trace.spline.vertices().filter_map(|(at, _)| on_land(at)).collect(), 0.0)
-            }
-            (_, Ready::Area(area)) => (on_land(area.at()).into_iter().collect(), 0.0),
-            (_, Ready::Round(round)) => (on_land(round.at()).into_iter().collect(), 0.0),
+            (_, Ready::Line(trace)) => (trace.spline.vertices().map(|(at, _)| on_ground(at)).collect(), 0.0),
+            (_, Ready::Area(area)) => (vec![on_ground(area.at())], 0.0),
+            (_, Ready::Round(round)) => (vec![on_ground(round.at())], 0.0),
         };
         if !points.is_empty() {
             marks.push(Held { kind: feature.kind().to_owned(), points, radius_m });

@@ -239,8 +239,8 @@ fn half() -> f64 {
 ///
 /// **Limits** A hole stays a hole. Where a river crosses itself at two heights its bed goes from one to the other within
 /// a quarter of its width. On the inside of a bend as tight as the river is wide, its bed is a few per cent wider. A
-/// held mountain, hill, ridge, canyon, crater, volcano or dune field is marked at the height that the frame at hand
-/// has there, so a window without its middle has no mark. 8 bytes a cell for the copy; a feature costs only what it touches.
+/// held mountain, hill, ridge, canyon, crater, volcano or dune field is marked without a height: erosion keeps the one it
+/// finds there. 8 bytes a cell for the copy; a feature costs only what it touches.
 ///
 /// **After** Zaaijer, "GPU Based Generation and Real-Time Rendering of Semi-Procedural Terrain Using Features", chapters
 /// 3.3 to 3.5; the curves are those of Yuksel, Schaefer & Keyser, "Parameterization and applications of Catmull-Rom
@@ -280,6 +280,10 @@ impl Op for Features {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::Point
+    }
+
+    fn endless(&self) -> bool {
+        true
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -359,7 +363,7 @@ impl Op for Features {
             terrain.set_vector(RIVERS, former);
         }
         if layers.writes_vectors.contains(&HOLD) {
-            let marks = marks::held(&self.features, &ready, terrain.get(layer::HEIGHT)?, &frame);
+            let marks = marks::held(&self.features, &ready);
             hold::hold(&mut terrain, marks);
             if terrain.vector(HOLD).is_none() {
                 terrain.set_vector(HOLD, VectorLayer::new(Shape::Lines));

@@ -7,7 +7,7 @@ mod trace;
 use orogen_core::param::Fault;
 use orogen_core::{
     Cancelled, Ctx, FeatureSet, Features, Frame, Layers, Op, OpError, Raster, Reach, Rect, Seed, Terrain,
-    layer,
+    layer, work,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -448,6 +448,7 @@ pub fn contours_to_height(
             lattice.spacing_m
         ));
     }
+    check_work(&lattice, lattice_m, frame.len())?;
     let (mut sum, mut count) = (0.0, 0.0);
     lines.each_crossing(&lattice, |crossing| (sum, count) = (sum + f64::from(crossing.z), count + 1.0));
     if count == 0.0 {
@@ -474,6 +475,20 @@ pub fn contours_to_height(
         Ok::<(), Cancelled>(())
     })?;
     Ok(out)
+}
+
+/// Nanoseconds that a node of the lattice takes, about.
+const NS_A_NODE: f64 = 4000.0;
+
+/// Refuses a lattice so much finer than the samples that nobody waits for it.
+fn check_work(lattice: &Lattice, lattice_m: Option<f64>, samples: usize) -> Result<(), OpError> {
+    // The lattice that comes by itself is small enough for any land.
+    let Some(asked_m) = lattice_m else { return Ok(()) };
+    let nodes = (lattice.cols * lattice.rows) as f64;
+    let ns_a_sample = NS_A_NODE * nodes / samples as f64;
+    let least_m = lattice.spacing_m * (ns_a_sample / work::MOST_NS_A_SAMPLE).sqrt();
+    let advice = format!("with so few samples {least_m:.3} or more is possible");
+    work::check("lattice_m", asked_m, ns_a_sample, &advice)
 }
 
 /// The lattice of a world: square cells, so many that they can be halved down to a few.

@@ -141,6 +141,10 @@ impl Op for Points {
         Reach::Point
     }
 
+    fn makes_holes(&self) -> bool {
+        self.outside == Outside::Hole
+    }
+
     fn files(&self) -> Vec<&str> {
         if self.path.is_empty() { Vec::new() } else { vec![&self.path] }
     }
