@@ -100,7 +100,7 @@ fn erosion_keeps_what_is_held() {
 /// Land of a few whole waves over a frame that loops, turned by so many samples along both axes.
 fn loop_of_waves(turned: usize) -> Terrain {
     let n = 96;
-    let frame = Frame::square(96.0 * 30.0, n + 1).unwrap().looped();
+    let frame = Frame::square(96.0 * 30.0, n + 1).expect("a good frame").looped();
     let mut terrain = Terrain::new(frame);
     let wave = |times: usize, k: usize| math::sin(std::f64::consts::TAU * (times * k % n) as f64 / n as f64);
     let raster = |f: &(dyn Fn(usize, usize) -> f64 + Sync)| {
