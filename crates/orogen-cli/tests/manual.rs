@@ -52,7 +52,7 @@ fn the_readme_shows_what_happens() {
 
 #[test]
 fn the_page_of_the_survey_tools_shows_what_happens() {
-    follow("docs/src/dem.md", 4);
+    follow("docs/src/dem.md", 3);
 }
 
 #[test]
