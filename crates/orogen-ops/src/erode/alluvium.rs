@@ -71,7 +71,6 @@ impl Default for Alluvium {
 impl Op for Alluvium {
     const ID: &'static str = "erode.alluvium";
     const VERSION: u32 = 2;
-    const PREVIEW_RMSE: f64 = 0.05;
 
     fn layers(&self) -> Layers {
         Layers::none().updating([layer::HEIGHT.name()]).writing([layer::SEDIMENT.name()])
