@@ -87,6 +87,9 @@ pub struct Build {
     /// Folder to write to [default: out/RECIPE-NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace files in DIR that Orogen did not write there, or that have changed since.
+    #[arg(long)]
+    pub force: bool,
     /// Changes to the recipe.
     #[command(flatten)]
     pub changes: Changes,

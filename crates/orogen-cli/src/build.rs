@@ -1,24 +1,23 @@
 //! `orogen build`: the main job.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
-use orogen::core::Cancel;
+use anyhow::Result;
+use orogen::io::{Existing, FolderError};
 use orogen::recipe::{Cache, Limits, Meter, Overrides, Set};
 use orogen::{BuildError, BuildOptions, ExportChanges, Window};
 
 use crate::args::{Build, Changes};
 use crate::progress::Bars;
-use crate::{MEMORY, output};
+use crate::{MEMORY, output, signals};
 
 pub fn run(args: &Build) -> Result<()> {
     let start = Instant::now();
     let bars = Bars::new(args.quiet);
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.recipe));
     let recipe = orogen::read_recipe(&args.recipe)?;
-    let cancel = cancel_on_signal()?;
+    let cancel = signals::cancel_on_signal()?;
     let cache = if args.no_cache { None } else { open_cache(&bars) };
     let window = (args.window.is_some() || args.spacing.is_some())
         .then_some(Window { rect: args.window, spacing_m: args.spacing });
@@ -32,8 +31,10 @@ pub fn run(args: &Build) -> Result<()> {
         base: args.recipe.parent().map(Path::to_path_buf),
         cancel: Some(&cancel),
         meter: Some(&AllocatorMeter),
+        existing: if args.force { Existing::Replace } else { Existing::Keep },
+        inputs: vec![args.recipe.clone()],
     };
-    let (built, manifest) = orogen::build_to_folder(&recipe, &options, &bars, &out)?;
+    let (built, manifest) = orogen::build_to_folder(&recipe, &options, &bars, &out).map_err(with_hint)?;
     if args.json {
         output::print_json(&manifest)?;
     }
@@ -83,12 +84,14 @@ fn open_cache(bars: &Bars) -> Option<Cache> {
     }
 }
 
-/// A switch that Ctrl-C and a termination signal throw.
-pub fn cancel_on_signal() -> Result<Arc<Cancel>> {
-    let cancel = Arc::new(Cancel::new());
-    let switch = Arc::clone(&cancel);
-    ctrlc::set_handler(move || switch.cancel()).context("cannot listen for Ctrl-C")?;
-    Ok(cancel)
+/// Says what the command line can do about files in the way.
+fn with_hint(error: BuildError) -> BuildError {
+    match error {
+        BuildError::Folder(error @ FolderError::InTheWay { .. }) => BuildError::Call(format!(
+            "{error}\nmove them away, choose another --out, or replace them with --force"
+        )),
+        other => other,
+    }
 }
 
 /// Measures memory through the allocator that counts.

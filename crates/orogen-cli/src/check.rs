@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::Check;
 use crate::build::{limits, overrides};
-use crate::output;
+use crate::{message, output};
 
 pub fn run(args: &Check) -> Result<()> {
     let options = BuildOptions {
@@ -31,7 +31,7 @@ pub fn run(args: &Check) -> Result<()> {
             }
             Err(other) => {
                 let file = args.recipe.to_string_lossy();
-                json!({ "faults": [{ "file": file, "message": other.to_string() }] })
+                json!({ "faults": [{ "file": file, "message": message::cut(&other.to_string()) }] })
             }
         })?;
     }

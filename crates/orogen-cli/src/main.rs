@@ -8,11 +8,14 @@ mod args;
 mod build;
 mod check;
 mod dem;
+mod message;
 mod new;
 mod operators;
 mod output;
 mod progress;
+mod signals;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -26,27 +29,43 @@ use crate::args::{Args, Command};
 static MEMORY: Memory = Memory::new();
 
 fn main() -> ExitCode {
+    signals::report_large_files();
+    if std::env::var_os("RUST_BACKTRACE").is_none() {
+        // A panic is caught and said in a sentence, below or where a file is decoded or a step is run.
+        std::panic::set_hook(Box::new(|_| {}));
+    }
     // Wrong arguments, `--help` and `--version` end here, with exit code 2 or 0.
-    let args = Args::parse();
-    let done = match args.command {
+    let args = Args::try_parse().unwrap_or_else(|error| refuse(&error));
+    // A panic is a fault of ours: said as one, without what only its author can read.
+    let done = catch_unwind(AssertUnwindSafe(|| run(args))).unwrap_or_else(|panic| {
+        let reason = panic.downcast_ref::<String>().map(String::as_str);
+        let reason = reason.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+        Err(anyhow::anyhow!("stopped by a fault of Orogen itself, please report it: {reason}"))
+    });
+    let Err(error) = done else { return ExitCode::SUCCESS };
+    eprintln!("error: {}", message::of(&error));
+    let callers = error.downcast_ref::<BuildError>().is_some_and(BuildError::is_callers_fault);
+    ExitCode::from(if callers { 2 } else { 1 })
+}
+
+/// Ends the program as wrong arguments do; what is long in them is cut.
+fn refuse(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
+    let short = message::cut(&text);
+    if !error.use_stderr() || short.len() >= text.trim_end().len() {
+        error.exit();
+    }
+    eprintln!("{short}");
+    std::process::exit(error.exit_code());
+}
+
+fn run(args: Args) -> anyhow::Result<()> {
+    match args.command {
         Command::New(args) => new::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Dem(args) => dem::run(&args),
         Command::Ops(args) => operators::list(&args),
         Command::Schema => operators::schema(),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => match error.downcast_ref::<BuildError>() {
-            Some(error) => {
-                eprintln!("error: {error}");
-                ExitCode::from(if error.is_callers_fault() { 2 } else { 1 })
-            }
-            None => {
-                eprintln!("error: {error:#}");
-                ExitCode::from(1)
-            }
-        },
     }
 }

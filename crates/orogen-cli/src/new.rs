@@ -32,9 +32,9 @@ pub fn run(args: &New) -> Result<()> {
 /// Writes aside and renames, so that a full disk costs nobody the recipe that was there.
 fn write(file: &Path, text: &str, force: bool) -> Result<(), BuildError> {
     let wrong = |what: &str| BuildError::Call(format!("{}: {what}", file.display()));
-    let name =
-        file.file_name().and_then(|name| name.to_str()).ok_or_else(|| wrong("this is no file name"))?;
-    if file.exists() && !force {
+    let name = file.file_name().ok_or_else(|| wrong("this is not a file name"))?;
+    // Also a link that leads nowhere is somebody's.
+    if file.symlink_metadata().is_ok() && !force {
         return Err(wrong("the file is there already; --force replaces it"));
     }
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -114,7 +114,7 @@ fn all_faults_are_listed_at_once() {
 #[test]
 fn a_missing_file_and_a_folder() {
     let bench = Bench::new();
-    bench.run(&["build", "no.toml"]).fails(2, &["no.toml", "cannot open"]);
+    bench.run(&["build", "no.toml"]).fails(2, &["no.toml", "there is no such file"]);
     std::fs::create_dir(bench.path("dir.toml")).unwrap();
     bench.run(&["build", "dir.toml"]).fails(2, &["dir.toml"]);
 }
@@ -151,7 +151,7 @@ fn a_recipe_that_cannot_be_written() {
     bench.run(&["new", "kept.toml"]).fails(2, &["kept.toml", "--force"]);
     assert_eq!(std::fs::read(bench.path("kept.toml")).unwrap(), b"precious");
     bench.run(&["new", "/proc/orogen-test/a.toml"]).fails(1, &["/proc/orogen-test"]);
-    bench.run(&["new", ".."]).fails(2, &["no file name"]);
+    bench.run(&["new", ".."]).fails(2, &["not a file name"]);
     assert_eq!(bench.files(), ["kept.toml"]);
 }
 
@@ -235,7 +235,8 @@ fn an_output_folder_that_is_a_file() {
     let bench = Bench::new();
     bench.write("r.toml", SMALL);
     bench.write("out", "precious");
-    bench.run(&["build", "r.toml", "--out", "out"]).fails(1, &["out"]);
+    bench.run(&["build", "r.toml", "--out", "out"]).fails(2, &["out: it is a file, not a folder"]);
+    bench.run(&["build", "r.toml", "--out", "out/deeper"]).fails(2, &["out: it is a file, not a folder"]);
     assert_eq!(std::fs::read(bench.path("out")).unwrap(), b"precious");
 }
 

@@ -1,7 +1,7 @@
 //! Points, lines and polygons with properties, as a file gave them.
 //!
-//! Properties are kept sparsely, by name: a file whose features all have different ones takes no more memory than its
-//! own text accounts for.
+//! Properties are kept sparsely, by name, and once for all geometries of a feature: a file whose features all have different
+//! ones, or many geometries under one long text, takes no more memory than its own text accounts for.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,9 @@ impl Features {
 pub struct FeatureSet {
     vectors: VectorLayer,
     numbers: Vec<u32>,
-    /// By name: which feature has what, in the order of features.
+    /// Which properties each has: the same for several geometries of one feature of the file.
+    owners: Vec<u32>,
+    /// By name: which owner has what, in the order of owners.
     properties: BTreeMap<String, Vec<(u32, Property)>>,
 }
 
@@ -73,22 +75,38 @@ impl FeatureSet {
     /// No features yet.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
-        Self { vectors: VectorLayer::new(shape), numbers: Vec::new(), properties: BTreeMap::new() }
+        Self {
+            vectors: VectorLayer::new(shape),
+            numbers: Vec::new(),
+            owners: Vec::new(),
+            properties: BTreeMap::new(),
+        }
     }
 
     /// Adds a feature; `number` tells which of the file it was, counted from 1.
     pub fn push<P: IntoIterator<Item = Point>>(&mut self, number: u32, parts: impl IntoIterator<Item = P>) {
         self.vectors.push_parts(parts);
         self.numbers.push(number);
+        self.owners.push(self.owners.last().map_or(0, |last| last + 1));
     }
 
-    /// Gives the feature added last a property; of two with one name the later stays. `true` when the name is new.
+    /// Adds a further geometry of the feature added last, with its number and properties.
+    pub fn push_sibling<P: IntoIterator<Item = Point>>(&mut self, parts: impl IntoIterator<Item = P>) {
+        let (Some(&number), Some(&owner)) = (self.numbers.last(), self.owners.last()) else {
+            return self.push(1, parts);
+        };
+        self.vectors.push_parts(parts);
+        self.numbers.push(number);
+        self.owners.push(owner);
+    }
+
+    /// Gives the feature added last, with its siblings, a property; of two with one name the later stays. `true` when the name is new.
     pub fn set_property(&mut self, name: &str, value: Property) -> bool {
-        let Some(last) = self.numbers.len().checked_sub(1) else { return false };
-        let entry = (last as u32, value);
+        let Some(&last) = self.owners.last() else { return false };
+        let entry = (last, value);
         match self.properties.get_mut(name) {
             Some(column) => {
-                if column.last().is_some_and(|(feature, _)| *feature as usize == last) {
+                if column.last().is_some_and(|(owner, _)| *owner == last) {
                     column.pop();
                 }
                 column.push(entry);
@@ -116,8 +134,8 @@ impl FeatureSet {
     /// A property of a feature.
     #[must_use]
     pub fn property(&self, feature: usize, name: &str) -> Option<&Property> {
-        let column = self.properties.get(name)?;
-        let at = column.binary_search_by_key(&feature, |(feature, _)| *feature as usize).ok()?;
+        let (column, owner) = (self.properties.get(name)?, self.owners.get(feature)?);
+        let at = column.binary_search_by_key(owner, |(owner, _)| *owner).ok()?;
         column.get(at).map(|(_, value)| value)
     }
 
@@ -147,5 +165,24 @@ mod tests {
         assert_eq!([ele(0), ele(1), ele(2)], [Some(4.5), None, Some(9.5)]);
         assert_eq!(set.property_names().collect::<Vec<_>>(), ["ele"]);
         assert_eq!(Property::Number(f64::INFINITY).number(), None);
+    }
+
+    #[test]
+    fn siblings_share_their_properties() {
+        let mut set = FeatureSet::new(Shape::Points);
+        let name = |set: &FeatureSet, feature| match set.property(feature, "name") {
+            Some(Property::Text(name)) => name.clone(),
+            other => format!("{other:?}"),
+        };
+        for number in [3, 8] {
+            set.push(number, [[[0.0, 1.0, f64::NAN]]]);
+            set.push_sibling([[[2.0, 1.0, f64::NAN]]]);
+            set.set_property("name", Property::Text(number.to_string()));
+            set.push_sibling([[[4.0, 1.0, f64::NAN]]]);
+        }
+        let found: Vec<_> = (0..7).map(|i| (set.number(i), name(&set, i))).collect();
+        let of = |number: u32| (number, number.to_string());
+        assert_eq!(found[..6], [of(3), of(3), of(3), of(8), of(8), of(8)]);
+        assert_eq!(found[6], (0, String::from("None")));
     }
 }

@@ -19,7 +19,8 @@ pub struct Elevation {
 
 /// Gives operators the files their parameters name. The engine itself does no input.
 pub trait Files: Sync {
-    /// A hash of a file's content, so that cached results follow the file.
+    /// A hash of a file's content, so that cached results follow the file. What is decoded after it has this content, or
+    /// is an error.
     ///
     /// # Errors
     /// When the file cannot be read.

@@ -8,9 +8,10 @@ use std::path::Path;
 
 use orogen_core::Raster;
 
-use crate::elevation::read_bytes;
 use crate::error::{FormatError, ReadError};
+use crate::guard::guarded;
 use crate::limits::Limits;
+use crate::plain_file::read_bytes;
 
 const FORMAT: &str = "PNG";
 /// Largest number of pixels: 8192 x 8192, which take up to 256 MiB while being read.
@@ -27,7 +28,7 @@ pub fn read(path: &Path, limits: &Limits) -> Result<Raster<u8>, ReadError> {
         return Err(fail(format!("its name ends in {ending:?}; drawings end in png")));
     }
     let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
-    decode(&bytes, limits).map_err(|e| fail(e.to_string()))
+    guarded(FORMAT, || decode(&bytes, limits)).map_err(|e| fail(e.to_string()))
 }
 
 /// A drawing from the bytes of a PNG.
@@ -53,6 +54,14 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Raster<u8>, FormatError> 
         ));
     }
     let mut reader = decoder.read_info().map_err(broken)?;
+    // The library takes the length of a palette on trust.
+    if let Some(palette) = &reader.info().palette
+        && (palette.is_empty() || palette.len() > 3 * 256 || palette.len() % 3 != 0)
+    {
+        let reason =
+            format!("its palette has {} bytes; three for each of 1 to 256 colours are right", palette.len());
+        return Err(FormatError::broken(FORMAT, reason));
+    }
     let size = reader.output_buffer_size().ok_or_else(|| FormatError::broken(FORMAT, "it has no size"))?;
     let mut raw = vec![0; size];
     let info = reader.next_frame(&mut raw).map_err(broken)?;
@@ -103,6 +112,30 @@ mod tests {
         assert!(found.iter().zip(grey).all(|(a, b)| a.abs_diff(b) <= 1), "{found:?}");
         let bits = drawn(&png(png::ColorType::Grayscale, png::BitDepth::One, &[0b0101_0000, 0b1000_0000]));
         assert_eq!(bits, [0, 255, 0, 255, 255, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_palette_of_odd_length_gets_a_sentence() {
+        for bytes in [0usize, 1, 2, 3, 4, 5, 6, 767, 768, 769, 771, 3000] {
+            let mut file = Vec::new();
+            {
+                let mut encoder = png::Encoder::new(&mut file, 4, 2);
+                encoder.set_color(png::ColorType::Indexed);
+                encoder.set_depth(png::BitDepth::Eight);
+                encoder.set_palette(vec![200; bytes]);
+                encoder.set_trns(vec![255]);
+                let Ok(mut writer) = encoder.write_header() else { continue };
+                writer.write_image_data(&[0, 1, 2, 3, 250, 251, 254, 255]).unwrap();
+            }
+            let read = decode(&file, &Limits::default());
+            match read {
+                Ok(_) => assert!(bytes > 0 && bytes <= 768 && bytes % 3 == 0, "{bytes}"),
+                Err(e) => {
+                    assert!(!(bytes > 0 && bytes <= 768 && bytes % 3 == 0), "{bytes}: {e}");
+                    assert!(e.to_string().contains("PNG"), "{e}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! An elevation model from a path, whatever its format.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use orogen_core::Elevation;
 
 use crate::error::{FormatError, ReadError};
 use crate::geotiff::Place;
+use crate::guard::guarded;
 use crate::limits::Limits;
+use crate::plain_file::{open, read_bytes};
 use crate::sidecar::{MAX_SIDECAR_BYTES, Sidecar};
 use crate::{ascii_grid, geotiff, png16, raw};
 
@@ -44,11 +44,13 @@ pub fn read_band(
     if format == Format::GeoTiff {
         // Its parts are read where they are wanted: what counts is the size of the grid.
         let (file, _) = open(path, u64::MAX).map_err(fail)?;
-        return geotiff::decode_file_band(&file, band, limits).map_err(|e| fail(e.to_string()));
+        return guarded(format.name(), || geotiff::decode_file_band(&file, band, limits))
+            .map_err(|e| fail(e.to_string()));
     }
     let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
     let sidecar = if format.has_sidecar() { read_sidecar(path)? } else { None };
-    format.decode(&bytes, band, sidecar.as_ref(), limits).map_err(|e| fail(e.to_string()))
+    guarded(format.name(), || format.decode(&bytes, band, sidecar.as_ref(), limits))
+        .map_err(|e| fail(e.to_string()))
 }
 
 /// As [`read_band`], from bytes that have no name: the format follows from how they begin. A PNG has no sidecar here, and
@@ -61,7 +63,8 @@ pub fn decode(
     band: Option<u32>,
     limits: &Limits,
 ) -> Result<(Elevation, Option<Place>), FormatError> {
-    Format::of_bytes(bytes)?.decode(bytes, band, None, limits)
+    let format = Format::of_bytes(bytes)?;
+    guarded(format.name(), || format.decode(bytes, band, None, limits))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,6 +110,15 @@ impl Format {
         })
     }
 
+    fn name(self) -> &'static str {
+        match self {
+            Self::GeoTiff => "GeoTIFF",
+            Self::AsciiGrid => "ESRI ASCII grid",
+            Self::Png => "PNG",
+            Self::R16 | Self::R32 | Self::Raw => "raw height file",
+        }
+    }
+
     fn has_sidecar(self) -> bool {
         !matches!(self, Self::GeoTiff | Self::AsciiGrid)
     }
@@ -141,57 +153,6 @@ impl Format {
         });
         Ok((elevation, place))
     }
-}
-
-/// How long a file is, or why it cannot be read, without opening it: opening a pipe would wait for its other end.
-pub(crate) fn look_at(path: &Path, max_bytes: u64) -> Result<u64, String> {
-    let about = std::fs::metadata(path).map_err(cannot)?;
-    if about.is_dir() {
-        return Err(String::from("this is a folder, not a file"));
-    }
-    if !about.is_file() {
-        return Err(String::from("this is no plain file"));
-    }
-    match about.len() {
-        0 => Err(String::from("the file is empty")),
-        length if length > max_bytes => Err(too_large(length, max_bytes)),
-        length => Ok(length),
-    }
-}
-
-fn cannot(e: std::io::Error) -> String {
-    match e.kind() {
-        std::io::ErrorKind::NotFound => String::from("there is no such file"),
-        std::io::ErrorKind::PermissionDenied => String::from("this file may not be read (permission denied)"),
-        _ => format!("it cannot be read: {e}"),
-    }
-}
-
-fn too_large(bytes: u64, max_bytes: u64) -> String {
-    format!("the file has {bytes} bytes; at most {max_bytes} are allowed")
-}
-
-/// Opens a plain file that is neither empty nor larger than allowed, and tells its length.
-fn open(path: &Path, max_bytes: u64) -> Result<(File, u64), String> {
-    look_at(path, max_bytes)?;
-    let file = File::open(path).map_err(cannot)?;
-    // Another file may have come to this path since.
-    let length = file.metadata().map_err(cannot)?.len();
-    if length > max_bytes {
-        return Err(too_large(length, max_bytes));
-    }
-    Ok((file, length))
-}
-
-/// The bytes of a plain file that is neither empty nor larger than allowed.
-pub(crate) fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
-    let (file, length) = open(path, max_bytes)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > max_bytes {
-        return Err(too_large(bytes.len() as u64, max_bytes));
-    }
-    Ok(bytes)
 }
 
 /// The sidecar of a file, `None` when there is none.

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use orogen_core::Features;
 
-use crate::elevation::read_bytes;
 use crate::error::ReadError;
+use crate::guard::guarded;
 use crate::limits::Limits;
+use crate::plain_file::read_bytes;
 use crate::{geojson, xyz};
 
 /// Reads features; the format follows from the ending of the name: `.geojson` and `.json` are GeoJSON, `.csv`, `.xyz`
@@ -17,14 +18,14 @@ use crate::{geojson, xyz};
 pub fn read(path: &Path, limits: &Limits) -> Result<Features, ReadError> {
     let fail = |reason: String| ReadError { path: path.to_owned(), reason };
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    let decode = match ending.as_str() {
-        "geojson" | "json" => geojson::decode,
-        "csv" | "xyz" | "txt" => xyz::decode,
+    let (format, decode): (_, fn(&[u8], &Limits) -> _) = match ending.as_str() {
+        "geojson" | "json" => ("GeoJSON", geojson::decode),
+        "csv" | "xyz" | "txt" => ("table of points", xyz::decode),
         _ => {
             let allowed = "geojson, json, csv, xyz or txt";
             return Err(fail(format!("its name ends in {ending:?}; files of features end in {allowed}")));
         }
     };
     let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
-    decode(&bytes, limits).map_err(|e| fail(e.to_string()))
+    guarded(format, || decode(&bytes, limits)).map_err(|e| fail(e.to_string()))
 }

@@ -1,6 +1,7 @@
 //! The files that a recipe names, for operators.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -8,10 +9,11 @@ use std::time::SystemTime;
 use orogen_core::{Elevation, Features, Files, OpError, Raster};
 
 use crate::drawing;
-use crate::elevation::{self, read_bytes};
+use crate::elevation;
 use crate::error::ReadError;
 use crate::features;
 use crate::limits::Limits;
+use crate::plain_file::{look_at, open, read_bytes};
 use crate::sidecar::{MAX_SIDECAR_BYTES, Sidecar};
 
 /// Files decoded once and kept; a recipe rarely names more.
@@ -20,11 +22,15 @@ const KEPT: usize = 4;
 /// Files on disk, named relative to a folder (a recipe's own) or absolutely.
 ///
 /// The last few decoded files are kept, as long as size and time of change of file and sidecar stay the same.
+///
+/// What is decoded has the fingerprint that was last given for it: a file that changes in between is an error, so that no
+/// result is ever kept as that of other content.
 #[derive(Debug)]
 pub struct FolderFiles {
     base: PathBuf,
     limits: Limits,
     kept: Mutex<BTreeMap<(String, Kind), Kept>>,
+    fingerprints: Mutex<BTreeMap<String, [u8; 32]>>,
 }
 
 #[derive(Debug)]
@@ -58,13 +64,13 @@ impl FolderFiles {
     /// Files relative to `base`.
     #[must_use]
     pub fn new(base: impl Into<PathBuf>, limits: Limits) -> Self {
-        Self { base: base.into(), limits, kept: Mutex::new(BTreeMap::new()) }
+        Self { base: base.into(), limits, kept: Mutex::default(), fingerprints: Mutex::default() }
     }
 
     /// What is wrong with a file, as far as can be told without reading it.
     #[must_use]
     pub fn problem(&self, name: &str) -> Option<String> {
-        elevation::look_at(&self.path(name), self.limits.max_bytes_file).err()
+        look_at(&self.path(name), self.limits.max_bytes_file).err()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -78,13 +84,22 @@ impl FolderFiles {
     }
 }
 
-impl Files for FolderFiles {
-    fn fingerprint(&self, name: &str) -> Result<[u8; 32], OpError> {
+impl FolderFiles {
+    /// The hash of a file and its sidecar as they are now.
+    fn hash(&self, name: &str) -> Result<[u8; 32], OpError> {
         let path = self.path(name);
         let fail = |reason: String| OpError::File { path: name.to_owned(), reason };
         let mut hasher = blake3::Hasher::new();
-        let bytes = read_bytes(&path, self.limits.max_bytes_file).map_err(fail)?;
-        hasher.update_rayon(&bytes);
+        let (mut file, _) = open(&path, self.limits.max_bytes_file).map_err(fail)?;
+        // Piece by piece: a model may be larger than what of it is kept in memory.
+        let mut piece = vec![0; 8 << 20];
+        loop {
+            let count = file.read(&mut piece).map_err(|e| fail(format!("it cannot be read: {e}")))?;
+            if count == 0 {
+                break;
+            }
+            hasher.update_rayon(&piece[..count]);
+        }
         let sidecar = Sidecar::path_of(&path);
         if sidecar.exists() {
             let bytes = read_bytes(&sidecar, MAX_SIDECAR_BYTES).map_err(fail)?;
@@ -92,6 +107,15 @@ impl Files for FolderFiles {
             hasher.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
         }
         Ok(*hasher.finalize().as_bytes())
+    }
+}
+
+impl Files for FolderFiles {
+    fn fingerprint(&self, name: &str) -> Result<[u8; 32], OpError> {
+        let hash = self.hash(name)?;
+        let mut given = self.fingerprints.lock().unwrap_or_else(PoisonError::into_inner);
+        given.insert(name.to_owned(), hash);
+        Ok(hash)
     }
 
     fn elevation(&self, name: &str) -> Result<Arc<Elevation>, OpError> {
@@ -161,6 +185,14 @@ impl FolderFiles {
             path: name.to_owned(),
             reason: if e.path == path { e.reason } else { format!("its sidecar {e}") },
         })?;
+        // The same before and after: that is what was read.
+        let expected = self.fingerprints.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied();
+        if let Some(expected) = expected
+            && self.hash(name)? != expected
+        {
+            let reason = String::from("the file changed during the build; build again");
+            return Err(OpError::File { path: name.to_owned(), reason });
+        }
         let mut kept = lock();
         let used = next_use(&kept);
         kept.insert(key, Kept { stamp, used, decoded: decoded.clone() });
@@ -169,5 +201,30 @@ impl FolderFiles {
             oldest.map(|key| kept.remove(&key));
         }
         Ok(decoded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_after_its_fingerprint_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a.asc");
+        let grid = |height: u32| format!("ncols 2\nnrows 2\ncellsize 1\n1 1 1 {height}\n");
+        std::fs::write(&path, grid(1)).unwrap();
+        let files = FolderFiles::new(home.path(), Limits::default());
+        let first = files.fingerprint("a.asc").unwrap();
+        assert_eq!(files.elevation("a.asc").unwrap().height.as_slice()[3], 1.0);
+        std::fs::write(&path, grid(22)).unwrap();
+        let error = files.elevation("a.asc").unwrap_err().to_string();
+        assert!(error.contains("changed during the build"), "{error}");
+        // A build that begins now has the new content.
+        assert_ne!(files.fingerprint("a.asc").unwrap(), first);
+        assert_eq!(files.elevation("a.asc").unwrap().height.as_slice()[3], 22.0);
+        // A sidecar that comes to be changes what a picture means.
+        std::fs::write(home.path().join("a.asc.json"), "{}").unwrap();
+        assert!(files.elevation("a.asc").is_err());
     }
 }

@@ -143,10 +143,9 @@ impl Cache {
     /// # Errors
     /// When a file cannot be removed.
     pub fn clear(&self) -> io::Result<()> {
-        for (_, _, path) in ["steps", "blobs"].iter().flat_map(|part| self.files(part)) {
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+        for part in ["steps", "blobs"] {
+            for entry in fs::read_dir(self.dir.join(part))? {
+                discard(&entry?.path())?;
             }
         }
         Ok(())
@@ -155,17 +154,26 @@ impl Cache {
     /// The entry of a key, if all its parts seem to be there. Marks them as used.
     pub(crate) fn peek(&self, key: &Key) -> Found<Entry> {
         let path = self.step_path(key);
-        let Ok(bytes) = read_bounded(&path) else { return Found::Miss };
+        let bytes = match read_bounded(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Found::Miss,
+            // A folder, say, where the list of layers should be.
+            Err(_) => return self.damaged(key, None, "its list of layers cannot be read"),
+        };
         let Some(entry) = parse_entry(&bytes) else {
             return self.damaged(key, None, "its list of layers does not verify");
         };
         touch(&path);
         for blob in entry.blobs() {
             let path = self.blob_path(blob);
-            match fs::metadata(&path) {
-                Ok(meta) if meta.len() == blob.bytes => touch(&path),
+            match fs::symlink_metadata(&path) {
+                Ok(meta) if meta.is_file() && meta.len() == blob.bytes => touch(&path),
                 Ok(meta) => {
-                    let reason = format!("a layer has {} bytes instead of {}", meta.len(), blob.bytes);
+                    let reason = if meta.is_file() {
+                        format!("a layer has {} bytes instead of {}", meta.len(), blob.bytes)
+                    } else {
+                        String::from("a layer is not a plain file")
+                    };
                     return self.damaged(key, Some(&entry), &reason);
                 }
                 Err(_) => return Found::Miss,
@@ -231,7 +239,7 @@ impl Cache {
     }
 
     fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), Unread> {
-        let Ok(mut file) = File::open(self.blob_path(blob)) else { return Err(Unread::Missing) };
+        let Ok(mut file) = open_plain(&self.blob_path(blob)) else { return Err(Unread::Missing) };
         if file.metadata().map_or(0, |meta| meta.len()) != into.len() as u64 || file.read_exact(into).is_err()
         {
             return Err(Unread::Damaged("a layer has another size"));
@@ -244,9 +252,9 @@ impl Cache {
 
     /// Removes an entry and its blobs: which of them are sound is not worth finding out.
     fn damaged<T>(&self, key: &Key, entry: Option<&Entry>, reason: &str) -> Found<T> {
-        let _ = fs::remove_file(self.step_path(key));
+        let _ = discard(&self.step_path(key));
         for blob in entry.into_iter().flat_map(Entry::blobs) {
-            let _ = fs::remove_file(self.blob_path(blob));
+            let _ = discard(&self.blob_path(blob));
         }
         let name = &key.to_hex()[..12];
         Found::Damaged(format!("cache entry {name} is damaged ({reason}); recomputed"))
@@ -305,7 +313,7 @@ impl Cache {
     fn store_blob(&self, kind: Kind, bytes: &[u8], hash: Hash, cancel: &Cancel) -> io::Result<Blob> {
         let blob = Blob { kind, bytes: bytes.len() as u64, hash };
         let path = self.blob_path(&blob);
-        if fs::metadata(&path).is_ok_and(|meta| meta.len() == blob.bytes) {
+        if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() == blob.bytes) {
             touch(&path);
         } else {
             self.write_aside(&path, bytes, cancel)?;
@@ -321,6 +329,10 @@ impl Cache {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             file.write_all(part)?;
+        }
+        if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir()) {
+            // No file can be moved over a folder.
+            discard(path)?;
         }
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
@@ -397,8 +409,30 @@ fn hash_of(bytes: &[u8]) -> Hash {
 /// A small file: entries list names, so a large one is none of ours.
 fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(16 << 20).read_to_end(&mut bytes)?;
+    open_plain(path)?.take(16 << 20).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Opens a file of ours; a pipe in its place would be waited for without end.
+fn open_plain(path: &Path) -> io::Result<File> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(io::Error::other("not a plain file"));
+    }
+    File::open(path)
+}
+
+/// Removes whatever has come to be in the place of one of our files.
+fn discard(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        // Another program may have removed it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
 }
 
 fn parse_entry(bytes: &[u8]) -> Option<Entry> {
@@ -409,6 +443,9 @@ fn parse_entry(bytes: &[u8]) -> Option<Entry> {
 
 /// Marks a file as used just now; a cache that cannot be written still serves.
 fn touch(path: &Path) {
+    if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()) {
+        return;
+    }
     let _ = File::options().write(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
@@ -501,6 +538,49 @@ mod tests {
         // Another shape under the same key is no hit.
         let other = Frame::square(100.0, 10).unwrap();
         assert!(matches!(cache.load(&key, &entry, &other), Found::Damaged(_)));
+    }
+
+    #[test]
+    fn a_part_replaced_by_anything_else_heals() {
+        type Replace = fn(&Path);
+        let folder: Replace = |path| {
+            fs::remove_file(path).unwrap();
+            fs::create_dir(path).unwrap();
+            fs::write(path.join("inside"), "x").unwrap();
+        };
+        #[cfg(unix)]
+        let pipe: Replace = |path| {
+            fs::remove_file(path).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        };
+        #[cfg(unix)]
+        let link: Replace = |path| {
+            fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+        };
+        #[cfg(not(unix))]
+        let (pipe, link) = (folder, folder);
+        for replace in [folder, pipe, link] {
+            for part in ["steps", "blobs"] {
+                let dir = tempfile::tempdir().unwrap();
+                let cache = Cache::open(dir.path(), 1 << 20).unwrap();
+                let (key, terrain) = (KeyMaker::new("test").finish(), terrain());
+                cache.store(&key, &terrain, &[], &[], &Cancel::new()).unwrap();
+                let (_, _, path) = cache.files(part).remove(0);
+                replace(&path);
+                assert!(matches!(cache.peek(&key), Found::Damaged(_)), "{part}");
+                cache.store(&key, &terrain, &[], &[], &Cancel::new()).unwrap();
+                let Found::Hit(entry) = cache.peek(&key) else { panic!("{part} did not heal") };
+                assert!(matches!(cache.load(&key, &entry, terrain.frame()), Found::Hit(_)), "{part}");
+                // Also where nobody looked at it before it is stored again.
+                replace(&path);
+                cache.store(&key, &terrain, &[], &[], &Cancel::new()).unwrap();
+                assert!(matches!(cache.peek(&key), Found::Hit(_)), "{part}");
+                replace(&path);
+                cache.clear().unwrap();
+                assert_eq!(fs::read_dir(dir.path().join(part)).unwrap().count(), 0);
+            }
+        }
     }
 
     #[test]

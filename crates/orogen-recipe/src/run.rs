@@ -397,18 +397,26 @@ impl Watch for TaskWatch<'_> {
 /// What each task's result is made from.
 fn keys(checked: &Checked, plan: &Plan, options: &RunOptions<'_>) -> Result<Vec<Key>, RunError> {
     let mut keys: Vec<Key> = Vec::with_capacity(plan.tasks().len());
+    // Once for each file: steps that read it in one run read the same.
+    let mut fingerprints = BTreeMap::new();
     for task in plan.tasks() {
         let step = &checked.steps()[task.step];
-        keys.push(key(checked, task, step, &keys, options.files).map_err(|error| RunError::Step {
-            id: step.id.clone(),
-            op: step.op.id(),
-            error,
-        })?);
+        keys.push(
+            key(checked, task, step, &keys, options.files, &mut fingerprints)
+                .map_err(|error| RunError::Step { id: step.id.clone(), op: step.op.id(), error })?,
+        );
     }
     Ok(keys)
 }
 
-fn key(checked: &Checked, task: &Task, step: &Step, keys: &[Key], files: &dyn Files) -> Result<Key, OpError> {
+fn key<'a>(
+    checked: &Checked,
+    task: &Task,
+    step: &'a Step,
+    keys: &[Key],
+    files: &dyn Files,
+    fingerprints: &mut BTreeMap<&'a str, [u8; 32]>,
+) -> Result<Key, OpError> {
     let (kind, masked) = match task.work {
         Work::Apply { masked, .. } => ("apply", masked),
         Work::Place { masked, .. } => ("place", masked),
@@ -436,7 +444,11 @@ fn key(checked: &Checked, task: &Task, step: &Step, keys: &[Key], files: &dyn Fi
     }
     for path in step.op.files() {
         maker.text(path);
-        maker.hash(&files.fingerprint(path)?);
+        let fingerprint = match fingerprints.get(path) {
+            Some(known) => *known,
+            None => *fingerprints.entry(path).or_insert(files.fingerprint(path)?),
+        };
+        maker.hash(&fingerprint);
     }
     Ok(maker.finish())
 }

@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use etcetera::BaseStrategy as _;
 use orogen_core::{Cancel, Frame, Rect, Terrain};
-use orogen_io::FolderFiles;
-use orogen_io::OutputFolder;
+use orogen_io::{Existing, FolderFiles, MANIFEST, OutputFolder, Sidecar};
 use orogen_recipe::{
     Cache, Checked, DEFAULT_MAX_BYTES, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, Recipe,
     RunOptions, StepReport, run,
@@ -16,7 +15,7 @@ use orogen_recipe::{
 use crate::catalog;
 use crate::error::BuildError;
 use crate::export::{ExportChanges, ExportOptions, Exports, export};
-use crate::manifest::{Manifest, realism};
+use crate::manifest::{Manifest, SavedManifest, realism};
 
 /// A part of the recipe's frame, at a spacing of its own. Land of `Point` steps that are endless may lie beyond the
 /// frame; elsewhere a window that is only partly inside is refused.
@@ -49,6 +48,10 @@ pub struct BuildOptions<'a> {
     pub cancel: Option<&'a Cancel>,
     /// Measures memory.
     pub meter: Option<&'a dyn Meter>,
+    /// What may happen to files that are in the output folder already.
+    pub existing: Existing,
+    /// Files that no output may replace, besides those the recipe names: the recipe itself.
+    pub inputs: Vec<PathBuf>,
 }
 
 /// What a build gave.
@@ -76,6 +79,8 @@ pub struct Built {
 /// When the file cannot be read, is too large or is no recipe.
 pub fn read_recipe(path: &Path) -> Result<Recipe, BuildError> {
     let failed = |reason: String| BuildError::Read { path: path.to_path_buf(), reason };
+    // Before it is opened: opening a pipe would wait for its other end.
+    orogen_io::plain_file(path).map_err(failed)?;
     let file = std::fs::File::open(path).map_err(|e| failed(format!("cannot open the recipe: {e}")))?;
     let mut bytes = Vec::new();
     // One byte over the bound is enough for `parse` to refuse it, however long the file is.
@@ -158,11 +163,14 @@ pub fn build(
     })
 }
 
-/// Evaluates a recipe and writes its files and `manifest.json`: all of them, or none. Files that the `manifest.json` of an
-/// earlier build lists and this build does not make are removed.
+/// Evaluates a recipe and writes its files and `manifest.json`: all of them, or none.
+///
+/// Files that the `manifest.json` of an earlier build lists and that are as that build wrote them are replaced, or removed
+/// where this build does not make them. Any other file in the place of an output is an error before the work starts,
+/// unless [`BuildOptions::existing`] says otherwise.
 ///
 /// # Errors
-/// As [`build`], and when a file cannot be written.
+/// As [`build`], when a file is in the way and when one cannot be written.
 pub fn build_to_folder(
     recipe: &Recipe,
     options: &BuildOptions<'_>,
@@ -170,9 +178,12 @@ pub fn build_to_folder(
     folder: &Path,
 ) -> Result<(Built, Manifest), BuildError> {
     let start = Instant::now();
-    check(recipe, options)?;
+    let (checked, exports) = check(recipe, options)?;
     // Before the work, so that a folder that cannot be written to costs no wait.
-    let output = OutputFolder::new(folder)?;
+    let mut expected = exports.file_names(&checked.layers(), &checked.vectors());
+    expected.push(String::from(MANIFEST));
+    let inputs = inputs(&checked, options);
+    let output = OutputFolder::with_manifest(folder, options.existing, inputs, &expected)?.sweeping();
     let built = build(recipe, options, observer)?;
     let mut manifest = Manifest::of(&built);
     let never = Cancel::new();
@@ -213,53 +224,60 @@ pub fn build_to_folder(
     manifest.peak_memory_bytes =
         manifest.steps.iter().map(|s| s.peak_memory_bytes).chain([export_peak]).max().flatten();
     let text = serde_json::to_vec_pretty(&manifest).map_err(|e| BuildError::Write(e.to_string()))?;
-    output.write("manifest.json", &text)?;
+    output.write(MANIFEST, &text)?;
     if cancel.is_cancelled() {
         return Err(BuildError::Cancelled);
     }
-    let stale = stale_files(folder, &manifest);
-    output.replacing(stale).commit()?;
+    output.commit()?;
     Ok((built, manifest))
 }
 
-/// Files that the manifest of an earlier build into a folder lists and this one does not make.
-fn stale_files(folder: &Path, manifest: &Manifest) -> Vec<String> {
-    /// Longer than any manifest.
-    const MOST_BYTES: u64 = 64 << 20;
-    #[derive(serde::Deserialize)]
-    struct Earlier {
-        files: Vec<Named>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Named {
-        name: String,
-    }
-    let mut text = Vec::new();
-    let read = std::fs::File::open(folder.join("manifest.json"))
-        .and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
-    // One that is not there or not ours lists nothing.
-    let earlier = read.ok().and_then(|_| serde_json::from_slice::<Earlier>(&text).ok());
-    let made: std::collections::BTreeSet<&str> =
-        manifest.files.iter().map(|file| file.name.as_str()).chain(["manifest.json"]).collect();
-    let listed = earlier.map_or_else(Vec::new, |earlier| earlier.files);
-    listed.into_iter().map(|file| file.name).filter(|name| !made.contains(name.as_str())).collect()
+/// The files that a build reads, with their sidecars.
+fn inputs(checked: &Checked, options: &BuildOptions<'_>) -> Vec<PathBuf> {
+    let base = options.base.clone().unwrap_or_default();
+    let named = checked.steps().iter().flat_map(|step| step.op.files()).map(|name| base.join(name));
+    named.flat_map(|path| [Sidecar::path_of(&path), path]).chain(options.inputs.iter().cloned()).collect()
 }
 
-/// Writes a terrain without a recipe behind it.
+/// Writes a terrain without a recipe behind it, and `manifest.json`, which lists the files; their paths are given.
+///
+/// Only files that an earlier build or save wrote there, and that nobody changed since, are replaced; no file is removed.
 ///
 /// # Errors
-/// When a file cannot be written, or when cancelled.
+/// When a file is in the way or cannot be written, or when cancelled.
 pub fn save(
     terrain: &Terrain,
     options: &ExportOptions<'_>,
     folder: &Path,
 ) -> Result<Vec<PathBuf>, BuildError> {
-    let output = OutputFolder::new(folder)?;
-    export(terrain, options, &output)?;
+    save_over(terrain, options, folder, Existing::Keep)
+}
+
+/// As [`save`], and says what may happen to files that are there already.
+///
+/// # Errors
+/// As [`save`].
+pub fn save_over(
+    terrain: &Terrain,
+    options: &ExportOptions<'_>,
+    folder: &Path,
+    existing: Existing,
+) -> Result<Vec<PathBuf>, BuildError> {
+    let layers: Vec<_> = terrain.layers().keys().cloned().collect();
+    let vectors: Vec<&str> = terrain.vectors().keys().map(String::as_str).collect();
+    let mut expected = options.exports.file_names(&layers, &vectors);
+    expected.push(String::from(MANIFEST));
+    let output = OutputFolder::with_manifest(folder, existing, Vec::new(), &expected)?;
+    let exported = export(terrain, options, &output)?;
+    let manifest = SavedManifest::of(terrain, options.seed, &exported, output.kept_entries())
+        .map_err(|e| BuildError::Write(e.to_string()))?;
+    output.write(MANIFEST, &manifest)?;
     if options.cancel.is_cancelled() {
         return Err(BuildError::Cancelled);
     }
-    Ok(output.commit()?)
+    let mut paths = output.commit()?;
+    paths.retain(|path| path.file_name() != Some(MANIFEST.as_ref()));
+    Ok(paths)
 }
 
 /// Runs `f` on so many threads; `None` for those of the pool that the call runs in.

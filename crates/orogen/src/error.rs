@@ -63,7 +63,11 @@ impl BuildError {
     /// Whether the call or the recipe is wrong, rather than the work having failed.
     #[must_use]
     pub fn is_callers_fault(&self) -> bool {
-        matches!(self, Self::Recipe(_) | Self::Read { .. } | Self::Call(_) | Self::Window(_) | Self::Plan(_))
+        match self {
+            Self::Recipe(_) | Self::Read { .. } | Self::Call(_) | Self::Window(_) | Self::Plan(_) => true,
+            Self::Folder(error) => error.is_callers_fault(),
+            Self::Run(_) | Self::Cancelled | Self::Write(_) => false,
+        }
     }
 }
 

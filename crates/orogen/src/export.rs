@@ -19,7 +19,6 @@ use orogen_recipe::{Faults, Recipe};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::error::BuildError;
 use crate::film;
@@ -273,6 +272,45 @@ impl Exports {
         }
     }
 
+    /// The names of all files that land with these layers and vectors may become.
+    pub(crate) fn file_names(&self, layers: &[LayerName], vectors: &[&str]) -> Vec<String> {
+        let has = |name: &LayerName| layers.contains(name);
+        let grounded = has(&layer::HEIGHT.name());
+        let with_sidecar = |name: &str| vec![name.to_owned(), format!("{name}.json")];
+        let mut names = Vec::new();
+        for kind in &self.kinds {
+            match kind {
+                ExportKind::Geotiff => names.extend(layers.iter().map(|name| format!("{name}.tif"))),
+                ExportKind::Geojson => names.extend(vectors.iter().map(|name| format!("{name}.geojson"))),
+                ExportKind::Fragment if vectors.contains(&sketch::FEATURES) => {
+                    names.push(String::from(FRAGMENT));
+                }
+                _ if !grounded => {}
+                ExportKind::Fragment => {}
+                ExportKind::Png16 => names.extend(with_sidecar("height.png")),
+                ExportKind::Raw16 => names.extend(with_sidecar("height.r16")),
+                ExportKind::Raw32 => names.extend(with_sidecar("height.r32")),
+                ExportKind::Ascii => names.push(String::from("height.asc")),
+                ExportKind::Relief => {
+                    names.push(String::from(PICTURE));
+                    names.extend(film::shots(layers.iter()).into_iter().map(film_name));
+                }
+                ExportKind::Mesh => names.extend(self.mesh.formats.iter().map(|format| match format {
+                    MeshFormat::Glb => String::from(GLB),
+                    MeshFormat::Obj => String::from(OBJ),
+                })),
+                ExportKind::Exr => {
+                    names.extend(with_sidecar(HEIGHT_EXR));
+                    let moved = [layer::DISPLACE_X, layer::DISPLACE_Y, layer::DISPLACE_Z];
+                    if moved.iter().all(|moved| has(&moved.name())) {
+                        names.extend(with_sidecar(DISPLACEMENT_EXR));
+                    }
+                }
+            }
+        }
+        names
+    }
+
     /// Why land on a frame cannot be written so, if it cannot: told before anything is built.
     pub(crate) fn refuses(&self, frame: &Frame) -> Option<String> {
         if !self.kinds.contains(&ExportKind::Mesh) {
@@ -285,6 +323,18 @@ impl Exports {
         let too_large = glb::too_large(cols * rows, 2 * (cols - 1) * (rows - 1));
         too_large.filter(|_| self.mesh.formats.contains(&MeshFormat::Glb))
     }
+}
+
+/// Names that do not follow from a layer's.
+const PICTURE: &str = "relief.png";
+const GLB: &str = "terrain.glb";
+const OBJ: &str = "terrain.obj";
+const HEIGHT_EXR: &str = "height.exr";
+const DISPLACEMENT_EXR: &str = "displacement_xyz.exr";
+const FRAGMENT: &str = "features.toml";
+
+fn film_name(shot: u32) -> String {
+    format!("film_{shot}.png")
 }
 
 /// What an export is told besides the terrain.
@@ -405,11 +455,11 @@ fn jobs<'a>(terrain: &'a Terrain, shown: &'a Terrain, kind: ExportKind, exports:
                 [layer::DISPLACE_X, layer::DISPLACE_Y, layer::DISPLACE_Z].map(|l| terrain.get(l).ok());
             let moved = match moved {
                 [Some(x), Some(y), Some(z)] => {
-                    Some(What::Channels("displacement_xyz.exr", LayerName::fixed("displace"), [x, y, z]))
+                    Some(What::Channels(DISPLACEMENT_EXR, LayerName::fixed("displace"), [x, y, z]))
                 }
                 _ => None,
             };
-            grounded.map(|h| What::Channels("height.exr", height, [h; 3])).into_iter().chain(moved).collect()
+            grounded.map(|h| What::Channels(HEIGHT_EXR, height, [h; 3])).into_iter().chain(moved).collect()
         }
         ExportKind::Mesh if grounded.is_some() => {
             let asked = |format: MeshFormat| exports.mesh.formats.contains(&format);
@@ -430,9 +480,9 @@ fn jobs<'a>(terrain: &'a Terrain, shown: &'a Terrain, kind: ExportKind, exports:
             .map(|(name, data)| What::Layer(name, data))
             .into_iter()
             .collect(),
-        ExportKind::Relief if terrain.layers().contains_key(&height) => {
-            std::iter::once(What::Picture).chain(film::shots(terrain).into_iter().map(What::Film)).collect()
-        }
+        ExportKind::Relief if terrain.layers().contains_key(&height) => std::iter::once(What::Picture)
+            .chain(film::shots(terrain.layers().keys()).into_iter().map(What::Film))
+            .collect(),
         ExportKind::Relief => Vec::new(),
         ExportKind::Fragment => {
             let made = terrain.vector(sketch::FEATURES).and_then(sketch::fragment);
@@ -472,12 +522,12 @@ impl Job<'_> {
         match &self.what {
             What::Picture => {
                 let picture = relief::render(terrain, &options.exports.relief)?;
-                self.write(folder, "relief.png", &png8::encode(&picture), None)
+                self.write(folder, PICTURE, &png8::encode(&picture), None)
             }
             What::Film(shot) => {
                 let Some(land) = film::land_at(terrain, *shot) else { return Ok(Exported::default()) };
                 let picture = relief::render(&land, &options.exports.relief)?;
-                self.write(folder, &format!("film_{shot}.png"), &png8::encode(&picture), None)
+                self.write(folder, &film_name(*shot), &png8::encode(&picture), None)
             }
             What::Vectors(name, layer) => {
                 let text = match options.place {
@@ -486,19 +536,17 @@ impl Job<'_> {
                 };
                 self.write(folder, &format!("{name}.geojson"), &text, Some(name))
             }
-            What::Fragment(text) => {
-                self.write(folder, "features.toml", text.as_bytes(), Some(sketch::FEATURES))
-            }
+            What::Fragment(text) => self.write(folder, FRAGMENT, text.as_bytes(), Some(sketch::FEATURES)),
             What::Layer(name, data) => self.layer(terrain.frame(), name, data, options, folder),
             What::Channels(file, name, channels) => {
                 self.channels(terrain.frame(), file, name, *channels, seed, folder)
             }
-            What::Glb => self.mesh(terrain, "terrain.glb", folder, |surface, out| {
-                glb::write(surface, "terrain", seed, out)
-            }),
-            What::Obj => self.mesh(terrain, "terrain.obj", folder, |surface, out| {
-                obj::write(surface, "terrain", seed, out)
-            }),
+            What::Glb => {
+                self.mesh(terrain, GLB, folder, |surface, out| glb::write(surface, "terrain", seed, out))
+            }
+            What::Obj => {
+                self.mesh(terrain, OBJ, folder, |surface, out| obj::write(surface, "terrain", seed, out))
+            }
         }
     }
 
@@ -622,8 +670,7 @@ impl Job<'_> {
         bytes: &[u8],
         layer: Option<&str>,
     ) -> Result<Exported, BuildError> {
-        folder.write(name, bytes)?;
-        let written = Written { sha256: Sha256::digest(bytes).into(), bytes: bytes.len() as u64 };
+        let written = folder.write(name, bytes)?;
         Ok(self.report(name, &written, layer))
     }
 

@@ -2,10 +2,10 @@
 
 use orogen_core::{LayerName, Raster, Terrain, layer};
 
-/// The numbers of the snapshots that a terrain holds, in order of time.
-pub(crate) fn shots(terrain: &Terrain) -> Vec<u32> {
+/// The numbers of the snapshots among the layers of a terrain, in order of time.
+pub(crate) fn shots<'a>(layers: impl Iterator<Item = &'a LayerName>) -> Vec<u32> {
     let number = |name: &LayerName| name.as_str().strip_prefix("film.change_")?.parse().ok();
-    let mut shots: Vec<u32> = terrain.layers().keys().filter_map(number).collect();
+    let mut shots: Vec<u32> = layers.filter_map(number).collect();
     shots.sort_unstable();
     shots
 }
@@ -17,7 +17,7 @@ pub(crate) fn land_at(terrain: &Terrain, shot: u32) -> Option<Terrain> {
     let film = |what: &str, shot: u32| {
         terrain.get_named::<f32>(&LayerName::parse(&format!("film.{what}_{shot}"))?).ok()
     };
-    let (then, last) = (film("change", shot)?, film("change", *shots(terrain).last()?)?);
+    let (then, last) = (film("change", shot)?, film("change", *shots(terrain.layers().keys()).last()?)?);
     let now = terrain.get(layer::HEIGHT).ok()?;
     let height = Raster::from_fn(now.cols(), now.rows(), |col, row| {
         now.row(row)[col] - (last.row(row)[col] - then.row(row)[col])
@@ -47,7 +47,7 @@ mod tests {
             set(&format!("film.change_{shot}"), change);
             set(&format!("film.water_{shot}"), 0.1 * shot as f32);
         }
-        assert_eq!(shots(&terrain), [1, 2, 10]);
+        assert_eq!(shots(terrain.layers().keys()), [1, 2, 10]);
         let height = |shot: u32| land_at(&terrain, shot).unwrap().get(layer::HEIGHT).unwrap().as_slice()[0];
         assert_eq!([height(1), height(2), height(10)], [108.0, 105.0, 100.0]);
         assert_eq!(land_at(&terrain, 2).unwrap().get(layer::WATER).unwrap().as_slice()[0], 0.2);

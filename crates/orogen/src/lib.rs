@@ -29,7 +29,8 @@ mod manifest;
 pub mod presets;
 
 pub use build::{
-    BuildOptions, Built, Window, build, build_to_folder, check, open_cache, read_recipe, save, with_threads,
+    BuildOptions, Built, Window, build, build_to_folder, check, open_cache, read_recipe, save, save_over,
+    with_threads,
 };
 pub use catalog::catalog;
 pub use describe::{

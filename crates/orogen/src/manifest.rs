@@ -6,6 +6,7 @@ use orogen_recipe::StepReport;
 use serde::Serialize;
 
 use crate::build::Built;
+use crate::export::Exported;
 
 /// One written file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -51,6 +52,39 @@ pub struct Manifest {
     pub seconds: f64,
     /// Highest memory use of the whole build, where the program measures it.
     pub peak_memory_bytes: Option<u64>,
+}
+
+/// What a save made; files of earlier saves into the same folder stay listed.
+#[derive(Serialize)]
+pub(crate) struct SavedManifest<'a> {
+    orogen: &'static str,
+    seed: &'a str,
+    frame: FrameReport,
+    files: Vec<serde_json::Value>,
+    warnings: &'a [String],
+}
+
+impl<'a> SavedManifest<'a> {
+    /// The text of it; `kept` are the entries of files that stay as they are.
+    pub(crate) fn of(
+        terrain: &Terrain,
+        seed: &'a str,
+        exported: &'a Exported,
+        kept: Vec<serde_json::Value>,
+    ) -> Result<Vec<u8>, serde_json::Error> {
+        let mut files = kept;
+        for file in &exported.files {
+            files.push(serde_json::to_value(file)?);
+        }
+        let frame = terrain.frame().into();
+        serde_json::to_vec_pretty(&Self {
+            orogen: crate::VERSION,
+            seed,
+            frame,
+            files,
+            warnings: &exported.warnings,
+        })
+    }
 }
 
 /// Where a terrain lies, in a form for other programs.

@@ -1,9 +1,10 @@
 //! Meshes and pictures of floats, from a recipe to files and their entries in the manifest.
 
-#![allow(clippy::unwrap_used, reason = "a failing test may stop")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failing test may stop")]
 
 use std::fs;
 
+use orogen::io::Existing;
 use orogen::prelude::*;
 use orogen::{BuildError, ExportKind, ExportOptions, Exports};
 
@@ -89,6 +90,114 @@ fn land_that_is_not_displaced_gives_its_height_alone() {
     written.sort();
     let names: Vec<_> = written.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(names, ["height.exr", "height.exr.json", "terrain.glb"]);
+}
+
+#[test]
+fn a_file_in_the_way_of_any_kind_is_found_before_the_work() {
+    struct NoWork;
+    impl orogen::recipe::Observer for NoWork {
+        fn step_started(&self, _: usize, _: usize, id: &str, _: &str) {
+            panic!("{id} was started");
+        }
+    }
+    let kinds: String =
+        ExportKind::ALL.iter().map(|(name, _)| format!("[[export]]\nkind = \"{name}\"\n")).collect();
+    let text = format!("{LAND}{LEAN}{}", kinds.replace("\"mesh\"", "\"mesh\"\nformats = [\"glb\", \"obj\"]"));
+    let folder = tempfile::tempdir().unwrap();
+    let made = orogen::build_to_folder(&recipe(&text), &BuildOptions::default(), &Unobserved, folder.path())
+        .unwrap();
+    assert!(made.1.files.len() > 10);
+    for name in made.1.files.iter().map(|file| file.name.as_str()).chain(["manifest.json"]) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(name), "mine").unwrap();
+        let error = orogen::build_to_folder(&recipe(&text), &BuildOptions::default(), &NoWork, folder.path())
+            .unwrap_err();
+        assert!(error.is_callers_fault() && error.to_string().contains(name), "{name}: {error}");
+        assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), "mine");
+    }
+}
+
+#[test]
+fn a_build_does_not_replace_what_it_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    orogen::build_to_folder(&recipe(LAND), &BuildOptions::default(), &Unobserved, &out).unwrap();
+    let before = fs::read(out.join("height.tif")).unwrap();
+    let step = "[[step]]\nid = \"dem\"\nop = \"source.dem\"\nparams = { path = \"out/./height.tif\" }\n";
+    let frame = LAND.split("[[step]]").next().unwrap();
+    for existing in [Existing::Keep, Existing::Replace] {
+        let options =
+            BuildOptions { base: Some(folder.path().to_owned()), existing, ..BuildOptions::default() };
+        let again = recipe(&format!("{frame}{step}"));
+        let error = orogen::build_to_folder(&again, &options, &Unobserved, &out).unwrap_err();
+        assert!(error.to_string().contains("the same file as the input"), "{error}");
+    }
+    assert_eq!(fs::read(out.join("height.tif")).unwrap(), before);
+}
+
+#[test]
+fn an_input_that_changes_during_a_build_does_not_poison_the_cache() {
+    /// Changes the file when the step that reads it begins.
+    struct Change<'a>(&'a std::path::Path, String);
+    impl orogen::recipe::Observer for Change<'_> {
+        fn step_started(&self, _: usize, _: usize, id: &str, _: &str) {
+            if id == "dem" {
+                fs::write(self.0, &self.1).unwrap();
+            }
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asc");
+    let grid = |height: u32| format!("ncols 2\nnrows 2\ncellsize 640\n1 1 1 {height}\n");
+    let cache = orogen::recipe::Cache::open(folder.path().join("cache"), 1 << 24).unwrap();
+    let step = "[[step]]\nid = \"dem\"\nop = \"source.dem\"\nparams = { path = \"a.asc\" }\n";
+    let recipe = recipe(&format!("{}{step}", LAND.split("[[step]]").next().unwrap()));
+    let build = |cache, observer: &dyn orogen::recipe::Observer| {
+        let options = BuildOptions { base: Some(folder.path().to_owned()), cache, ..BuildOptions::default() };
+        orogen::build(&recipe, &options, observer).map(|built| built.terrain).map_err(|e| e.to_string())
+    };
+    fs::write(&path, grid(100)).unwrap();
+    let error = build(Some(&cache), &Change(&path, grid(900))).unwrap_err();
+    assert!(error.contains("a.asc") && error.contains("changed during the build"), "{error}");
+    for height in [100, 900] {
+        fs::write(&path, grid(height)).unwrap();
+        let fresh = build(None, &Unobserved).unwrap();
+        assert_eq!(fresh.get(layer::HEIGHT).unwrap().range().unwrap().1, height as f32);
+        for _ in 0..2 {
+            assert_eq!(build(Some(&cache), &Unobserved).unwrap(), fresh);
+        }
+    }
+}
+
+#[test]
+fn a_save_replaces_only_what_a_save_wrote() {
+    let terrain = orogen::build(&recipe(LAND), &BuildOptions::default(), &Unobserved).unwrap().terrain;
+    let folder = tempfile::tempdir().unwrap();
+    let cancel = Cancel::new();
+    let save = |kind: ExportKind, existing: Existing| {
+        let exports = Exports::of(vec![kind]);
+        let options = ExportOptions { exports: &exports, seed: "", cancel: &cancel, progress: &|_| () };
+        orogen::save_over(&terrain, &options, folder.path(), existing).map_err(|e| e.to_string())
+    };
+    let asc = folder.path().join("height.asc");
+    fs::write(&asc, "a survey of years").unwrap();
+    let error = save(ExportKind::Ascii, Existing::Keep).unwrap_err();
+    assert!(error.contains("height.asc (not written by Orogen) is in the way"), "{error}");
+    assert_eq!(fs::read_to_string(&asc).unwrap(), "a survey of years");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    save(ExportKind::Ascii, Existing::Replace).unwrap();
+    // Again, and of another kind: nothing is in the way, and what was saved before stays and stays listed.
+    save(ExportKind::Ascii, Existing::Keep).unwrap();
+    save(ExportKind::Raw32, Existing::Keep).unwrap();
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.path().join("manifest.json")).unwrap()).unwrap();
+    let mut names: Vec<_> =
+        manifest["files"].as_array().unwrap().iter().map(|file| file["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["height.asc", "height.r32", "height.r32.json"]);
+    assert!(asc.exists());
+    fs::write(&asc, "retouched").unwrap();
+    assert!(save(ExportKind::Ascii, Existing::Keep).unwrap_err().contains("changed since Orogen wrote it"));
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let job = Job::new("cutfill", &args.common)?;
+    let job = Job::new("cutfill", &args.common)?.reading(&args.against);
     job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
     let spacing_m = model.place.spacing_m();

@@ -54,7 +54,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let job = Job::new("faults", &args.common)?;
+    let job = Job::new("faults", &args.common)?.reading(&args.rivers);
     let out = args.out.as_deref();
     let ending = job.ending(out, &["geojson", "json", "csv"])?;
     let drawn = args.rivers.as_ref().map(|path| parse::lines_of(path)).transpose()?;

@@ -41,7 +41,7 @@ pub struct Args {
 const MOST_PLACES: usize = 10_000;
 
 pub fn run(args: &Args) -> Result<()> {
-    let job = Job::new("intervisibility", &args.common)?;
+    let job = Job::new("intervisibility", &args.common)?.reading(&args.points);
     job.ending(args.out.as_deref(), &["csv"])?;
     let mut spots = args.at.clone();
     if let Some(path) = &args.points {

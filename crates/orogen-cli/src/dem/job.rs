@@ -10,13 +10,13 @@ use anyhow::Result;
 use orogen::BuildError;
 use orogen::core::{Cancel, Ctx, OpError, Raster, Watch, layer, values};
 use orogen::io::geotiff::Place;
-use orogen::io::{Limits, OutputFolder, elevation};
+use orogen::io::{Limits, OutputFolder, Sidecar, elevation, refuse_replacing};
 use serde_json::{Map, Value, json};
 
 use super::parse::Spot;
 use super::{Common, memory};
 use crate::progress::Bars;
-use crate::{build, output};
+use crate::{output, signals};
 
 /// An elevation model with its place.
 pub struct Model {
@@ -121,6 +121,8 @@ pub struct Job {
     start: Instant,
     bars: Bars,
     cancel: Arc<Cancel>,
+    /// What the tool reads, which no result may replace.
+    inputs: Vec<PathBuf>,
 }
 
 impl Watch for Job {
@@ -135,14 +137,22 @@ impl Watch for Job {
 
 impl Job {
     pub fn new(tool: &'static str, common: &Common) -> Result<Self> {
-        let cancel = build::cancel_on_signal()?;
+        let cancel = signals::cancel_on_signal()?;
         Ok(Self {
             tool,
             common: common.clone(),
             start: Instant::now(),
             bars: Bars::new(common.quiet),
             cancel,
-        })
+            inputs: Vec::new(),
+        }
+        .reading(&Some(common.input.clone())))
+    }
+
+    /// Names a file that the tool reads besides the model.
+    pub fn reading(mut self, path: &Option<PathBuf>) -> Self {
+        self.inputs.extend(path.iter().flat_map(|path| [path.clone(), Sidecar::path_of(path)]));
+        self
     }
 
     /// The model that the call names.
@@ -188,7 +198,11 @@ impl Job {
     /// Where a result goes: as the call says, or named after the model and the tool, in this folder.
     fn target(&self, out: Option<&Path>, ending: &str) -> PathBuf {
         out.map_or_else(
-            || PathBuf::from(format!("{}-{}.{ending}", self.common.stem(), self.tool)),
+            || {
+                let mut name = self.common.stem_os();
+                name.push(format!("-{}.{ending}", self.tool));
+                PathBuf::from(name)
+            },
             Path::to_path_buf,
         )
     }
@@ -196,6 +210,9 @@ impl Job {
     /// What is written: as `--format` says, or as OUT ends, which must be one of those allowed; the first when there is
     /// neither.
     pub fn ending(&self, out: Option<&Path>, allowed: &[&'static str]) -> Result<&'static str, BuildError> {
+        if let Some(out) = out {
+            refuse_replacing(out, &self.inputs)?;
+        }
         let find = |found: &str, what: String| {
             allowed.iter().find(|ending| **ending == found).copied().ok_or_else(|| {
                 let list = allowed.join(", ");
@@ -266,7 +283,7 @@ impl Job {
             return self.report(None, facts, said);
         }
         let target = self.target(out, ending);
-        write_whole(&target, f)?;
+        self.write_whole(&target, f)?;
         self.report(Some(&target), facts, said)
     }
 
@@ -280,7 +297,7 @@ impl Job {
             return Ok(None);
         }
         let target = self.target(out, ending).with_extension(ending);
-        write_whole(&target, |file| file.write_all(bytes))?;
+        self.write_whole(&target, |file| file.write_all(bytes))?;
         Ok(Some(target))
     }
 
@@ -320,6 +337,23 @@ impl Job {
         }
         Ok(())
     }
+
+    /// Writes aside and renames.
+    fn write_whole(
+        &self,
+        file: &Path,
+        f: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> Result<(), BuildError> {
+        let name = file
+            .file_name()
+            .ok_or_else(|| BuildError::Call(format!("{}: this is not a file name", file.display())))?;
+        refuse_replacing(file, &self.inputs)?;
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = OutputFolder::new(parent.unwrap_or(Path::new(".")))?;
+        folder.write_pieces(name, f)?;
+        folder.commit()?;
+        Ok(())
+    }
 }
 
 /// The name that stands for standard input and output.
@@ -328,17 +362,4 @@ const STREAM: &str = "-";
 /// Whether a result goes to standard output.
 fn is_stream(out: Option<&Path>) -> bool {
     out == Some(Path::new(STREAM))
-}
-
-/// Writes aside and renames.
-fn write_whole(file: &Path, f: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), BuildError> {
-    let name = file
-        .file_name()
-        .and_then(|name| name.to_str())
-        .ok_or_else(|| BuildError::Call(format!("{}: this is no file name", file.display())))?;
-    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folder = OutputFolder::new(parent.unwrap_or(Path::new(".")))?;
-    folder.write_pieces(name, f)?;
-    folder.commit()?;
-    Ok(())
 }

@@ -27,6 +27,7 @@ mod watershed;
 
 use anyhow::Result;
 use clap::{Args as ClapArgs, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// `orogen dem`
@@ -125,9 +126,14 @@ pub struct Common {
 impl Common {
     /// The name of the model, for files and titles made from it.
     pub fn stem(&self) -> String {
+        self.stem_os().to_string_lossy().into_owned()
+    }
+
+    /// The same as the system has it: names need not be text.
+    pub fn stem_os(&self) -> OsString {
         match self.input.to_str() {
-            Some("-") => String::from("stdin"),
-            _ => self.input.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            Some("-") => OsString::from("stdin"),
+            _ => self.input.file_stem().unwrap_or_default().to_owned(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use orogen::BuildError;
-use orogen::io::{Limits, features};
+use orogen::io::{Limits, features, read_bytes};
 
 /// A place in the coordinates of the model's file.
 pub type Spot = [f64; 2];
@@ -63,11 +63,8 @@ pub fn lines_of(path: &Path) -> Result<Vec<Vec<[f64; 3]>>, BuildError> {
 
 fn table(path: &Path) -> Result<Vec<Spot>, String> {
     const MOST_BYTES: u64 = 256 << 20;
-    let size = std::fs::metadata(path).map_err(|e| e.to_string())?.len();
-    if size > MOST_BYTES {
-        return Err(format!("the file has {size} bytes; at most {MOST_BYTES} are allowed"));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let text = String::from_utf8(read_bytes(path, MOST_BYTES)?)
+        .map_err(|_| String::from("this is not a table: it is not UTF-8 text"))?;
     let mut spots = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let mut parts = line.split([',', ';', '\t', ' ']).filter(|part| !part.is_empty());
@@ -77,7 +74,10 @@ fn table(path: &Path) -> Result<Vec<Spot>, String> {
             (Some(x), Some(y)) => spots.push([x, y]),
             // Names of columns.
             _ if number == 0 => {}
-            _ => return Err(format!("line {}: found {line:?}, expected two numbers: X,Y", number + 1)),
+            _ => {
+                let short: String = line.chars().take(60).collect();
+                return Err(format!("line {}: found {short:?}, expected two numbers: X,Y", number + 1));
+            }
         }
     }
     Ok(spots)

@@ -44,7 +44,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let job = Job::new("profile", &args.common)?;
+    let job = Job::new("profile", &args.common)?.reading(&args.line);
     let ending = job.ending(args.out.as_deref(), &["csv", "svg", "png"])?;
     let spots = match &args.line {
         Some(path) => parse::line_of(path)?,

@@ -58,7 +58,7 @@ impl From<Method> for Between {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let job = Job::new("sample", &args.common)?;
+    let job = Job::new("sample", &args.common)?.reading(&args.points);
     job.ending(args.out.as_deref(), &["csv"])?;
     let mut spots = args.at.clone();
     if let Some(path) = &args.points {

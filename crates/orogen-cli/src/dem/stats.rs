@@ -39,7 +39,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let job = Job::new("stats", &args.common)?;
+    let job = Job::new("stats", &args.common)?.reading(&args.water);
     job.ending(args.out.as_deref(), &["csv"])?;
     let mut model = job.read()?;
     let sea_m = args.sea.level_m();

@@ -13,6 +13,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use orogen::recipe::{Observer, StepReport};
 
+use crate::message;
 use line::line;
 use screen::Screen;
 
@@ -84,7 +85,7 @@ impl Bars {
         if self.quiet {
             return;
         }
-        let line = format!("warning: {message}");
+        let line = message::cut(&format!("warning: {message}"));
         match self.bar.lock() {
             Ok(bar) => match bar.as_ref() {
                 Some(bar) => bar.suspend(|| eprintln!("{line}")),

@@ -58,37 +58,56 @@ impl Sink {
         E::custom(format!("feature {}: {message}", self.count.max(1)))
     }
 
-    fn push<E: Error>(&mut self, shapes: Vec<Geometry>, properties: &[(String, Property)]) -> Result<(), E> {
+    /// Adds the geometries of a feature. Its properties are kept once for each shape that it has, however many geometries
+    /// there are.
+    fn push<E: Error>(
+        &mut self,
+        shapes: Vec<Geometry>,
+        properties: Vec<(String, Property)>,
+    ) -> Result<(), E> {
         let number = self.count.max(1);
+        let features = &mut self.features;
+        let mut added = Added { number, sets: [false; 3] };
         for shape in shapes {
-            let mut cost = 0;
-            let mut label = |set: &mut FeatureSet| {
-                for (name, value) in properties {
-                    cost += 1 + if set.set_property(name, value.clone()) { NAME_COST } else { 0 };
-                }
-            };
             match shape {
                 Geometry::Points(points) => {
-                    let set = &mut self.features.points;
-                    set.push(number, points.into_iter().map(|point| [point]));
-                    label(set);
+                    added.add(0, &mut features.points, points.into_iter().map(|point| [point]));
                 }
-                Geometry::Lines(lines) => {
-                    let set = &mut self.features.lines;
-                    set.push(number, lines);
-                    label(set);
-                }
+                Geometry::Lines(lines) => added.add(1, &mut features.lines, lines),
                 Geometry::Polygons(polygons) => {
-                    for rings in polygons {
-                        let set = &mut self.features.polygons;
-                        set.push(number, rings);
-                        label(set);
-                    }
+                    polygons.into_iter().for_each(|rings| added.add(2, &mut features.polygons, rings));
                 }
             }
-            self.spend(cost)?;
         }
-        Ok(())
+        let Features { points, lines, polygons } = features;
+        let mut cost = 0;
+        for (set, _) in [points, lines, polygons].into_iter().zip(added.sets).filter(|(_, has)| *has) {
+            for (name, value) in &properties {
+                cost += 1 + if set.set_property(name, value.clone()) { NAME_COST } else { 0 };
+            }
+        }
+        self.spend(cost)
+    }
+}
+
+/// Which shapes a feature has given already.
+struct Added {
+    number: u32,
+    sets: [bool; 3],
+}
+
+impl Added {
+    fn add<P: IntoIterator<Item = Point>>(
+        &mut self,
+        which: usize,
+        set: &mut FeatureSet,
+        parts: impl IntoIterator<Item = P>,
+    ) {
+        if std::mem::replace(&mut self.sets[which], true) {
+            set.push_sibling(parts);
+        } else {
+            set.push(self.number, parts);
+        }
     }
 }
 
@@ -182,13 +201,13 @@ impl<'de> Visitor<'de> for Object<'_> {
         match (kind.as_str(), place) {
             ("FeatureCollection", Place::Top) => Ok(Vec::new()),
             ("Feature", Place::Top | Place::Feature) => {
-                sink.push(shapes.unwrap_or_default(), &properties)?;
+                sink.push(shapes.unwrap_or_default(), properties)?;
                 Ok(Vec::new())
             }
             ("GeometryCollection", Place::Top | Place::Geometry) => {
                 let shapes = shapes.unwrap_or_default();
                 if place == Place::Top {
-                    sink.push(shapes, &[])?;
+                    sink.push(shapes, Vec::new())?;
                     return Ok(Vec::new());
                 }
                 Ok(shapes)
@@ -199,7 +218,7 @@ impl<'de> Visitor<'de> for Object<'_> {
                 };
                 let shape = coordinates.into_shape(kind).map_err(|message| sink.fail(message))?;
                 if place == Place::Top {
-                    sink.push(shape.into_iter().collect(), &[])?;
+                    sink.push(shape.into_iter().collect(), Vec::new())?;
                     return Ok(Vec::new());
                 }
                 Ok(shape.into_iter().collect())
@@ -609,6 +628,29 @@ mod tests {
         assert!(
             collection(r#"{"type":"Point","coordinates":[null,2]}"#).contains("expected numbers or lists")
         );
+    }
+
+    #[test]
+    fn one_text_for_many_geometries_is_kept_once_for_each_shape() {
+        let name = "x".repeat(1 << 16);
+        let triangles = vec!["[[[0,0],[1,0],[1,1]]]"; 2000].join(",");
+        let points = vec![r#"{"type":"Point","coordinates":[1,2]}"#; 2000].join(",");
+        let multi = format!(r#"{{"type":"MultiPolygon","coordinates":[{triangles}]}}"#);
+        let text = format!(
+            r#"{{"type":"Feature","properties":{{"name":"{name}"}},"geometry":{{"type":"GeometryCollection","geometries":[{points},{multi}]}}}}"#
+        );
+        // Vertices and two entries with two new names, not thousands.
+        let entries = 3 * 2000 + 2000 + 1 + 2 * (1 + NAME_COST);
+        let limits = |max_vertices| Limits { max_vertices, ..Limits::default() };
+        let features = decode(text.as_bytes(), &limits(entries)).unwrap();
+        assert!(decode(text.as_bytes(), &limits(entries - 1)).is_err());
+        assert_eq!((features.points.vectors().len(), features.polygons.vectors().len()), (2000, 2000));
+        for feature in [0, 1, 1999] {
+            for set in [&features.points, &features.polygons] {
+                assert_eq!(set.number(feature), 1);
+                assert_eq!(set.property(feature, "name"), Some(&Property::Text(name.clone())));
+            }
+        }
     }
 
     #[test]
