@@ -66,7 +66,7 @@ impl BuildError {
         match self {
             Self::Recipe(_) | Self::Read { .. } | Self::Call(_) | Self::Window(_) | Self::Plan(_) => true,
             Self::Folder(error) => error.is_callers_fault(),
-            Self::Run(_) | Self::Cancelled | Self::Write(_) => false,
+            Self::Run(_) | Self::Internal(_) | Self::Cancelled | Self::Write(_) => false,
         }
     }
 }

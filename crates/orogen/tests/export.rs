@@ -176,7 +176,8 @@ fn a_save_replaces_only_what_a_save_wrote() {
     let cancel = Cancel::new();
     let save = |kind: ExportKind, existing: Existing| {
         let exports = Exports::of(vec![kind]);
-        let options = ExportOptions { exports: &exports, seed: "", cancel: &cancel, progress: &|_| () };
+        let options =
+            ExportOptions { exports: &exports, seed: "", place: None, cancel: &cancel, progress: &|_| () };
         orogen::save_over(&terrain, &options, folder.path(), existing).map_err(|e| e.to_string())
     };
     let asc = folder.path().join("height.asc");
