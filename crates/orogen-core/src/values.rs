@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn infinite_values_are_refused_in_every_layer_and_huge_ones_as_heights() {
         for name in [HEIGHT.name(), FLOW.name()] {
-            for value in [f32::INFINITY, f32::NEG_INFINITY, 1e300 as f32] {
+            for value in [f32::INFINITY, f32::NEG_INFINITY, 1e300_f64 as f32] {
                 let error = with(&name, value).unwrap_err();
                 assert_eq!(error, OpError::Value { name: name.clone(), value, col: 41, row: 177 });
             }

@@ -6,7 +6,7 @@ use orogen_core::{Ctx, Frame, LayerData, Loops, Operator, Raster, Reach, Terrain
 /// Land of a few whole waves over a frame that loops, turned by so many samples along both axes.
 fn loop_of_waves(turned: usize) -> Terrain {
     let n = 96;
-    let frame = Frame::square(96.0 * 30.0, n + 1).unwrap().looped();
+    let frame = Frame::square(96.0 * 30.0, n + 1).expect("a good frame").looped();
     let mut terrain = Terrain::new(frame);
     let wave = |times: usize, k: usize| math::sin(std::f64::consts::TAU * (times * k % n) as f64 / n as f64);
     let raster = |f: &(dyn Fn(usize, usize) -> f64 + Sync)| {
@@ -57,7 +57,7 @@ pub fn broken(operator: &Operator) -> Vec<String> {
     let second = loop_of_waves(40);
     let run = || {
         let ctx = Ctx::new(standard::SEED).in_world(frame).with_second(Some(&second));
-        let after = op.apply(loop_of_waves(0), &ctx).unwrap();
+        let after = op.apply(loop_of_waves(0), &ctx).expect("land that loops");
         assert!(!ctx.take_warnings().iter().any(|text| text.contains("loops")), "{}", op.id());
         after
     };

@@ -27,8 +27,7 @@ fn for_each(check: impl Fn(&orogen_core::Operator) -> Vec<String>) {
 /// Runs a check on one operator and shows everything that is wrong at once.
 fn hold_to(id: &str, check: impl Fn(&orogen_core::Operator) -> Vec<String>) {
     let catalog = orogen::catalog();
-    let operator =
-        catalog.get(id).unwrap_or_else(|| panic!("there is no operator {id:?}: take it out of operators.rs"));
+    let operator = catalog.get(id).expect("operators.rs lists operators of the catalogue only");
     let wrong = check(operator);
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
