@@ -315,7 +315,12 @@ fn lay(
     // Floors: planes from the nearest bed.
     let mut ahead: BinaryHeap<Reverse<(u64, usize, usize)>> =
         beds.iter().map(|&bed| Reverse((0, bed, bed))).collect();
+    let mut popped = 0;
     while let Some(Reverse((_, at, bed))) = ahead.pop() {
+        popped += 1;
+        if popped % 4096 == 0 {
+            ctx.stop_if_asked()?;
+        }
         if at != bed {
             if floor.source.as_slice()[at] != NONE {
                 continue;

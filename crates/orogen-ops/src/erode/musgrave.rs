@@ -277,21 +277,24 @@ pub fn musgrave(
         let lines =
             columns.as_mut_slice().par_chunks_mut(cols).zip(passed.as_mut_slice().par_chunks_mut(cols));
         let gone = lines.enumerate().map(|(row, (columns, passed))| {
+            ctx.stop_if_asked()?;
             let mut gone = [0; 2];
             for (col, (column, passed)) in columns.iter_mut().zip(passed).enumerate() {
                 let bed =
                     if stays(col, row) { Bed::Held } else { Bed::Soft(1.0 - share(hardness.at(col, row))) };
                 *passed = law.give(column, &surface, [col, row], bed, &mut gone);
             }
-            gone
+            Ok::<_, Cancelled>(gone)
         });
-        let gone = gone.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+        let gone = gone.try_reduce(|| [0; 2], |a, b| Ok([a[0] + b[0], a[1] + b[1]]))?;
         off = [off[0] + gone[0], off[1] + gone[1]];
-        columns.par_rows(|row, out| {
+        columns.try_par_rows(|row, out| {
+            ctx.stop_if_asked()?;
             for (col, out) in out.iter_mut().enumerate() {
                 law.take(out, &surface, &passed, [col, row]);
             }
-        });
+            Ok::<_, Cancelled>(())
+        })?;
     }
 
     for (i, column) in columns.as_mut_slice().iter_mut().enumerate() {

@@ -38,6 +38,7 @@ impl Front {
         let size = cols as f64 * spacing_m[0] + rows as f64 * spacing_m[1];
         let band = (farthest + 4.0 * cell).min(size);
         let mut inland = distance(height, spacing_m, band);
+        ctx.stop_if_asked()?;
         let mut worn = Raster::filled(cols, rows, 0.0f32);
         let looks = (farthest / LOOK_M.max(cell)).ceil().clamp(1.0, 100_000.0) as usize;
         let dt = params.duration_yr / looks as f64;
@@ -57,6 +58,7 @@ impl Front {
                     }
                 }
             });
+            ctx.stop_if_asked()?;
             // What is farther off has been carried there by an earlier look.
             carry_inland(&mut strength, &inland, spacing_m, if look == 0 { band } else { ahead });
             speed.par_rows(|row, out| {
@@ -64,6 +66,7 @@ impl Front {
                     *v = strong * soft;
                 }
             });
+            ctx.stop_if_asked()?;
             let most = f64::from(speed.range().map_or(0.0, |(_, most)| most));
             let steps = (2.5 * most * dt / cell).ceil().max(1.0);
             let short = (dt / steps) as f32;
@@ -81,7 +84,9 @@ impl Front {
             });
         }
         drop((next, strength, speed, softness));
+        ctx.stop_if_asked()?;
         waves.exposure(&inland);
+        ctx.stop_if_asked()?;
         let exposure = waves.into_exposure();
         // Cliffs lean back, and sand lies before and behind the shore.
         let inland_m = distance(&inland, spacing_m, (farthest + 400.0).min(size));

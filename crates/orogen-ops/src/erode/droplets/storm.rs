@@ -83,6 +83,7 @@ pub(super) fn droplets_by(
     let hard = Raster::from_fn(cols, rows, |c, r| unit(land.hardness.at(c, r)));
     let held = |c: usize, r: usize| land.held.as_ref().is_some_and(|held| held.row(r)[c]);
     let may_change = Raster::from_fn(cols, rows, |c, r| land.height.row(r)[c].is_finite() && !held(c, r));
+    ctx.stop_if_asked()?;
     let spread = Spread::new(&may_change, params.radius_m, [dx, dy]);
     drop(may_change);
 
@@ -134,12 +135,15 @@ pub(super) fn droplets_by(
                 water[i] = std::mem::take(w.get_mut()) as f32 * (drained * share[i]);
             }
         });
+        ctx.stop_if_asked()?;
         let last = round + 1 == all || (round + 1 > rounds && state.rests(pace.most_m));
         let news = News { parts: &parts, fresh: if round == 0 { 1.0 } else { FRESH }, last };
         state.settle(land, &hard, &spread, &pace, Some(&news));
+        ctx.stop_if_asked()?;
         let [change, moves] = &mut parts;
         state.mobility(&spread.share, &pace, moves);
         for _ in 0..pace.sweeps {
+            ctx.stop_if_asked()?;
             state.steepness(&pace, &mut steep);
             state.level_out(land, &pace, moves, &steep, change);
         }

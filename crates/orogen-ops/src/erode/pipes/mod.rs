@@ -270,7 +270,9 @@ impl Op for Pipes {
             work::MOST_NS_A_SAMPLE / ns_a_second
         );
         work::check("duration_s", total_s, total_s * ns_a_second, &advice)?;
+        let stop = || ctx.stop_if_asked().is_err();
         let mut storm = Storm::new(self, &terrain, ctx.seed())?;
+        storm.stop = &stop;
         for spring in storm.dry_springs() {
             let Spring { x_m, y_m, .. } = self.springs[spring];
             ctx.warn(format!(

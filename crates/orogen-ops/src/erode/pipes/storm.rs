@@ -23,6 +23,8 @@ const SLIDE: u64 = 4;
 /// A storm over some land.
 pub(super) struct Storm<'a> {
     pub params: &'a Pipes,
+    /// Whether to give up in the middle of a pass; the land is of no use after that.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
     terrain: &'a Terrain,
     height: &'a Raster<f32>,
     pub spacing_m: [f64; 2],
@@ -106,6 +108,7 @@ impl<'a> Storm<'a> {
         let speed = (GRAVITY * f64::from(deepest)).sqrt();
         Ok(Self {
             params,
+            stop: &|| false,
             terrain,
             height,
             spacing_m: terrain.frame().spacing_m(),
@@ -169,7 +172,8 @@ impl<'a> Storm<'a> {
         let mut next = std::mem::replace(&mut self.next, State::new(0, 0));
         let weather = self.weather(dt);
         let (fixed, now) = (&self.fixed, &self.now);
-        let found = tiles::pass(&laws, fixed, &weather, advect, steps, cut, &self.buffers, now, &mut next);
+        let found =
+            tiles::pass(&laws, fixed, &weather, advect, steps, cut, &self.buffers, self.stop, now, &mut next);
         self.next = std::mem::replace(&mut self.now, next);
         // Water that dries up drops all; where the ground is held, the next water takes that along.
         let [_, loose, _, load, ..] = &mut self.now.planes;

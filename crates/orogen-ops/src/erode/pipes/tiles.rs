@@ -162,6 +162,7 @@ pub(super) fn pass(
     steps: usize,
     cut: Cut,
     buffers: &Buffers,
+    stop: &(dyn Fn() -> bool + Sync),
     now: &State,
     next: &mut State,
 ) -> Found {
@@ -180,6 +181,9 @@ pub(super) fn pass(
             let (mut found, first) = (Found::default(), band * cut.tall);
             let tall = cut.tall.min(rows - first);
             let mut rain = vec![0.0; tall];
+            if stop() {
+                return (found, rain);
+            }
             let mut tile = buffers.take();
             for col in (0..cols).step_by(wide) {
                 let core = [col, first, wide.min(cols - col), tall];

@@ -459,8 +459,10 @@ impl<'a> Level<'a> {
     fn flow(&self, height: &Raster<f32>, ctx: &Ctx<'_>) -> Result<(Ways, Raster<u8>, Raster<u32>), OpError> {
         let mut ways = Ways::along(height, &self.spans, self.sea_m);
         Basins::find(height, &ways, self.sea_m, self.edge, &ctx.unwatched())?.drain(&mut ways);
+        ctx.stop_if_asked()?;
         let donors = ways.donors();
         let area = area::cells(&ways, &donors);
+        ctx.stop_if_asked()?;
         Ok((ways, donors, area))
     }
 
@@ -501,6 +503,7 @@ impl<'a> Level<'a> {
             beyond_m: params.beyond_m,
         };
         cut.run(height);
+        ctx.stop_if_asked()?;
         if params.talus_deg < 90.0 {
             let prop = math::tan(params.talus_deg.to_radians());
             slopes::give_way(height, [dx, dy], &self.grade, prop, self.sea_m, self.pins.as_ref());

@@ -258,9 +258,12 @@ pub fn wind(
     // What the lattice did is done to the samples, and the sums of both are made to agree.
     let per_unit = before / total.max(1) as f64;
     let depth_after = land.depth();
+    ctx.stop_if_asked()?;
     let drop = land.drop_of(&rock);
     let mut fine = lattice.lay(height, &ground, &depth_after);
+    ctx.stop_if_asked()?;
     let mut fine_drop = lattice.spread(&drop, height);
+    ctx.stop_if_asked()?;
     let stays = |i: usize| held.is_some_and(|held| held.as_slice()[i]);
     // What lies on held ground is none of the sand that was blown.
     let mut kept = 0.0;
@@ -447,6 +450,7 @@ impl Land {
             if n % 16 == 0 {
                 ctx.tick(1_000_000, 1_000_001)?;
             }
+            ctx.stop_if_asked()?;
             if !slide.sweep(self, tan_repose, 0.0, params.edge) {
                 break;
             }

@@ -1,5 +1,6 @@
 //! How high land may be between contours: what no line separates belongs together and has the bounds of its lines.
 
+use orogen_core::Cancelled;
 use rayon::prelude::*;
 
 use super::plate::Lattice;
@@ -84,7 +85,17 @@ impl Bounds {
     }
 
     /// Marks land that is out of bounds, and `widely` nodes round about; whether there was any.
-    pub fn mark(&self, height: &[f32], lattice: &Lattice, widely: usize, marks: &mut [f32]) -> bool {
+    ///
+    /// # Errors
+    /// When `stop` says so.
+    pub fn mark(
+        &self,
+        height: &[f32],
+        lattice: &Lattice,
+        widely: usize,
+        marks: &mut [f32],
+        stop: Stop<'_>,
+    ) -> Result<bool, Cancelled> {
         let cols = lattice.cols;
         let mut found: Vec<f32> = height
             .iter()
@@ -97,13 +108,15 @@ impl Bounds {
             })
             .collect();
         if found.iter().all(|mark| *mark == 0.0) {
-            return false;
+            return Ok(false);
         }
         for _ in 0..widely {
+            stop()?;
             found = spread(&found, cols, f32::max);
         }
         // Fading: a sharp change of material would show as a crease.
         for _ in 0..4 {
+            stop()?;
             found = spread(&found, cols, |a, b| 0.75 * a + 0.25 * b);
         }
         // A membrane within one line would lie flat at its height: there the plate stays.
@@ -112,7 +125,7 @@ impl Bounds {
                 *mark = mark.max(found);
             }
         }
-        true
+        Ok(true)
     }
 
     /// Keeps what still leaves its bounds within them.
@@ -138,6 +151,12 @@ impl Room {
     }
 }
 
+/// Tells whether to stop, as an error.
+pub(super) type Stop<'a> = &'a (dyn Fn() -> Result<(), Cancelled> + Sync);
+
+/// Nodes between two looks whether to stop.
+const LOOK: usize = 1 << 16;
+
 /// No crossing is known.
 const NONE: u32 = u32::MAX;
 
@@ -147,8 +166,12 @@ impl Bounds {
     ///
     /// The smoothest surface knows no such thing: where a line of the same height comes back after a short way, as on
     /// crests and in valleys, it all but stays at that height, and the land gets terraces.
-    pub fn room(&self, crossings: &[Crossing], lattice: &Lattice) -> Room {
-        let nearest = [false, true].map(|upper| self.nearest(crossings, lattice, upper));
+    ///
+    /// # Errors
+    /// When `stop` says so.
+    pub fn room(&self, crossings: &[Crossing], lattice: &Lattice, stop: Stop<'_>) -> Result<Room, Cancelled> {
+        let nearest =
+            [self.nearest(crossings, lattice, false, stop)?, self.nearest(crossings, lattice, true, stop)?];
         let onward: Vec<[Option<[f32; 2]>; 2]> =
             crossings.iter().map(|crossing| self.slopes(crossing, crossings, &nearest, lattice)).collect();
         // Land within one line lies above it where the land outside lies below.
@@ -167,6 +190,9 @@ impl Bounds {
             high: vec![f32::INFINITY; self.patch.len()],
         };
         for (node, &number) in self.patch.iter().enumerate() {
+            if node % LOOK == 0 {
+                stop()?;
+            }
             let patch = &self.patches[number as usize];
             let away = |upper: usize| {
                 let index = nearest[upper][node];
@@ -189,15 +215,22 @@ impl Bounds {
                 room.high[node] = away(1).map_or(f32::INFINITY, |away| patch.high - away.min(most));
             }
         }
-        self.soften(&mut room.low, lattice.cols, f32::min);
-        self.soften(&mut room.high, lattice.cols, f32::max);
-        room
+        self.soften(&mut room.low, lattice.cols, f32::min, stop)?;
+        self.soften(&mut room.high, lattice.cols, f32::max, stop)?;
+        Ok(room)
     }
 
     /// Rounds the edges that limits have midway between lines: where the mean round about is wider, it counts.
-    fn soften(&self, limits: &mut [f32], cols: usize, wider: fn(f32, f32) -> f32) {
+    fn soften(
+        &self,
+        limits: &mut [f32],
+        cols: usize,
+        wider: fn(f32, f32) -> f32,
+        stop: Stop<'_>,
+    ) -> Result<(), Cancelled> {
         let mut mean = limits.to_vec();
         for _ in 0..SOFTENINGS {
+            stop()?;
             let last = mean.clone();
             mean.par_iter_mut().with_min_len(1 << 14).enumerate().for_each(|(node, mean)| {
                 let (mut sum, mut count) = (0.0, 0.0);
@@ -223,11 +256,18 @@ impl Bounds {
         for (limit, mean) in limits.iter_mut().zip(mean) {
             *limit = wider(*limit, mean);
         }
+        Ok(())
     }
 
     /// The crossing of the upper or lower line of its patch that is nearest to each node, or nearly: found by handing on
     /// from node to node within the patch.
-    fn nearest(&self, crossings: &[Crossing], lattice: &Lattice, upper: bool) -> Vec<u32> {
+    fn nearest(
+        &self,
+        crossings: &[Crossing],
+        lattice: &Lattice,
+        upper: bool,
+        stop: Stop<'_>,
+    ) -> Result<Vec<u32>, Cancelled> {
         let (cols, rows) = (lattice.cols, lattice.rows);
         let mut nearest = vec![NONE; lattice.nodes()];
         let closer = |nearest: &[u32], node: usize, index: u32| {
@@ -252,6 +292,7 @@ impl Bounds {
         };
         for _ in 0..2 {
             for row in 0..rows {
+                stop()?;
                 for col in 1..cols {
                     hand_on(row * cols + col, row * cols + col - 1);
                 }
@@ -263,6 +304,7 @@ impl Bounds {
                 }
             }
             for row in (1..rows).rev() {
+                stop()?;
                 for col in 1..cols {
                     hand_on(row * cols + col, row * cols + col - 1);
                 }
@@ -272,7 +314,7 @@ impl Bounds {
                 (0..cols).for_each(|col| hand_on((row - 1) * cols + col, row * cols + col));
             }
         }
-        nearest
+        Ok(nearest)
     }
 
     /// How land leads to a crossing, as seen from either end of its side: distance to the next line and the height in

@@ -12,7 +12,7 @@ use orogen_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::bounds::Bounds;
+use self::bounds::{Bounds, Stop};
 use self::plate::{Lattice, Pin, Stuff, Work};
 pub use super::given::Placement;
 use super::given::{Heights, Map, covered};
@@ -461,7 +461,7 @@ pub fn contours_to_height(
     let base = sum / count;
     let mut lines = lines.clone();
     lines.vertices.iter_mut().chain(&mut lines.spots).for_each(|p| p[2] -= base);
-    let height = plate_through(&lines, &lattice, &tick)?;
+    let height = plate_through(&lines, &lattice, &tick, &|| ctx.stop_if_asked())?;
     let solved = Raster::from_vec(lattice.cols, lattice.rows, height)
         .ok_or_else(|| OpError::Failed(String::from("the lattice is empty")))?;
     let mut out = Raster::filled(frame.cols(), frame.rows(), 0.0f32);
@@ -508,6 +508,7 @@ fn plate_through(
     lines: &Lines,
     lattice: &Lattice,
     tick: &dyn Fn() -> Result<(), Cancelled>,
+    stop: Stop<'_>,
 ) -> Result<Vec<f32>, Cancelled> {
     let pins = |lattice: &Lattice| lines.pins(lattice);
     let work = Work { pins: &pins, rounds: ROUNDS, tick };
@@ -516,12 +517,12 @@ fn plate_through(
     let mut marks = vec![0.0; lattice.nodes()];
     let mut height = plate::solve(lattice, 0, &marks, &work)?;
     for round in 0..TENSIONS {
-        if !bounds.mark(&height, lattice, 8 << round, &mut marks) {
+        if !bounds.mark(&height, lattice, 8 << round, &mut marks, stop)? {
             break;
         }
         height = plate::solve(lattice, 0, &marks, &work)?;
     }
-    let room = bounds.room(&crossings, lattice);
+    let room = bounds.room(&crossings, lattice, stop)?;
     height =
         plate::relaxed(height, lattice, &pins(lattice), &Stuff::of(&marks, 0), Some(&room), ROUNDS, tick)?;
     bounds.hold(&mut height);

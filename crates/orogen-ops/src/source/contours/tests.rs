@@ -117,9 +117,12 @@ fn lines_have_their_height() {
     let lines = traced(INTERVAL_M);
     let extent = frame(2).extent();
     let lattice = lattice_of(&extent, Some(SIZE_M / 256.0));
-    let solved =
-        Raster::from_vec(lattice.cols, lattice.rows, plate_through(&lines, &lattice, &|| Ok(())).unwrap())
-            .unwrap();
+    let solved = Raster::from_vec(
+        lattice.cols,
+        lattice.rows,
+        plate_through(&lines, &lattice, &|| Ok(()), &|| Ok(())).unwrap(),
+    )
+    .unwrap();
     let (mut worst, mut squares) = (0.0f64, 0.0);
     for p in &lines.vertices {
         let [u, v] = lattice.locate([p[0], p[1]]);
