@@ -188,6 +188,7 @@ pub fn coast(
     softness.par_rows(|row, out| {
         out.iter_mut().enumerate().filter(|(col, _)| stays(*col, row)).for_each(|(_, soft)| *soft = 0.0);
     });
+    ctx.stop_if_asked()?;
     let (front, worn_m) = Front::run(height, softness, spacing_m, params, ctx)?;
     ctx.tick(90, 100)?;
 
@@ -216,6 +217,7 @@ pub fn coast(
     ctx.tick(93, 100)?;
     let laid = beach::lay(&ground, &cut, &front, held, spacing_m, params, total);
     drop((ground, front));
+    ctx.stop_if_asked()?;
     let beach: i64 = laid.as_slice().iter().map(|&d| i64::from(d)).sum();
     let after = Raster::from_fn(cols, rows, |col, row| {
         let (h, cut, laid) = (height.row(row)[col], cut.row(row)[col], laid.row(row)[col]);
