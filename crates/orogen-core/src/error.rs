@@ -50,7 +50,7 @@ pub enum OpError {
         reason: String,
     },
     /// A layer holds a value that no land has.
-    #[error("layer {name:?} holds {value:?} at column {col}, row {row}; {}", values::allowed(.name))]
+    #[error("layer {name:?} holds {value:e} at column {col}, row {row}; {}", values::allowed(.name))]
     Value {
         /// The layer.
         name: LayerName,
@@ -63,7 +63,7 @@ pub enum OpError {
     },
     /// The operator made a value that no land has from land without such values.
     #[error(
-        "these parameters are too extreme for this land: layer {name:?} would hold {value:?} at column {col}, row {row}{}",
+        "these parameters are too extreme for this land: layer {name:?} would hold {value:e} at column {col}, row {row}{}",
         if value.is_nan() { String::new() } else { format!("; {}", values::allowed(.name)) }
     )]
     Overflow {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use orogen::core::{AnyOp, Catalog, Ctx, Frame, LayerData, LayerName, Raster, Seed};
+use orogen::core::{AnyOp, Catalog, Ctx, Frame, LayerData, LayerName, Raster, Seed, values};
 use orogen::io::geotiff::Place;
 use orogen::ops::drainage::drainage;
 use orogen::ops::survey::{tin, viewshed};
@@ -28,9 +28,6 @@ pub const WORK_BYTES: f64 = 8.0;
 
 /// What land and work on it take for each sample, as recipes count it.
 const LAND_BYTES: f64 = 64.0;
-
-/// The farthest that a height may lie from zero, in metres; farther than the Earth's centre from its surface.
-const MOST_HEIGHT_M: f32 = 1e7;
 
 /// A terrain and the seed of what is done to it.
 ///
@@ -526,13 +523,9 @@ fn raster<T: Element + Copy>(values: &PyReadonlyArray2<'_, T>) -> PyResult<Raste
 
 /// Refuses values that no operator can work with: infinite ones, and heights that no land could have.
 pub fn checked(name: &str, raster: Raster<f32>) -> PyResult<Raster<f32>> {
-    let (most, allowed) = match name {
-        "height" => (MOST_HEIGHT_M, "heights lie within 1e7 m of zero, or are NaN for a hole"),
-        _ => (f32::MAX, "values are finite, or NaN for a hole"),
-    };
-    let Some(at) = raster.as_slice().iter().position(|v| v.abs() > most) else { return Ok(raster) };
-    let (value, col, row) = (raster.as_slice()[at], at % raster.cols(), at / raster.cols());
-    Err(errors::value(format!("layer {name:?} holds {value:e} at column {col}, row {row}; {allowed}")))
+    let name = LayerName::parse(name).ok_or_else(|| errors::value(format!("{name:?} is not a layer name")))?;
+    values::check(&name, &raster).map_err(|e| errors::value(e.to_string()))?;
+    Ok(raster)
 }
 
 #[allow(unsafe_code, reason = "the array borrows from a buffer object that it keeps alive itself")]
