@@ -140,7 +140,7 @@ fn a_dem_that_is_missing_or_broken() {
     std::fs::remove_dir_all(bench.path("sub")).unwrap();
     bench.write("bad.tif", b"II*\0 this is no TIFF");
     bench.write("r.toml", recipe("bad.tif"));
-    bench.run(&["build", "r.toml", "--samples", "65"]).fails(1, &["step \"dem\"", "bad.tif"]);
+    bench.run(&["build", "r.toml", "--samples", "65"]).fails(2, &["step \"dem\"", "bad.tif"]);
     assert_eq!(bench.files(), ["bad.tif", "r.toml"]);
 }
 

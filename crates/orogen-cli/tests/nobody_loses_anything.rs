@@ -86,10 +86,10 @@ fn no_dem_tool_replaces_its_input() {
         bench.run(&["dem", "slope", "in.tif", out]).fails(2, &[says]);
     }
     bench.run(&["dem", "slope", "link.tif", "hard.tif"]).fails(2, &[says]);
-    for tool in ["hillshade", "aspect", "curvature", "ruggedness", "fill", "flow", "basins"] {
+    for tool in ["hillshade", "aspect", "curvature", "ruggedness", "fill", "breach", "flow", "basins"] {
         bench.run(&["dem", tool, "in.tif", "in.tif"]).fails(2, &[says]);
     }
-    bench.run(&["dem", "viewshed", "in.tif", "in.tif", "--at", "500,500"]).fails(2, &[says]);
+    bench.run(&["dem", "viewshed", "in.tif", "in.tif", "--from", "500,500"]).fails(2, &[says]);
     bench.run(&["dem", "watershed", "in.tif", "in.tif", "--at", "500,500"]).fails(2, &[says]);
     bench.run(&["dem", "cutfill", "in.tif", "other.tif", "--against", "other.tif"]).fails(2, &[says]);
     bench.run(&["dem", "sample", "in.tif", "line.csv", "--points", "line.csv"]).fails(2, &[says]);
@@ -236,7 +236,7 @@ fn messages_fit_a_screen() {
     let bench = Bench::new();
     bench.write("r.toml", SMALL);
     let long = "x".repeat(100_000);
-    let faults: String = (0..5000).map(|i| format!("bad_{i} = 1\n")).collect();
+    let faults: String = (0..4000).map(|i| format!("bad_{i} = 1\n")).collect();
     bench.write("many.toml", faults);
     bench.write("long.toml", format!("{}{long} = 1\n", SMALL));
     bench.write("t.csv", format!("x,y\n1,2\n{long}\n"));
@@ -260,7 +260,8 @@ fn messages_fit_a_screen() {
         let (lines, letters) = (run.stderr.lines().count(), run.stderr.chars().count());
         assert!(lines <= 26 && letters < 10_000, "{:?}: {lines} lines, {letters} letters", &args[..2]);
     }
-    assert!(bench.run(&["build", "many.toml"]).stderr.ends_with("many.toml: and 4977 more\n"));
+    let run = bench.run(&["build", "many.toml"]);
+    assert!(run.stderr.ends_with("many.toml: and 3977 more\n"), "{}", run.stderr);
 }
 
 #[test]

@@ -251,7 +251,8 @@ impl Recipe {
     fn refuse_rest(&mut self, rest: Table, step: Option<&str>, what: &str, known: &[&str], more: &str) {
         for (key, node) in rest {
             if self.faults.is_full() {
-                return;
+                self.faults.more += 1;
+                continue;
             }
             let hint = hint(&key, known.iter().copied());
             let more = if hint.starts_with("did") { "" } else { more };

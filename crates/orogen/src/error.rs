@@ -33,6 +33,9 @@ pub enum BuildError {
     /// A step failed; the sentence says where it stands in the recipe.
     #[error("{0}")]
     Run(String),
+    /// A file that a step reads is not what it should be; the sentence names both.
+    #[error("{0}")]
+    Input(String),
     /// Something that Orogen relies on does not hold: never the fault of the call.
     #[error("stopped by a fault of Orogen itself, please report it: {0}")]
     Internal(String),
@@ -55,7 +58,8 @@ impl BuildError {
             RunError::Internal(what) => Self::Internal(what),
             RunError::Step { id, op, error } => {
                 let fault = recipe.step_fault(&id, format!("{op}: {error}"));
-                Self::Run(fault.text(recipe.name()))
+                let text = fault.text(recipe.name());
+                if matches!(error, OpError::File { .. }) { Self::Input(text) } else { Self::Run(text) }
             }
         }
     }
@@ -64,7 +68,12 @@ impl BuildError {
     #[must_use]
     pub fn is_callers_fault(&self) -> bool {
         match self {
-            Self::Recipe(_) | Self::Read { .. } | Self::Call(_) | Self::Window(_) | Self::Plan(_) => true,
+            Self::Recipe(_)
+            | Self::Read { .. }
+            | Self::Call(_)
+            | Self::Window(_)
+            | Self::Plan(_)
+            | Self::Input(_) => true,
             Self::Folder(error) => error.is_callers_fault(),
             Self::Run(_) | Self::Internal(_) | Self::Cancelled | Self::Write(_) => false,
         }
