@@ -523,7 +523,8 @@ fn raster<T: Element + Copy>(values: &PyReadonlyArray2<'_, T>) -> PyResult<Raste
 
 /// Refuses values that no operator can work with: infinite ones, and heights that no land could have.
 pub fn checked(name: &str, raster: Raster<f32>) -> PyResult<Raster<f32>> {
-    let name = LayerName::parse(name).ok_or_else(|| errors::value(format!("{name:?} is not a layer name")))?;
+    let name =
+        LayerName::parse(name).ok_or_else(|| errors::value(format!("{name:?} is not a layer name")))?;
     values::check(&name, &raster).map_err(|e| errors::value(e.to_string()))?;
     Ok(raster)
 }

@@ -222,7 +222,7 @@ fn wrong_options_are_told_with_their_place_before_anything_is_built() {
         ),
         ("kind = \"mesh\"\nformats = []\n", "test.toml:9:1: export: formats: "),
         ("kind = \"mesh\"\nformat = 1\n", "did you mean \"formats\"?"),
-        ("kind = \"exr\"\nformats = [\"glb\"]\n", "export: formats: the kind \"exr\" has no options"),
+        ("kind = \"geojson\"\nformats = [\"glb\"]\n", "export: formats: the kind \"geojson\" has no options"),
     ] {
         let found = build_error(&format!("{LAND}[[export]]\n{export}"));
         assert!(found.contains(sentence), "{found}");

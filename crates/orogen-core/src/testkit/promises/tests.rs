@@ -486,6 +486,37 @@ fn a_panic_is_told_with_the_operator_and_the_promise() {
     breaks::<Fragile>("same bits on any number of threads", "it panicked: a hole!");
 }
 
+operator! {
+    /// Says that it goes on for ever and measures from the corner of its world.
+    Homesick("test.homesick") {}
+    layers: height(), reach: Reach::Point,
+    run: |self, terrain, ctx| {
+        let corner_m = ctx.world(&terrain).x_m(0) as f32;
+        map(&mut terrain, ctx, |_, _, h| h + 1e-3 * corner_m)?;
+    }
+    fn endless(&self) -> bool { true }
+}
+
+#[test]
+fn an_endless_operator_that_asks_for_the_world_is_noticed() {
+    breaks_only::<Homesick>("an endless operator does not ask for the world", "in another world it differs");
+}
+
+operator! {
+    /// Cannot stand great heights.
+    Dizzy("test.dizzy") {}
+    layers: height(), reach: Reach::Point,
+    run: |self, terrain, ctx| {
+        assert!(terrain.get(HEIGHT)?.as_slice().iter().all(|h: &f32| h.is_nan() || h.abs() < 1e5), "too high!");
+        map(&mut terrain, ctx, |_, _, h| h + 1.0)?;
+    }
+}
+
+#[test]
+fn an_operator_that_cannot_stand_great_heights_is_noticed() {
+    breaks_only::<Dizzy>("extreme heights end in a sentence", "it panicked: too high!");
+}
+
 #[test]
 fn every_promise_has_an_operator_that_breaks_it() {
     let source = include_str!("tests.rs");
