@@ -149,6 +149,9 @@ fn layer_name(name: &str) -> PyResult<LayerName> {
     })
 }
 
+/// Frame, place, seed and vectors.
+type Parts<'py> = (String, Option<String>, String, BTreeMap<String, Bound<'py, PyBytes>>);
+
 #[pymethods]
 impl Terrain {
     /// Flat ground at sea level.
@@ -350,7 +353,7 @@ impl Terrain {
             let look = if exact { viewshed::exact } else { viewshed::viewshed };
             look(height, frame.spacing_m(), eye, &sight, &ctx)
         })?;
-        let found = found.map_err(|e| errors::operator("viewshed", e.into()))?;
+        let found = found.map_err(|e| errors::operator("viewshed", e))?;
         let rows = found.rows();
         numpy::PyArray1::from_vec(py, found.into_vec()).call_method1("reshape", ((rows, -1),))
     }
@@ -419,10 +422,7 @@ impl Terrain {
     }
 
     /// All but the layers, for pickling: (frame, place, seed, vectors).
-    fn parts<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(String, Option<String>, String, BTreeMap<String, Bound<'py, PyBytes>>)> {
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         // TOML keeps every bit of a number.
         let text = |e: toml::ser::Error| error(e);
         let land = self.land()?;

@@ -249,8 +249,8 @@ fn failures_name_the_step() {
     if cfg!(debug_assertions) {
         assert_eq!(
             fail("lie"),
-            "step \"t\" (source.troubled): the operator changed the layer \"height\" without declaring it: \
-             a fault of Orogen itself, please report it"
+            "step \"t\" (source.troubled): stopped by a fault of Orogen itself, please report it: \
+             the operator changed the layer \"height\" without declaring it"
         );
     }
     // A file that is missing is told before anything runs.
