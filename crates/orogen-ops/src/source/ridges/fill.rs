@@ -208,7 +208,7 @@ mod tests {
         for r in 0..65 {
             for c in 0..65 {
                 let v = even.row(r)[c];
-                assert!((-21.0..101.0).contains(&v), "{v}");
+                assert!((-20.0..=100.0).contains(&v), "{v}");
                 if let Some(k) = known(c, r) {
                     assert_eq!(v, k);
                     assert_eq!(moved.row(r)[c], 0.0);
@@ -216,8 +216,8 @@ mod tests {
             }
         }
         assert!(moved.as_slice().iter().any(|v| v.abs() > 5.0));
-        // About straight in between.
-        assert!((even.row(32)[35] - 40.0).abs() < 12.0, "{}", even.row(32)[35]);
+        // About straight in between, 40; the line that ends leaves a little more to the other one.
+        assert!((40.0..46.5).contains(&even.row(32)[35]), "{}", even.row(32)[35]);
     }
 
     #[test]
