@@ -77,14 +77,16 @@ def tied(z: Heights) -> npt.NDArray[np.bool_]:
 def test_filled_land_is_that_of_others_on_every_model() -> None:
     for name in models():
         z = read(name)
-        theirs, _ = pyflwdir.dem.fill_depressions(z, nodata=-1e9)
-        assert np.array_equal(richdem.FillDepressions(richdem.rdarray(z, no_data=-1e9)), theirs), name
+        flooded, _ = pyflwdir.dem.fill_depressions(z, nodata=-1e9)
+        # A copy: where numbers stand for missing heights, the two others do not agree, and one fills in place.
+        filled = np.asarray(richdem.FillDepressions(richdem.rdarray(z.copy(), no_data=-1e9)))
         t = land(z)
         t.apply("water.fill", sea=False)
-        assert np.array_equal(t["height"], theirs), name
+        same = [np.array_equal(t["height"], theirs) for theirs in (flooded, filled)]
+        assert any(same) and all(same) == np.array_equal(flooded, filled), (name, same)
         both = land(z)
         both.apply("water.flow", sea=False, fill=True)
-        assert np.array_equal(both["height"], theirs), name
+        assert np.array_equal(both["height"], t["height"]), name
 
 
 @pytest.mark.filterwarnings("ignore")

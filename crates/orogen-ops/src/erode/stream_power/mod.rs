@@ -325,16 +325,19 @@ impl StreamPower {
             } else {
                 Level::new(self, thinned.averaged(nodes), frame, nodes, outlet)
             };
+            ctx.stop_if_asked()?;
             height = level.before.clone();
             if let Some(coarser) = &coarser {
                 coarser.hand_over(nodes, &mut height, sea_m);
             }
+            ctx.stop_if_asked()?;
             level.roughen(&mut height, Seed(ctx.seed().child("rough").bits(number as u64)));
             for _ in 0..stretch.steps {
                 ctx.tick((1e6 * done / total) as usize, 1_000_000)?;
                 level.step(&mut height, stretch.dt_yr, ctx)?;
                 done += (nodes.cols * nodes.rows) as f64;
             }
+            ctx.stop_if_asked()?;
             if number + 1 < lattices.len() {
                 coarser = Some(level.coarser(&height, number >= base, ctx)?);
             }

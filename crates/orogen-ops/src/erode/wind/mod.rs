@@ -308,7 +308,8 @@ fn check_work(params: &Wind, lattice: &Lattice, samples: usize) -> Result<(), Op
         f64::from(MOST_CHANGE) * rise * params.saturation_m.max(cell) / params.flux_m2_per_yr / 2.0;
     let dt_yr = (LONGEST * cell * cell / params.flux_m2_per_yr).min(by_change);
     let blows = params.duration_yr / dt_yr;
-    let ns_a_sample = NS_A_BLOW * nodes * blows / samples as f64;
+    // Small land may take as long as land of 129 samples a side.
+    let ns_a_sample = NS_A_BLOW * nodes * blows / samples.max(129 * 129) as f64;
     let most = params.duration_yr * work::MOST_NS_A_SAMPLE / ns_a_sample;
     let advice = format!("with this flux_m2_per_yr and saturation_m up to {most:.3} is possible");
     work::check("duration_yr", params.duration_yr, ns_a_sample, &advice)
