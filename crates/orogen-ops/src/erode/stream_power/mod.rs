@@ -159,6 +159,7 @@ impl Op for StreamPower {
         check_size(height)?;
         let (uplift, incision) = (self.uplift_mm_per_yr.on(&terrain)?, self.incision_mm_per_yr.on(&terrain)?);
         let softness = self.softness(&frame, &ctx.world(&terrain), ctx.seed());
+        ctx.stop_if_asked()?;
         let land = Land {
             height: Cow::Borrowed(height),
             uplift: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
@@ -170,6 +171,7 @@ impl Op for StreamPower {
             grade: self.grade(&softness),
             held: Cow::Owned(hold::held(&terrain)),
         };
+        ctx.stop_if_asked()?;
         let height = self.grow(&land, &frame, ctx)?;
         self.account(&land, &height, &frame, ctx);
         terrain.set(layer::HEIGHT, height);
@@ -202,8 +204,12 @@ impl Land<'_> {
     }
 
     /// The land as it is in the mean round the nodes of a coarser lattice.
-    fn averaged(&self, nodes: &Nodes) -> Land<'_> {
-        self.each(|raster| nodes.sample(raster))
+    /// Gives up at once when asked to stop: the caller asks too before it uses the land.
+    fn averaged(&self, nodes: &Nodes, ctx: &Ctx<'_>) -> Land<'_> {
+        self.each(|raster| match ctx.stop_if_asked() {
+            Ok(()) => nodes.sample(raster),
+            Err(_) => Raster::filled(nodes.cols, nodes.rows, 0.0),
+        })
     }
 
     fn each(&self, on_nodes: impl Fn(&Raster<f32>) -> Raster<f32>) -> Land<'_> {
@@ -228,8 +234,8 @@ struct Coarser<'a> {
 
 impl Coarser<'_> {
     /// Brings the land on a finer lattice up to the time of the coarser one.
-    fn hand_over(&self, nodes: &Nodes, height: &mut Raster<f32>, sea_m: f32) {
-        let change = nodes.refine(self.nodes, &self.change);
+    fn hand_over(&self, nodes: &Nodes, height: &mut Raster<f32>, sea_m: f32, ctx: &Ctx<'_>) {
+        let change = nodes.refine(self.nodes, &self.change, ctx);
         height.par_rows(|row, out| {
             for (h, change) in out.iter_mut().zip(change.row(row)) {
                 // Sea stays sea, and land stays land.
@@ -314,7 +320,9 @@ impl StreamPower {
         let sea_m = sea_level(self.sea);
         // The base and all that is coarser know the land only at the nodes of the base, so that they are the same for every frame.
         let base = lattices.iter().rposition(|nodes| !nodes.detail).unwrap_or(0);
+        ctx.stop_if_asked()?;
         let thinned = land.thinned(&lattices[base]);
+        ctx.stop_if_asked()?;
         let outlet = (self.outlets == Outlets::Lowest).then(|| lowest_at_edge(&lattices[0], &thinned.height));
         let mut done = 0.0;
         let mut coarser: Option<Coarser<'_>> = None;
@@ -323,12 +331,12 @@ impl StreamPower {
             let level = if number > base {
                 Level::new(self, land.thinned(nodes), frame, nodes, outlet)
             } else {
-                Level::new(self, thinned.averaged(nodes), frame, nodes, outlet)
+                Level::new(self, thinned.averaged(nodes, ctx), frame, nodes, outlet)
             };
             ctx.stop_if_asked()?;
             height = level.before.clone();
             if let Some(coarser) = &coarser {
-                coarser.hand_over(nodes, &mut height, sea_m);
+                coarser.hand_over(nodes, &mut height, sea_m, ctx);
             }
             ctx.stop_if_asked()?;
             level.roughen(&mut height, Seed(ctx.seed().child("rough").bits(number as u64)));
@@ -461,9 +469,11 @@ impl<'a> Level<'a> {
     /// Where water runs: the ways, the donors and the cells drained.
     fn flow(&self, height: &Raster<f32>, ctx: &Ctx<'_>) -> Result<(Ways, Raster<u8>, Raster<u32>), OpError> {
         let mut ways = Ways::along(height, &self.spans, self.sea_m);
+        ctx.stop_if_asked()?;
         Basins::find(height, &ways, self.sea_m, self.edge, &ctx.unwatched())?.drain(&mut ways);
         ctx.stop_if_asked()?;
         let donors = ways.donors();
+        ctx.stop_if_asked()?;
         let area = area::cells(&ways, &donors);
         ctx.stop_if_asked()?;
         Ok((ways, donors, area))

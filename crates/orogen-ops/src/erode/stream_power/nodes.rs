@@ -3,7 +3,7 @@
 //! Nodes of the coarse lattices are moved off their places at random. On an even lattice the first valleys would run
 //! along its lines, and every finer lattice would inherit them.
 
-use orogen_core::{D8, Frame, Raster, Seed};
+use orogen_core::{Ctx, D8, Frame, Raster, Seed};
 
 use crate::drainage::ways::Spans;
 
@@ -198,17 +198,25 @@ impl Nodes {
 
     /// Values at the nodes of a coarser lattice, brought to these; 0 where there is none near.
     #[must_use]
-    pub fn refine(&self, coarse: &Self, values: &Raster<f32>) -> Raster<f32> {
+    pub fn refine(&self, coarse: &Self, values: &Raster<f32>, ctx: &Ctx<'_>) -> Raster<f32> {
         let per_col = (coarse.cols - 1) as f64 / (self.cols - 1) as f64;
         let per_row = (coarse.rows - 1) as f64 / (self.rows - 1) as f64;
-        Raster::from_fn(self.cols, self.rows, |col, row| {
-            let [c, r] = self.place(col, row).map(f64::from);
-            let (c, r) = (c * per_col, r * per_row);
-            match &coarse.moved {
-                None => values.bicubic(c, r),
-                Some(_) => coarse.near(values, c, r),
+        let mut fine = Raster::filled(self.cols, self.rows, 0.0);
+        fine.par_rows(|row, out| {
+            // The caller asks too before it uses this.
+            if ctx.stop_if_asked().is_err() {
+                return;
             }
-        })
+            for (col, value) in out.iter_mut().enumerate() {
+                let [c, r] = self.place(col, row).map(f64::from);
+                let (c, r) = (c * per_col, r * per_row);
+                *value = match &coarse.moved {
+                    None => values.bicubic(c, r),
+                    Some(_) => coarse.near(values, c, r),
+                };
+            }
+        });
+        fine
     }
 
     /// The mean of the nodes round a place, the nearest counting by far the most.
