@@ -25,6 +25,14 @@ pub enum OpError {
         /// What there is.
         available: Vec<LayerName>,
     },
+    /// Vectors that the operator reads are not there.
+    #[error("there are no vectors {name:?} here{}", have(.available))]
+    MissingVectors {
+        /// The vectors asked for.
+        name: LayerName,
+        /// What there is.
+        available: Vec<LayerName>,
+    },
     /// A layer holds another kind of number than asked for.
     #[error("layer {name:?} holds {found}, not {wanted}")]
     LayerKind {

@@ -1,6 +1,6 @@
-//! Layers: what a raster means, in which unit, and from which other layer it follows.
+//! Layers: what a raster means and in which unit.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -45,6 +45,19 @@ impl fmt::Debug for LayerName {
 impl fmt::Display for LayerName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl From<&'static str> for LayerName {
+    /// A name known when the program was written.
+    fn from(name: &'static str) -> Self {
+        Self::fixed(name)
+    }
+}
+
+impl Borrow<str> for LayerName {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 
@@ -126,51 +139,37 @@ pub struct Info {
     pub name: &'static str,
     /// Unit of its values; empty for plain numbers.
     pub unit: &'static str,
-    /// The layers it is computed from: setting one of them drops it.
-    pub derived_from: &'static [&'static str],
     /// What it says, in a few words.
     pub about: &'static str,
 }
 
 /// Every well-known layer.
 pub const WELL_KNOWN: &[Info] = &[
-    Info { name: "height", unit: "m", derived_from: &[], about: "elevation above sea level" },
-    Info { name: "water", unit: "m", derived_from: &[], about: "depth of water" },
-    Info { name: "sediment", unit: "m", derived_from: &[], about: "loose part of the height" },
-    Info { name: "sand", unit: "m", derived_from: &[], about: "depth of sand, part of the height" },
-    Info { name: "temperature", unit: "degC", derived_from: &[], about: "yearly mean temperature" },
-    Info { name: "moisture", unit: "", derived_from: &[], about: "moisture, 0 dry to 1 wet" },
-    Info { name: "flow", unit: "m2", derived_from: &["height"], about: "drained area" },
-    Info {
-        name: "basin",
-        unit: "id",
-        derived_from: &["height"],
-        about: "number of the drainage basin, 0 for none",
-    },
-    Info {
-        name: "shore",
-        unit: "m",
-        derived_from: &["height"],
-        about: "distance from the shore, negative at sea",
-    },
-    Info { name: "slope", unit: "deg", derived_from: &["height"], about: "steepness" },
-    Info { name: "hillshade", unit: "", derived_from: &["height"], about: "light on the ground, 0 to 1" },
+    Info { name: "height", unit: "m", about: "elevation above sea level" },
+    Info { name: "water", unit: "m", about: "depth of water" },
+    Info { name: "sediment", unit: "m", about: "loose part of the height" },
+    Info { name: "sand", unit: "m", about: "depth of sand, part of the height" },
+    Info { name: "temperature", unit: "degC", about: "yearly mean temperature" },
+    Info { name: "moisture", unit: "", about: "moisture, 0 dry to 1 wet" },
+    Info { name: "flow", unit: "m2", about: "drained area" },
+    Info { name: "basin", unit: "id", about: "number of the drainage basin, 0 for none" },
+    Info { name: "shore", unit: "m", about: "distance from the shore, negative at sea" },
+    Info { name: "slope", unit: "deg", about: "steepness" },
+    Info { name: "hillshade", unit: "", about: "light on the ground, 0 to 1" },
     Info {
         name: "displace",
         unit: "m",
-        derived_from: &["height"],
         about: "how far the ground is moved east (x), north (y) and up (z): overhangs",
     },
     Info {
         name: "film",
         unit: "m",
-        derived_from: &[],
         about: "a snapshot on the way: depth of water or sediment, or change of height",
     },
-    Info { name: "biome", unit: "id", derived_from: &[], about: "biome number" },
-    Info { name: "mask", unit: "", derived_from: &[], about: "where a step acts, 0 to 1" },
-    Info { name: "material", unit: "", derived_from: &[], about: "share of a ground material" },
-    Info { name: "density", unit: "1/m2", derived_from: &[], about: "plants per square metre" },
+    Info { name: "biome", unit: "id", about: "biome number" },
+    Info { name: "mask", unit: "", about: "where a step acts, 0 to 1" },
+    Info { name: "material", unit: "", about: "share of a ground material" },
+    Info { name: "density", unit: "1/m2", about: "plants per square metre" },
 ];
 
 /// What is known about a layer or its family; `None` for a name of the user's own.
@@ -186,16 +185,6 @@ pub fn unit(name: &LayerName) -> &'static str {
     info(name).map_or("", |info| info.unit)
 }
 
-/// Whether `name` follows, directly or through others, from the layer `from`.
-#[must_use]
-pub fn is_derived(name: &LayerName, from: &LayerName) -> bool {
-    info(name).is_some_and(|info| {
-        info.derived_from
-            .iter()
-            .any(|&parent| parent == from.as_str() || is_derived(&LayerName::fixed(parent), from))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,13 +197,5 @@ mod tests {
         for bad in ["", "Height", "a..b", ".a", "a/b", "../a", "a b", "9a"] {
             assert!(LayerName::parse(bad).is_none(), "{bad}");
         }
-    }
-
-    #[test]
-    fn slope_follows_from_height() {
-        assert!(is_derived(&SLOPE.name(), &HEIGHT.name()));
-        assert!(!is_derived(&HEIGHT.name(), &SLOPE.name()));
-        assert!(is_derived(&DISPLACE_X.name(), &HEIGHT.name()));
-        assert!(!is_derived(&MASK.name(), &HEIGHT.name()));
     }
 }

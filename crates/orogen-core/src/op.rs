@@ -1,5 +1,6 @@
 //! The operator contract and the catalogue.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -10,8 +11,10 @@ use crate::ctx::Ctx;
 use crate::error::OpError;
 use crate::frame::Frame;
 use crate::layer::LayerName;
-use crate::looped::{self, Loops};
+use crate::looped::Loops;
 use crate::param::{self, Fault};
+use crate::provenance::{Part, Provenance};
+use crate::ready::{self, Prepared};
 use crate::terrain::Terrain;
 
 /// How far an operator's effect travels. The planner knows nothing else about it.
@@ -25,7 +28,9 @@ pub enum Reach {
     World,
 }
 
-/// Which layers an operator touches, given its parameters.
+/// What an operator touches, given its parameters.
+///
+/// It sees nothing but what it declares: a window may be worked out without the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
     /// Layers it needs.
@@ -34,8 +39,16 @@ pub struct Layers {
     pub writes: Vec<LayerName>,
     /// Layers it needs of the second terrain; a recipe step must name one exactly if this is not empty.
     pub reads_second: Vec<LayerName>,
+    /// Vector layers it needs.
+    pub reads_vectors: Vec<LayerName>,
     /// Vector layers it sets.
-    pub writes_vectors: Vec<&'static str>,
+    pub writes_vectors: Vec<LayerName>,
+    /// What it looks at where it is there.
+    pub uses: Vec<Part>,
+    /// What it keeps, where it is there, though it changes what that follows from.
+    pub keeps: Vec<Part>,
+    /// Which of its outputs are computed from what else the terrain holds then: they go when that changes.
+    pub follows: BTreeMap<Part, Vec<Part>>,
 }
 
 impl Layers {
@@ -52,17 +65,32 @@ impl Layers {
         self
     }
 
-    /// Also sets these.
+    /// Also sets these, for their own sake: they follow from nothing and stay until they are replaced.
     #[must_use]
     pub fn writing(mut self, names: impl IntoIterator<Item = LayerName>) -> Self {
         self.writes.extend(names);
         self
     }
 
-    /// Also needs and sets these.
+    /// Also needs and sets these. What one of them followed from, it follows from afterwards.
     #[must_use]
     pub fn updating(self, names: impl IntoIterator<Item = LayerName> + Clone) -> Self {
         self.reading(names.clone()).writing(names)
+    }
+
+    /// Also sets these, computed from layers of the result.
+    #[must_use]
+    pub fn deriving<N: Into<LayerName>, const K: usize>(
+        mut self,
+        names: impl IntoIterator<Item = N>,
+        from: [LayerName; K],
+    ) -> Self {
+        let from = from.map(Part::Layer).to_vec();
+        for name in names.into_iter().map(Into::into) {
+            self.writes.push(name.clone());
+            self.follows.insert(Part::Layer(name), from.clone());
+        }
+        self
     }
 
     /// Also needs these of the second terrain.
@@ -72,11 +100,93 @@ impl Layers {
         self
     }
 
-    /// Also sets these vectors.
+    /// Also needs these vectors.
     #[must_use]
-    pub fn writing_vectors(mut self, names: impl IntoIterator<Item = &'static str>) -> Self {
-        self.writes_vectors.extend(names);
+    pub fn reading_vectors<N: Into<LayerName>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.reads_vectors.extend(names.into_iter().map(Into::into));
         self
+    }
+
+    /// Also sets these vectors, for their own sake.
+    #[must_use]
+    pub fn writing_vectors<N: Into<LayerName>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.writes_vectors.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Also sets these vectors, computed from layers of the result.
+    #[must_use]
+    pub fn deriving_vectors<N: Into<LayerName>, const K: usize>(
+        mut self,
+        names: impl IntoIterator<Item = N>,
+        from: [LayerName; K],
+    ) -> Self {
+        let from = from.map(Part::Layer).to_vec();
+        for name in names.into_iter().map(Into::into) {
+            self.writes_vectors.push(name.clone());
+            self.follows.insert(Part::Vectors(name), from.clone());
+        }
+        self
+    }
+
+    /// Also looks at these layers where they are there.
+    #[must_use]
+    pub fn using(mut self, names: impl IntoIterator<Item = LayerName>) -> Self {
+        self.uses.extend(names.into_iter().map(Part::Layer));
+        self
+    }
+
+    /// Also looks at these vectors where they are there.
+    #[must_use]
+    pub fn using_vectors<N: Into<LayerName>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.uses.extend(names.into_iter().map(|name| Part::Vectors(name.into())));
+        self
+    }
+
+    /// Also keeps these vectors in step with what it changes, where they are there.
+    #[must_use]
+    pub fn keeping_vectors<N: Into<LayerName>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.keeps.extend(names.into_iter().map(|name| Part::Vectors(name.into())));
+        self
+    }
+
+    /// All that it looks at in its input.
+    pub fn inputs(&self) -> impl Iterator<Item = Part> {
+        let layers = self.reads.iter().cloned().map(Part::Layer);
+        let vectors = self.reads_vectors.iter().cloned().map(Part::Vectors);
+        layers.chain(vectors).chain(self.uses.iter().cloned()).chain(self.keeps.iter().cloned())
+    }
+
+    /// All that it sets.
+    pub fn outputs(&self) -> impl Iterator<Item = Part> {
+        let layers = self.writes.iter().cloned().map(Part::Layer);
+        layers.chain(self.writes_vectors.iter().cloned().map(Part::Vectors))
+    }
+
+    /// Whether it looks at a part before it sets it.
+    #[must_use]
+    pub fn updates(&self, part: &Part) -> bool {
+        match part {
+            Part::Layer(name) => self.reads.contains(name),
+            Part::Vectors(name) => self.reads_vectors.contains(name),
+        }
+    }
+
+    /// Notes what the outputs follow from; `provenance` is that of the input before, and of the result after.
+    pub fn provenance(&self, provenance: &mut Provenance) {
+        let own: Vec<(Part, Vec<Part>)> = (self.outputs())
+            .map(|part| match self.follows.get(&part) {
+                Some(from) => (part, from.clone()),
+                None if self.updates(&part) => (part.clone(), provenance.of(&part).cloned().collect()),
+                None => (part, Vec::new()),
+            })
+            .collect();
+        // First those that follow from nothing or from what is there, then those that follow from other outputs.
+        let (late, early): (Vec<_>, Vec<_>) =
+            own.into_iter().partition(|(part, _)| self.follows.contains_key(part));
+        for (part, from) in early.into_iter().chain(late) {
+            provenance.record(part, from);
+        }
     }
 }
 
@@ -126,6 +236,16 @@ pub trait Op:
         false
     }
 
+    /// What follows from the parameters, the seed, the world and its files alone, worked out once for many windows.
+    /// `None` where there is no such work, and [`Op::run`] does all of it.
+    ///
+    /// # Errors
+    /// As [`Op::run`].
+    fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        let _ = (world, ctx);
+        Ok(None)
+    }
+
     /// The work. Parameters have been checked, the declared layers are there, and their values are those that land may
     /// have (see [`crate::values`]). So must be what it writes.
     ///
@@ -166,6 +286,21 @@ pub trait AnyOp: fmt::Debug + Send + Sync {
     /// # Errors
     /// When TOML cannot hold them: a fault of the operator, which the catalogue test finds.
     fn params(&self) -> Result<toml::Table, OpError>;
+    /// All faults of the parameters.
+    ///
+    /// # Errors
+    /// The faults.
+    fn check(&self) -> Result<(), OpError>;
+    /// See [`Op::prepare`].
+    ///
+    /// # Errors
+    /// As [`Op::prepare`].
+    fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError>;
+    /// See [`Op::run`]; [`crate::Ready`] checks what goes in and comes out.
+    ///
+    /// # Errors
+    /// As [`Op::run`].
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError>;
     /// See [`Op::apply`].
     ///
     /// # Errors
@@ -211,64 +346,25 @@ impl<T: Op> AnyOp for T {
             .map_err(|e| OpError::Internal(format!("the parameters of {} are not TOML: {e}", T::ID)))
     }
 
-    fn apply(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let mut faults = param::check(&param::schema::<T>(), &AnyOp::params(self)?);
+    fn check(&self) -> Result<(), OpError> {
+        let mut faults = param::check(param::schema::<T>(), &AnyOp::params(self)?);
         if faults.is_empty() {
             faults = Op::faults(self);
         }
-        if !faults.is_empty() {
-            return Err(OpError::Params(faults));
-        }
-        let layers = Op::layers(self);
-        require(&terrain, &layers.reads)?;
-        let mut holes = terrain.check_values(&layers.reads)?.holes;
-        if !layers.reads_second.is_empty() {
-            let second = ctx.need_second(T::ID)?;
-            require(second, &layers.reads_second)?;
-            for name in &layers.reads_second {
-                holes |= second.values(name)?.holes;
-            }
-        }
-        ctx.tick(0, 1)?;
-        let mut made = looped::run(self, terrain, ctx)?;
-        let written = made.check_values(&layers.writes).map_err(overflow)?;
-        if written.holes && !holes && !Op::makes_holes(self) {
-            return Err(made_hole(&made, &layers.writes));
-        }
-        Ok(made)
+        if faults.is_empty() { Ok(()) } else { Err(OpError::Params(faults)) }
     }
-}
 
-/// A value that no land has, which the operator made itself.
-fn overflow(error: OpError) -> OpError {
-    match error {
-        OpError::Value { name, value, col, row } => OpError::Overflow { name, value, col, row },
-        other => other,
+    fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Op::prepare(self, world, ctx)
     }
-}
 
-/// The first hole in what an operator wrote.
-fn made_hole(made: &Terrain, writes: &[LayerName]) -> OpError {
-    let found = writes.iter().find_map(|name| {
-        let raster = made.get_named::<f32>(name).ok()?;
-        let at = raster.as_slice().iter().position(|v| v.is_nan())?;
-        Some(OpError::Overflow {
-            name: name.clone(),
-            value: f32::NAN,
-            col: at % raster.cols(),
-            row: at / raster.cols(),
-        })
-    });
-    found.unwrap_or_else(|| OpError::Internal(String::from("a hole was counted that is not there")))
-}
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Op::run(self, terrain, ctx)
+    }
 
-fn require(terrain: &Terrain, names: &[LayerName]) -> Result<(), OpError> {
-    match names.iter().find(|name| !terrain.layers().contains_key(*name)) {
-        None => Ok(()),
-        Some(name) => Err(OpError::MissingLayer {
-            name: name.clone(),
-            available: terrain.layers().keys().cloned().collect(),
-        }),
+    fn apply(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        AnyOp::check(self)?;
+        ready::apply(self, &Op::layers(self), None, terrain, ctx)
     }
 }
 
@@ -281,7 +377,7 @@ pub struct Operator {
     pub version: u32,
     /// See [`Op::PREVIEW_RMSE`].
     pub preview_rmse: f64,
-    schema: fn() -> serde_json::Value,
+    schema: fn() -> &'static serde_json::Value,
     default: fn() -> Box<dyn AnyOp>,
     parse: Parse,
 }
@@ -309,7 +405,7 @@ impl Operator {
 
     /// JSON schema of the parameters, with units, ranges, defaults and the operator's own description.
     #[must_use]
-    pub fn schema(&self) -> serde_json::Value {
+    pub fn schema(&self) -> &'static serde_json::Value {
         (self.schema)()
     }
 

@@ -3,7 +3,10 @@
 //! A hand-written checker, since general JSON-schema validators let NaN pass, know nothing of near names, and word
 //! their findings for programs.
 
+use std::any::TypeId;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -131,18 +134,27 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The schema of a parameter struct, with defaults.
+/// The schema of a parameter struct, with defaults. It is made once for each type and kept.
 #[must_use]
-pub fn schema<T: JsonSchema>() -> Json {
-    schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
+pub fn schema<T: JsonSchema + 'static>() -> &'static Json {
+    // A static of a generic function is shared by all types, hence the table.
+    static SCHEMAS: Mutex<BTreeMap<TypeId, &'static Json>> = Mutex::new(BTreeMap::new());
+    let make = || {
+        let settings = schemars::generate::SchemaSettings::draft2020_12();
+        &*Box::leak(Box::new(settings.into_generator().into_root_schema_for::<T>().to_value()))
+    };
+    match SCHEMAS.lock() {
+        Ok(mut schemas) => schemas.entry(TypeId::of::<T>()).or_insert_with(make),
+        Err(_) => make(),
+    }
 }
 
 /// Parameters from a table, defaults where it is silent.
 ///
 /// # Errors
 /// Every fault found.
-pub fn parse<T: JsonSchema + DeserializeOwned>(table: &toml::Table) -> Result<T, Vec<Fault>> {
-    let faults = check(&schema::<T>(), table);
+pub fn parse<T: JsonSchema + DeserializeOwned + 'static>(table: &toml::Table) -> Result<T, Vec<Fault>> {
+    let faults = check(schema::<T>(), table);
     if !faults.is_empty() {
         return Err(faults);
     }

@@ -277,6 +277,53 @@ impl Raster<f32> {
         }
         sum
     }
+
+    /// [`Raster::bicubic`] at all crossings of given columns and rows, to the bit: each line of samples is interpolated
+    /// along the columns once for all rows of the result that need it.
+    #[must_use]
+    pub fn bicubic_grid(&self, cols: &[f64], rows: &[f64]) -> Raster<f32> {
+        let split = |at: f64, count: usize| {
+            let at = at.clamp(0.0, (count - 1) as f64);
+            (at.floor() as isize, catmull_rom((at - at.floor()) as f32))
+        };
+        let last = self.cols as isize - 1;
+        let taps: Vec<([u32; 4], [f32; 4])> = (cols.iter())
+            .map(|&col| {
+                let (c, weights) = split(col, self.cols);
+                ([-1, 0, 1, 2].map(|i| (c + i).clamp(0, last) as u32), weights)
+            })
+            .collect();
+        let line = |row: isize, out: &mut [f32]| {
+            let samples = self.row(row.clamp(0, self.rows as isize - 1) as usize);
+            for (out, (at, weights)) in out.iter_mut().zip(&taps) {
+                *out = at.iter().zip(weights).fold(0.0, |line, (&at, w)| line + w * samples[at as usize]);
+            }
+        };
+        let mut made = Raster::filled(cols.len().max(1), rows.len().max(1), 0.0);
+        let width = made.cols;
+        made.data.par_chunks_mut(width * ROWS_PER_BLOCK).enumerate().for_each(|(block, out)| {
+            // Four lines round the last row, by their number.
+            let mut lines = [const { (isize::MIN, Vec::new()) }; 4];
+            for (i, out) in out.chunks_mut(width).enumerate() {
+                let Some(&row) = rows.get(block * ROWS_PER_BLOCK + i) else { return };
+                let (r, weights) = split(row, self.rows);
+                for number in r - 1..=r + 2 {
+                    let slot = &mut lines[number.rem_euclid(4) as usize];
+                    if slot.0 != number {
+                        slot.0 = number;
+                        slot.1.resize(width, 0.0);
+                        line(number, &mut slot.1);
+                    }
+                }
+                let [a, b, c, d] = [-1, 0, 1, 2].map(|j| lines[(r + j).rem_euclid(4) as usize].1.as_slice());
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out =
+                        0.0 + weights[0] * a[i] + weights[1] * b[i] + weights[2] * c[i] + weights[3] * d[i];
+                }
+            }
+        });
+        made
+    }
 }
 
 /// Weights of the four samples round a place a share `t` past the second.
@@ -309,6 +356,20 @@ impl<T> IndexMut<Cell> for Raster<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_grid_of_places_is_each_place_by_itself() {
+        let raster =
+            Raster::from_fn(9, 7, |col, row| (col * col + 3 * row) as f32 * 0.7 - (col * row) as f32);
+        let cols: Vec<f64> = (0..40).map(|i| -1.0 + 0.27 * f64::from(i)).collect();
+        let rows: Vec<f64> = (0..50).map(|i| 7.5 - 0.17 * f64::from(i)).collect();
+        let grid = raster.bicubic_grid(&cols, &rows);
+        for (row, &y) in rows.iter().enumerate() {
+            for (col, &x) in cols.iter().enumerate() {
+                assert_eq!(grid.row(row)[col].to_bits(), raster.bicubic(x, y).to_bits(), "{col} {row}");
+            }
+        }
+    }
 
     #[test]
     fn a_plane_is_interpolated_exactly() {

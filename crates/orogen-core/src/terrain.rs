@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::error::OpError;
 use crate::frame::Frame;
-use crate::layer::{self, Layer, LayerName};
+use crate::layer::{Layer, LayerName};
+use crate::provenance::{Part, Provenance};
 use crate::raster::Raster;
 use crate::values::{self, Values};
-use crate::vector::{self, VectorLayer};
+use crate::vector::VectorLayer;
 
 /// The values of a layer, shared between terrains until one of them writes.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,19 +109,33 @@ macro_rules! sample {
 sample!(f32, F32, "32-bit floats");
 sample!(u8, U8, "bytes");
 
+/// All that a terrain holds besides its frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// Rasters, by name.
+    pub layers: BTreeMap<LayerName, LayerData>,
+    /// Points, lines and polygons, by name.
+    pub vectors: BTreeMap<LayerName, Arc<VectorLayer>>,
+    /// What each of them follows from.
+    pub provenance: Provenance,
+}
+
 /// One frame with its named layers and vectors. Cloning shares the layers; writing copies the written one only.
+///
+/// A terrain knows what each part was computed from. Setting a part drops all that follow from it.
 #[derive(Clone, Debug)]
 pub struct Terrain {
     frame: Frame,
-    layers: BTreeMap<LayerName, LayerData>,
-    vectors: BTreeMap<String, Arc<VectorLayer>>,
+    parts: Parts,
     /// The layers whose values were looked at since they were set, so that nobody looks twice.
     known: BTreeMap<LayerName, Values>,
 }
 
 impl PartialEq for Terrain {
+    /// The same land, however it came to be.
     fn eq(&self, other: &Self) -> bool {
-        self.frame == other.frame && self.layers == other.layers && self.vectors == other.vectors
+        let (a, b) = (&self.parts, &other.parts);
+        self.frame == other.frame && a.layers == b.layers && a.vectors == b.vectors
     }
 }
 
@@ -128,25 +143,21 @@ impl Terrain {
     /// A terrain without layers.
     #[must_use]
     pub fn new(frame: Frame) -> Self {
-        Self { frame, layers: BTreeMap::new(), vectors: BTreeMap::new(), known: BTreeMap::new() }
+        Self { frame, parts: Parts::default(), known: BTreeMap::new() }
     }
 
-    /// A terrain of given parts, `None` when a layer has not the shape of the frame. Unlike setting the layers one
-    /// by one, this drops nothing: the parts belong together already.
+    /// A terrain of given parts, `None` when a layer does not match the shape of the frame. Unlike setting the layers
+    /// one by one, this drops nothing: the parts belong together already.
     #[must_use]
-    pub fn from_parts(
-        frame: Frame,
-        layers: BTreeMap<LayerName, LayerData>,
-        vectors: BTreeMap<String, Arc<VectorLayer>>,
-    ) -> Option<Self> {
-        let fits = layers.values().all(|data| data.shape() == (frame.cols(), frame.rows()));
-        fits.then_some(Self { frame, layers, vectors, known: BTreeMap::new() })
+    pub fn from_parts(frame: Frame, parts: Parts) -> Option<Self> {
+        let fits = parts.layers.values().all(|data| data.shape() == (frame.cols(), frame.rows()));
+        fits.then_some(Self { frame, parts, known: BTreeMap::new() })
     }
 
-    /// Its layers and vectors, leaving the frame behind.
+    /// All that it holds, leaving the frame behind.
     #[must_use]
-    pub fn into_parts(self) -> (BTreeMap<LayerName, LayerData>, BTreeMap<String, Arc<VectorLayer>>) {
-        (self.layers, self.vectors)
+    pub fn into_parts(self) -> Parts {
+        self.parts
     }
 
     /// Where it lies.
@@ -168,7 +179,7 @@ impl Terrain {
     /// # Errors
     /// As [`Terrain::get`].
     pub fn get_named<T: Sample>(&self, name: &LayerName) -> Result<&Raster<T>, OpError> {
-        let data = self.layers.get(name).ok_or_else(|| self.missing(name))?;
+        let data = self.parts.layers.get(name).ok_or_else(|| self.missing(name))?;
         T::view(data).map(AsRef::as_ref).ok_or_else(|| OpError::LayerKind {
             name: name.clone(),
             found: data.kind(),
@@ -191,8 +202,8 @@ impl Terrain {
             (self.frame.cols(), self.frame.rows()),
             "layer {name} does not fit the frame"
         );
-        self.drop_derived(&name);
-        self.layers.insert(name, data);
+        self.drop_followers(&Part::Layer(name.clone()));
+        self.parts.layers.insert(name, data);
     }
 
     /// Sets a layer that comes from outside, and drops what was derived from it.
@@ -222,7 +233,7 @@ impl Terrain {
         let mut holes = false;
         for name in names {
             let values = self.values(name)?;
-            if self.layers.contains_key(name) {
+            if self.parts.layers.contains_key(name) {
                 self.known.insert(name.clone(), values);
             }
             holes |= values.holes;
@@ -235,7 +246,7 @@ impl Terrain {
     /// # Errors
     /// When it holds a value that no land has (see [`values`]).
     pub fn values(&self, name: &LayerName) -> Result<Values, OpError> {
-        match (self.known.get(name), self.layers.get(name)) {
+        match (self.known.get(name), self.parts.layers.get(name)) {
             (Some(values), _) => Ok(*values),
             (None, Some(data)) => values_of(name, data),
             (None, None) => Ok(Values::default()),
@@ -252,8 +263,8 @@ impl Terrain {
         f: impl FnOnce(&mut Raster<T>),
     ) -> Result<(), OpError> {
         self.get_named::<T>(name)?;
-        self.drop_derived(name);
-        if let Some(raster) = self.layers.get_mut(name).and_then(T::view_mut) {
+        self.drop_followers(&Part::Layer(name.clone()));
+        if let Some(raster) = self.parts.layers.get_mut(name).and_then(T::view_mut) {
             f(Arc::make_mut(raster));
         }
         Ok(())
@@ -262,30 +273,67 @@ impl Terrain {
     /// All layers, in the order of their names.
     #[must_use]
     pub fn layers(&self) -> &BTreeMap<LayerName, LayerData> {
-        &self.layers
+        &self.parts.layers
     }
 
     /// All vectors, in the order of their names.
     #[must_use]
-    pub fn vectors(&self) -> &BTreeMap<String, Arc<VectorLayer>> {
-        &self.vectors
+    pub fn vectors(&self) -> &BTreeMap<LayerName, Arc<VectorLayer>> {
+        &self.parts.vectors
     }
 
     /// A vector layer, if there is one of that name.
     #[must_use]
     pub fn vector(&self, name: &str) -> Option<&VectorLayer> {
-        self.vectors.get(name).map(AsRef::as_ref)
+        self.parts.vectors.get(name).map(AsRef::as_ref)
     }
 
-    /// Sets a vector layer.
-    pub fn set_vector(&mut self, name: &str, vectors: impl Into<Arc<VectorLayer>>) {
-        self.vectors.insert(name.to_owned(), vectors.into());
+    /// Sets a vector layer and drops what was derived from it.
+    pub fn set_vector(&mut self, name: impl Into<LayerName>, vectors: impl Into<Arc<VectorLayer>>) {
+        let name = name.into();
+        self.drop_followers(&Part::Vectors(name.clone()));
+        self.parts.vectors.insert(name, vectors.into());
     }
 
     /// Removes a layer.
     pub fn remove(&mut self, name: &LayerName) -> Option<LayerData> {
         self.known.remove(name);
-        self.layers.remove(name)
+        self.parts.provenance.forget(&Part::Layer(name.clone()));
+        self.parts.layers.remove(name)
+    }
+
+    /// Keeps only the parts that `wanted` says yes to.
+    pub fn retain(&mut self, mut wanted: impl FnMut(&Part) -> bool) {
+        let mut gone: Vec<Part> = self.parts.layers.keys().cloned().map(Part::Layer).collect();
+        gone.extend(self.parts.vectors.keys().cloned().map(Part::Vectors));
+        gone.retain(|part| !wanted(part));
+        gone.iter().for_each(|part| self.drop_part(part));
+    }
+
+    /// Whether it holds a part.
+    #[must_use]
+    pub fn has(&self, part: &Part) -> bool {
+        match part {
+            Part::Layer(name) => self.parts.layers.contains_key(name),
+            Part::Vectors(name) => self.parts.vectors.contains_key(name),
+        }
+    }
+
+    /// What each part follows from.
+    #[must_use]
+    pub fn provenance(&self) -> &Provenance {
+        &self.parts.provenance
+    }
+
+    /// Replaces what is known of where parts come from; what is said of parts that are not here is left out.
+    pub(crate) fn set_provenance(&mut self, provenance: Provenance) {
+        let here = provenance.iter().filter(|(part, _)| self.has(part));
+        self.parts.provenance = here.map(|(part, all)| (part.clone(), all.clone())).collect();
+    }
+
+    /// Notes what a part was computed from; all that those follow from counts too.
+    pub fn record(&mut self, part: Part, from: impl IntoIterator<Item = Part>) {
+        self.parts.provenance.record(part, from);
     }
 
     /// The part on a window of the frame; vectors stay whole. `None` when the window is not part of this frame.
@@ -293,23 +341,42 @@ impl Terrain {
     pub fn crop(&self, window: &Frame) -> Option<Self> {
         let (col, row) = self.frame.offset_of(window)?;
         let (cols, rows) = (window.cols(), window.rows());
+        let layers = &self.parts.layers;
         let layers =
-            self.layers.iter().map(|(name, data)| (name.clone(), data.crop(col, row, cols, rows))).collect();
+            layers.iter().map(|(name, data)| (name.clone(), data.crop(col, row, cols, rows))).collect();
         // A part of a layer with holes may have none: only what holds of every part is still known.
         let known = self.known.iter().filter(|(_, values)| !values.holes);
         let known = known.map(|(name, values)| (name.clone(), *values)).collect();
-        Some(Self { frame: *window, layers, vectors: self.vectors.clone(), known })
+        let vectors = self.parts.vectors.clone();
+        let parts = Parts { layers, vectors, provenance: self.parts.provenance.clone() };
+        Some(Self { frame: *window, parts, known })
     }
 
     fn missing(&self, name: &LayerName) -> OpError {
-        OpError::MissingLayer { name: name.clone(), available: self.layers.keys().cloned().collect() }
+        OpError::MissingLayer { name: name.clone(), available: self.layers().keys().cloned().collect() }
     }
 
-    /// Drops what follows from a layer that is about to change, and what was known of its values.
-    fn drop_derived(&mut self, from: &LayerName) {
-        self.known.retain(|name, _| name != from && !layer::is_derived(name, from));
-        self.layers.retain(|name, _| !layer::is_derived(name, from));
-        self.vectors.retain(|name, _| !vector::is_derived(name, from));
+    /// Drops what follows from a part that is about to change, and what was known of it.
+    fn drop_followers(&mut self, from: &Part) {
+        let followers: Vec<Part> = self.parts.provenance.followers(from).cloned().collect();
+        followers.iter().for_each(|part| self.drop_part(part));
+        self.parts.provenance.forget(from);
+        if let Part::Layer(name) = from {
+            self.known.remove(name);
+        }
+    }
+
+    fn drop_part(&mut self, part: &Part) {
+        self.parts.provenance.forget(part);
+        match part {
+            Part::Layer(name) => {
+                self.known.remove(name);
+                self.parts.layers.remove(name);
+            }
+            Part::Vectors(name) => {
+                self.parts.vectors.remove(name);
+            }
+        }
     }
 }
 
@@ -339,6 +406,9 @@ mod tests {
         terrain.set(MASK, Raster::filled(3, 3, 1.0));
         terrain.set_vector("rivers", VectorLayer::new(Shape::Lines));
         terrain.set_vector("polygons", VectorLayer::new(Shape::Polygons));
+        for part in [Part::Layer(SLOPE.name()), Part::Vectors("rivers".into())] {
+            terrain.record(part, [Part::Layer(HEIGHT.name())]);
+        }
         terrain.set(HEIGHT, Raster::filled(3, 3, 2.0));
         let names: Vec<&str> = terrain.layers().keys().map(LayerName::as_str).collect();
         assert_eq!(names, ["height", "mask"]);

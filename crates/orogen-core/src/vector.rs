@@ -4,8 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::layer::{self, LayerName};
-
 /// A place in the world, (x, y, z) in metres.
 pub type Point = [f64; 3];
 
@@ -205,34 +203,6 @@ impl VectorLayer {
             _ => None,
         }
     }
-}
-
-/// What is known about a vector layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Info {
-    /// Name.
-    pub name: &'static str,
-    /// The rasters it is computed from: setting one of them drops it.
-    pub derived_from: &'static [&'static str],
-}
-
-/// Vector layers that follow from rasters; all others stay until replaced.
-pub const WELL_KNOWN: &[Info] = &[
-    Info { name: "rivers", derived_from: &["height"] },
-    Info { name: "lakes", derived_from: &["height"] },
-    Info { name: "contours", derived_from: &["height"] },
-    Info { name: "basins", derived_from: &["height"] },
-    Info { name: "coast", derived_from: &["height"] },
-];
-
-/// Whether the vector layer `name` follows, directly or through others, from the raster layer `from`.
-#[must_use]
-pub fn is_derived(name: &str, from: &LayerName) -> bool {
-    WELL_KNOWN
-        .iter()
-        .filter(|info| info.name == name)
-        .flat_map(|info| info.derived_from)
-        .any(|&parent| parent == from.as_str() || layer::is_derived(&LayerName::fixed(parent), from))
 }
 
 #[cfg(test)]

@@ -19,13 +19,13 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime};
 
 use blake3::Hash;
-use orogen_core::{Cancel, Figure, Frame, LayerData, LayerName, Raster, Terrain};
+use orogen_core::{Cancel, Figure, Frame, LayerData, LayerName, Parts, Provenance, Raster, Terrain};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::vectors;
 
 /// Raised when the files change their form.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Size of the cache unless somebody says otherwise.
 pub const DEFAULT_MAX_BYTES: u64 = 4 << 30;
 /// A file being written for longer than this was left behind by a program that died.
@@ -60,6 +60,8 @@ pub(crate) struct Entry {
     rows: usize,
     layers: BTreeMap<String, Blob>,
     vectors: BTreeMap<String, Blob>,
+    #[serde(default)]
+    provenance: Provenance,
     pub warnings: Vec<String>,
     #[serde(default)]
     pub figures: Vec<Figure>,
@@ -233,9 +235,11 @@ impl Cache {
             let mut bytes = vec![0; size];
             self.read_blob(blob, &mut bytes)?;
             let layer = vectors::decode(&bytes).ok_or_else(|| wrong("its vectors cannot be read"))?;
-            all_vectors.insert(name.clone(), Arc::new(layer));
+            let name = LayerName::parse(name).ok_or_else(|| wrong("it has vectors without a proper name"))?;
+            all_vectors.insert(name, Arc::new(layer));
         }
-        Terrain::from_parts(*frame, layers, all_vectors).ok_or_else(|| wrong("a layer has another shape"))
+        let parts = Parts { layers, vectors: all_vectors, provenance: entry.provenance.clone() };
+        Terrain::from_parts(*frame, parts).ok_or_else(|| wrong("a layer has another shape"))
     }
 
     fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), Unread> {
@@ -272,7 +276,7 @@ impl Cache {
         figures: &[Figure],
         cancel: &Cancel,
     ) -> io::Result<()> {
-        let encoded: Vec<(&String, Vec<u8>)> =
+        let encoded: Vec<(&LayerName, Vec<u8>)> =
             terrain.vectors().iter().map(|(name, layer)| (name, vectors::encode(layer))).collect();
         let size: usize = terrain.layers().values().map(|data| data.bytes().len()).sum::<usize>()
             + encoded.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
@@ -284,6 +288,7 @@ impl Cache {
             rows: terrain.frame().rows(),
             layers: BTreeMap::new(),
             vectors: BTreeMap::new(),
+            provenance: terrain.provenance().clone(),
             warnings: warnings.to_vec(),
             figures: figures.to_vec(),
         };
@@ -299,7 +304,7 @@ impl Cache {
         }
         for (name, bytes) in encoded {
             let blob = self.store_blob(Kind::Vectors, &bytes, hash_of(&bytes), cancel)?;
-            entry.vectors.insert(name.clone(), blob);
+            entry.vectors.insert(name.as_str().to_owned(), blob);
         }
         let json = serde_json::to_vec(&entry).map_err(io::Error::other)?;
         let mut bytes = blake3::hash(&json).to_hex().to_string().into_bytes();

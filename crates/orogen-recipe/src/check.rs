@@ -1,9 +1,10 @@
 //! Everything that can be known to be wrong before anything runs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use orogen_core::param::{self, path_text};
-use orogen_core::{AnyOp, Catalog, Frame, FrameError, LayerName, Layers, Seed, layer, vector};
+use orogen_core::{AnyOp, Catalog, Frame, FrameError, LayerName, Layers, Part, Provenance, Seed};
 
 use crate::fault::{Fault, Faults, LISTED, Place, hint, listed, quoted};
 use crate::node::{At, find_text, locate, to_toml};
@@ -73,9 +74,14 @@ pub struct Step {
     /// Its id.
     pub id: String,
     /// Its operator with parameters.
-    pub op: Box<dyn AnyOp>,
+    pub op: Arc<dyn AnyOp>,
     /// What the operator touches with these parameters.
     pub layers: Layers,
+    /// All that each of its outputs follows from, directly or through others; those that follow from nothing are left
+    /// out.
+    pub follows: BTreeMap<Part, BTreeSet<Part>>,
+    /// What its input holds of all that it reads, limits itself by, or writes.
+    pub there: BTreeSet<Part>,
     /// Its own seed: of the world seed and its id, so that other steps do not change it.
     pub seed: Seed,
     /// The step whose result it takes; `None` for an empty terrain.
@@ -84,6 +90,47 @@ pub struct Step {
     pub second: Option<usize>,
     /// The layer of its input that limits it.
     pub mask: Option<LayerName>,
+}
+
+impl Step {
+    /// Whether it drops a part that it does not write, since that follows from what it writes.
+    fn drops(&self, part: &Part, follows: &BTreeSet<Part>) -> bool {
+        !self.layers.keeps.contains(part) && self.layers.outputs().any(|output| follows.contains(&output))
+    }
+}
+
+/// Where a part comes from, seen from a step backwards.
+enum Origin<'a> {
+    /// No step made it, or a later one dropped it.
+    Nowhere,
+    /// A step with a fault may have made it.
+    Unknown,
+    /// This step wrote it last.
+    Step(&'a Step),
+}
+
+/// Looks for a part from the last step backwards; `None` is a step with a fault.
+fn origin<'a>(part: &Part, back: impl Iterator<Item = Option<&'a Step>>) -> Origin<'a> {
+    let mut later = Vec::new();
+    for step in back {
+        let Some(step) = step else { return Origin::Unknown };
+        if step.layers.outputs().any(|output| output == *part) {
+            let dropped = step
+                .follows
+                .get(part)
+                .is_some_and(|follows| later.iter().any(|later: &&Step| later.drops(part, follows)));
+            return if dropped { Origin::Nowhere } else { Origin::Step(step) };
+        }
+        later.push(step);
+    }
+    Origin::Nowhere
+}
+
+/// The parts that are there after the steps, from the last backwards.
+fn parts<'a>(back: impl Iterator<Item = Option<&'a Step>> + Clone) -> BTreeSet<Part> {
+    let written: BTreeSet<Part> =
+        back.clone().flatten().flat_map(|step| step.layers.outputs().collect::<Vec<_>>()).collect();
+    written.into_iter().filter(|part| !matches!(origin(part, back.clone()), Origin::Nowhere)).collect()
 }
 
 impl Checked {
@@ -126,13 +173,24 @@ impl Checked {
     /// Layers of the result, in the order of their names.
     #[must_use]
     pub fn layers(&self) -> Vec<LayerName> {
-        self.written(|step| step.layers.writes.clone(), layer::is_derived)
+        self.parts_after(self.steps.len().checked_sub(1)).into_iter().filter_map(Part::into_layer).collect()
     }
 
     /// Vector layers of the result, in the order of their names.
     #[must_use]
-    pub fn vectors(&self) -> Vec<&'static str> {
-        self.written(|step| step.layers.writes_vectors.clone(), |name, from| vector::is_derived(name, from))
+    pub fn vectors(&self) -> Vec<LayerName> {
+        self.parts_after(self.steps.len().checked_sub(1)).into_iter().filter_map(Part::into_vectors).collect()
+    }
+
+    /// All that a step's result holds.
+    pub(crate) fn parts_after(&self, step: Option<usize>) -> BTreeSet<Part> {
+        parts(self.back(step))
+    }
+
+    /// A step and those whose results it goes back to, the last first.
+    fn back(&self, step: Option<usize>) -> impl Iterator<Item = Option<&Step>> + Clone {
+        let last = step.map(|step| &self.steps[step]);
+        std::iter::successors(last, |step| step.input.map(|input| &self.steps[input])).map(Some)
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -141,25 +199,6 @@ impl Checked {
 
     pub(crate) fn layer_count(&self) -> usize {
         self.layer_count
-    }
-
-    /// The names that steps on the way to the result wrote and no later one dropped.
-    fn written<T: Ord>(
-        &self,
-        writes: impl Fn(&Step) -> Vec<T>,
-        derived: impl Fn(&T, &LayerName) -> bool,
-    ) -> Vec<T> {
-        let mut names = BTreeSet::new();
-        let mut dropped_by = BTreeSet::new();
-        let mut next = self.steps.len().checked_sub(1);
-        while let Some(i) = next {
-            let step = &self.steps[i];
-            let alive = |name: &T| !dropped_by.iter().any(|from| derived(name, from));
-            names.extend(writes(step).into_iter().filter(alive));
-            dropped_by.extend(step.layers.writes.iter().cloned());
-            next = step.input;
-        }
-        names.into_iter().collect()
     }
 }
 
@@ -182,29 +221,53 @@ struct Draft {
 }
 
 impl Draft {
-    /// Whether a layer is there; a faulty source has every layer.
-    fn has(&self, mut source: Source, name: &LayerName) -> bool {
-        loop {
-            let Source::Step(i) = source else { return source == Source::Faulty };
-            let Some(step) = &self.steps[i] else { return true };
-            if step.layers.writes.contains(name) {
-                return true;
+    /// A source and what it goes back to, the last first; a faulty one ends the walk.
+    fn back(&self, source: Source) -> impl Iterator<Item = Option<&Step>> + Clone {
+        let mut next = source;
+        std::iter::from_fn(move || match next {
+            Source::Empty => None,
+            Source::Faulty => {
+                next = Source::Empty;
+                Some(None)
             }
-            if step.layers.writes.iter().any(|from| layer::is_derived(name, from)) {
-                return false;
+            Source::Step(i) => {
+                next = if self.steps[i].is_some() { self.inputs[i] } else { Source::Empty };
+                Some(self.steps[i].as_ref())
             }
-            source = self.inputs[i];
+        })
+    }
+
+    /// Whether a part is there; a faulty source has every part.
+    fn has(&self, source: Source, part: &Part) -> bool {
+        !matches!(origin(part, self.back(source)), Origin::Nowhere)
+    }
+
+    /// All that a part of a source follows from.
+    fn follows(&self, source: Source, part: &Part) -> BTreeSet<Part> {
+        match origin(part, self.back(source)) {
+            Origin::Step(step) => step.follows.get(part).cloned().unwrap_or_default(),
+            Origin::Nowhere | Origin::Unknown => BTreeSet::new(),
         }
     }
 
-    /// The first layers there are: as many as a sentence lists, and one.
-    fn first(&self, mut source: Source) -> Vec<LayerName> {
-        let (start, mut names) = (source, BTreeSet::new());
-        while let Source::Step(i) = source {
-            names.extend(self.steps[i].iter().flat_map(|step| step.layers.writes.iter().cloned()));
-            source = self.inputs[i];
+    /// All that each output of an operator follows from when it is applied to a source.
+    fn provenance(&self, source: Source, layers: &Layers) -> BTreeMap<Part, BTreeSet<Part>> {
+        let mut provenance = Provenance::default();
+        for part in layers.inputs().chain(layers.follows.values().flatten().cloned()).collect::<BTreeSet<_>>()
+        {
+            let follows = self.follows(source, &part);
+            provenance.record(part, follows);
         }
-        names.into_iter().filter(|name| self.has(start, name)).take(LISTED + 1).collect()
+        layers.provenance(&mut provenance);
+        let outputs: BTreeSet<Part> = layers.outputs().collect();
+        let followers = provenance.iter().filter(|(part, _)| outputs.contains(part));
+        followers.map(|(part, all)| (part.clone(), all.clone())).collect()
+    }
+
+    /// The first layers there are: as many as a sentence lists, and one.
+    fn first(&self, source: Source) -> Vec<LayerName> {
+        let layers = parts(self.back(source)).into_iter().filter_map(Part::into_layer);
+        layers.take(LISTED + 1).collect()
     }
 }
 
@@ -340,7 +403,14 @@ impl Recipe {
             let step = op.map(|op| Step {
                 id: spec.id.clone(),
                 layers: op.layers(),
-                op,
+                follows: draft.provenance(input, &op.layers()),
+                there: {
+                    let layers = op.layers();
+                    let mask = spec.mask.iter().map(|(name, _)| Part::Layer(name.clone()));
+                    let touched = layers.inputs().chain(layers.outputs()).chain(mask);
+                    touched.filter(|part| draft.has(input, part)).collect()
+                },
+                op: Arc::from(op),
                 seed: world.child(&spec.id),
                 input: if let Source::Step(i) = input { Some(i) } else { None },
                 second: if let Some(Source::Step(i)) = second { Some(i) } else { None },
@@ -433,16 +503,26 @@ impl Recipe {
                 listed(names.iter().map(LayerName::as_str))
             }
         };
-        let mut missing: Vec<&LayerName> =
-            step.layers.reads.iter().filter(|name| !draft.has(input, name)).collect();
+        let mut missing: Vec<&LayerName> = step
+            .layers
+            .reads
+            .iter()
+            .filter(|name| !draft.has(input, &Part::Layer((*name).clone())))
+            .collect();
         missing.dedup();
         for name in missing {
             let message =
                 format!("{op} needs the layer {name:?}, which no step before made; {}", there_is(input));
             self.report(faults, spec, op_at, message);
         }
+        for name in &step.layers.reads_vectors {
+            if !draft.has(input, &Part::Vectors(name.clone())) {
+                let message = format!("{op} needs the vectors {name:?}, which no step before made");
+                self.report(faults, spec, op_at, message);
+            }
+        }
         if let Some((name, at)) = &spec.mask
-            && !draft.has(input, name)
+            && !draft.has(input, &Part::Layer(name.clone()))
         {
             let message =
                 format!("mask: there is no layer {name:?} in the step's input; {}", there_is(input));
@@ -460,7 +540,8 @@ impl Recipe {
                 self.report(faults, spec, *at, message);
             }
             (Some(source), Some((with, at))) => {
-                for name in step.layers.reads_second.iter().filter(|name| !draft.has(source, name)) {
+                let second = |name: &&LayerName| !draft.has(source, &Part::Layer((*name).clone()));
+                for name in step.layers.reads_second.iter().filter(second) {
                     let message = format!(
                         "with: {op} needs the layer {name:?} of step {}; {}",
                         quoted(with),

@@ -10,17 +10,22 @@
 mod cache;
 mod check;
 mod fault;
+mod mask;
 mod node;
 mod overrides;
 mod plan;
 mod recipe;
+mod refine;
 mod run;
+mod session;
 pub mod vectors;
 
 pub use cache::{Cache, DEFAULT_MAX_BYTES};
 pub use check::{Checked, Limits, Step};
 pub use fault::{Fault, Faults, Place};
+pub use mask::limit_to_mask;
 pub use overrides::{Overrides, Set};
 pub use plan::{Plan, PlanError, Task, Use, Work, dirty};
 pub use recipe::{Export, MAX_BYTES, MAX_STEPS, Recipe};
-pub use run::{Meter, Observer, Run, RunError, RunOptions, StepReport, Unobserved, limit_to_mask, run};
+pub use run::{Meter, Observer, Run, RunError, RunOptions, StepReport, Unobserved, run};
+pub use session::{Session, SessionOptions, TileError};

@@ -10,12 +10,14 @@
 //!
 //! Where the recipe's frame loops, a `Within` step at its edge needs what lies inside the opposite one.
 //!
-//! Steps are visited from the last to the first to learn where each is needed; where several want one step on one
-//! lattice it is worked out once, on the smallest frame that holds them all.
+//! Steps are visited from the last to the first to learn where each is needed, and for which parts of its result; where
+//! several want one step on one lattice it is worked out once, on the smallest frame that holds them all. A step that makes
+//! nothing of what is wanted there is passed over.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use orogen_core::{Frame, Reach, Rect, looped};
+use orogen_core::{Frame, Part, Reach, Rect, looped};
 use thiserror::Error;
 
 use crate::check::{Checked, Step};
@@ -42,6 +44,14 @@ pub enum PlanError {
     /// Something that the planner relies on does not hold: never the fault of the recipe.
     #[error("stopped by a fault of Orogen itself, please report it: {0}")]
     Internal(String),
+    /// The result does not hold what is asked for.
+    #[error("the recipe gives no {part}; there are {}", .there.join(", "))]
+    NoSuchPart {
+        /// What was asked for.
+        part: Part,
+        /// What there is.
+        there: Vec<String>,
+    },
     /// The window has too many samples.
     #[error("{cols} x {rows} samples {refusal}")]
     Memory {
@@ -150,15 +160,44 @@ impl Plan {
     /// # Errors
     /// As [`Plan::new`].
     pub fn up_to(checked: &Checked, step: usize, window: Frame) -> Result<Self, PlanError> {
+        Self::wanting(checked, step, window, Wanted::All)
+    }
+
+    /// Plans some parts of the result only.
+    ///
+    /// # Errors
+    /// As [`Plan::new`], and when the result has no such part.
+    pub fn parts(checked: &Checked, window: Frame, parts: &BTreeSet<Part>) -> Result<Self, PlanError> {
+        let last = checked.steps().len().checked_sub(1);
+        let there = checked.parts_after(last);
+        if let Some(part) = parts.difference(&there).next() {
+            let there = there.iter().map(ToString::to_string).collect();
+            return Err(PlanError::NoSuchPart { part: part.clone(), there });
+        }
+        Self::wanting(checked, last.unwrap_or_default(), window, Wanted::Only(parts.clone()))
+    }
+
+    fn wanting(checked: &Checked, step: usize, window: Frame, wanted: Wanted) -> Result<Self, PlanError> {
         let base = *checked.frame();
         refuse_large(checked, &window)?;
-        let needs = needs(checked, step, window);
+        let needs = needs(checked, step, Need { frame: window, wanted });
         if window.clipped(&base.extent()) != Some(window) {
             refuse_outside(checked, &needs, &window)?;
         }
-        let mut planner = Planner { base, tasks: Vec::new(), results: vec![Vec::new(); needs.len()] };
-        for (i, frames) in needs.iter().enumerate().filter(|(_, frames)| !frames.is_empty()) {
-            planner.plan_step(i, &checked.steps()[i], frames)?;
+        let mut planner = Planner {
+            base,
+            steps: checked.steps(),
+            needs: &needs,
+            tasks: Vec::new(),
+            results: vec![Vec::new(); needs.len()],
+        };
+        for (i, needs) in needs.iter().enumerate() {
+            let step = &checked.steps()[i];
+            let frames: Vec<Frame> =
+                needs.iter().filter(|need| need.wanted.makes(step)).map(|need| need.frame).collect();
+            if !frames.is_empty() {
+                planner.plan_step(i, step, &frames)?;
+            }
         }
         for task in &planner.tasks {
             let frame = if let Work::Apply { on, .. } = &task.work { on } else { &task.frame };
@@ -186,6 +225,35 @@ impl Plan {
     #[must_use]
     pub fn output(&self) -> Option<Use> {
         self.output
+    }
+
+    /// What this plan takes from the whole world where nothing has to be solved: steps with what is asked of them,
+    /// their result (with or without their mask) or what they changed (`None`).
+    pub(crate) fn world_steps(&self, checked: &Checked) -> impl Iterator<Item = (usize, Option<bool>)> {
+        let base = checked.frame();
+        let world =
+            |task: &Task| task.frame == *base && checked.steps()[task.step].op.reach(base) == Reach::World;
+        // From the result backwards: what a solved step was made from is not asked for.
+        let mut asked = vec![false; self.tasks.len()];
+        if let Some(output) = self.output {
+            asked[output.task] = true;
+        }
+        let mut found = Vec::new();
+        for i in (0..self.tasks.len()).rev() {
+            if !asked[i] {
+                continue;
+            }
+            let task = &self.tasks[i];
+            match task.work {
+                Work::Apply { masked, .. } if world(task) => found.push((task.step, Some(masked))),
+                Work::Place { input, solved, .. } if solved.frame != task.frame => {
+                    found.push((task.step, None));
+                    input.iter().for_each(|used| asked[used.task] = true);
+                }
+                _ => task.uses().for_each(|used| asked[used.task] = true),
+            }
+        }
+        found.into_iter()
     }
 
     /// One line per task: which step is worked out on how many samples, with which halo.
@@ -252,37 +320,106 @@ fn cover(frame: &Frame, base: &Frame) -> Frame {
     frame.expanded(width.max(height)).clipped(&base.extent()).unwrap_or(*frame)
 }
 
-/// The frames on which each step is needed, one per lattice.
-fn needs(checked: &Checked, output: usize, window: Frame) -> Vec<Vec<Frame>> {
+/// What is wanted of a step's result.
+#[derive(Clone, Debug, PartialEq)]
+enum Wanted {
+    All,
+    Only(BTreeSet<Part>),
+}
+
+impl Wanted {
+    /// Whether a step makes any of it.
+    fn makes(&self, step: &Step) -> bool {
+        let mut made = step.layers.outputs().chain(step.layers.keeps.iter().cloned());
+        match self {
+            Self::All => true,
+            Self::Only(parts) => made.any(|part| parts.contains(&part)),
+        }
+    }
+
+    /// What a step that is worked out needs of its input.
+    fn before(&self, step: &Step, world: bool) -> Self {
+        let Self::Only(parts) = self else { return Self::All };
+        // What it writes is mixed with, or added to, what was there: by its mask, or where it reaches the whole world.
+        let mixed = world || step.mask.is_some();
+        let written: BTreeSet<Part> = step.layers.outputs().collect();
+        let read: BTreeSet<Part> =
+            step.layers.inputs().chain(step.mask.iter().cloned().map(Part::Layer)).collect();
+        let mut before: BTreeSet<Part> = parts.difference(&written).cloned().collect();
+        before.extend(step.there.iter().filter(|part| mixed || read.contains(part)).cloned());
+        Self::Only(before)
+    }
+
+    fn and(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (Self::Only(parts), Self::Only(more)) => parts.extend(more.iter().cloned()),
+            _ => *self = Self::All,
+        }
+    }
+}
+
+/// Where a step's result is needed, and what of it.
+#[derive(Clone, Debug, PartialEq)]
+struct Need {
+    frame: Frame,
+    wanted: Wanted,
+}
+
+/// What is needed of each step, one entry per lattice.
+fn needs(checked: &Checked, output: usize, result: Need) -> Vec<Vec<Need>> {
     let base = *checked.frame();
     let steps = checked.steps();
-    let mut needs: Vec<Vec<Frame>> = vec![Vec::new(); steps.len()];
-    if let Some(frames) = needs.get_mut(output) {
-        frames.push(window);
+    let mut needs: Vec<Vec<Need>> = vec![Vec::new(); steps.len()];
+    if let Some(needs) = needs.get_mut(output) {
+        needs.push(result);
     }
     for (i, step) in steps.iter().enumerate().rev() {
-        for frame in std::mem::take(&mut needs[i]) {
+        for Need { frame, wanted } in std::mem::take(&mut needs[i]) {
+            if !wanted.makes(step) {
+                if let Some(input) = step.input {
+                    add(&mut needs[input], Need { frame, wanted: wanted.clone() });
+                }
+                needs[i].push(Need { frame, wanted });
+                continue;
+            }
             // A step whose answer is the whole world anyway is wanted whole: cutting is left to those who use it.
             let world = step.op.reach(&cover(&frame, &base)) == Reach::World;
-            let wanted = if world && frame.same_lattice(&base) { base } else { frame };
-            add(&mut needs[i], wanted);
+            let whole = world && frame.same_lattice(&base);
+            let need = if whole { Need { frame: base, wanted: Wanted::All } } else { Need { frame, wanted } };
+            let before = need.wanted.before(step, world);
+            add(&mut needs[i], need.clone());
             for input in [step.input, step.second].into_iter().flatten() {
-                add(&mut needs[input], if world { base } else { halo(step, &wanted, &base) });
+                // What the whole world is worked out from is kept for all windows, so all of it is wanted.
+                add(
+                    &mut needs[input],
+                    match world {
+                        true => Need { frame: base, wanted: Wanted::All },
+                        false if step.second == Some(input) && step.input != Some(input) => {
+                            let parts = step.layers.reads_second.iter().cloned().map(Part::Layer).collect();
+                            Need { frame: halo(step, &need.frame, &base), wanted: Wanted::Only(parts) }
+                        }
+                        false => Need { frame: halo(step, &need.frame, &base), wanted: before.clone() },
+                    },
+                );
             }
             // What a world step changed is added to the input on the window's own lattice.
             if let (true, Some(input)) = (world, step.input) {
-                add(&mut needs[input], wanted);
+                add(&mut needs[input], Need { frame: need.frame, wanted: before });
             }
         }
     }
     needs
 }
 
-/// Adds a frame to those of one step, joined with one on the same lattice.
-fn add(frames: &mut Vec<Frame>, frame: Frame) {
-    match frames.iter_mut().find_map(|old| old.union(&frame).map(|both| (old, both))) {
-        Some((old, both)) => *old = both,
-        None => frames.push(frame),
+/// Adds a need to those of one step, joined with one on the same lattice.
+fn add(needs: &mut Vec<Need>, need: Need) {
+    let joined = needs.iter_mut().find_map(|old| old.frame.union(&need.frame).map(|both| (old, both)));
+    match joined {
+        Some((old, both)) => {
+            old.frame = both;
+            old.wanted.and(&need.wanted);
+        }
+        None => needs.push(need),
     }
 }
 
@@ -311,13 +448,14 @@ fn within(frame: &Frame, m: f64, base: &Frame) -> Option<Frame> {
 }
 
 /// Refuses a window beyond the recipe's frame when a step that it needs ends with the frame.
-fn refuse_outside(checked: &Checked, needs: &[Vec<Frame>], window: &Frame) -> Result<(), PlanError> {
+fn refuse_outside(checked: &Checked, needs: &[Vec<Need>], window: &Frame) -> Result<(), PlanError> {
     let base = checked.frame();
     // Land that loops is the same again beyond its edge, and has no beyond.
     let ends = |step: &&Step| {
         base.loops() || step.op.reach(&cover(window, base)) != Reach::Point || !step.op.endless()
     };
-    let needed = checked.steps().iter().zip(needs).filter(|(_, frames)| !frames.is_empty());
+    let needed = (checked.steps().iter().zip(needs))
+        .filter(|(step, needs)| needs.iter().any(|need| need.wanted.makes(step)));
     match needed.map(|(step, _)| step).find(ends) {
         None => Ok(()),
         Some(step) => Err(PlanError::Outside {
@@ -337,14 +475,16 @@ fn refuse_large(checked: &Checked, frame: &Frame) -> Result<(), PlanError> {
     }
 }
 
-struct Planner {
+struct Planner<'a> {
     base: Frame,
+    steps: &'a [Step],
+    needs: &'a [Vec<Need>],
     tasks: Vec<Task>,
     /// The tasks that give each step's result.
     results: Vec<Vec<usize>>,
 }
 
-impl Planner {
+impl Planner<'_> {
     fn plan_step(&mut self, i: usize, step: &Step, frames: &[Frame]) -> Result<(), PlanError> {
         let base = self.base;
         let masked = step.mask.is_some();
@@ -384,16 +524,25 @@ impl Planner {
         self.tasks.push(Task { step, frame, work });
     }
 
-    /// The task that gives a step's result on a frame; `None` where no step is asked for.
-    fn result(&self, step: Option<usize>, frame: Frame) -> Result<Option<Use>, PlanError> {
-        let Some(step) = step else { return Ok(None) };
-        let tasks = self.results.get(step).into_iter().flatten().copied();
-        let task = tasks.into_iter().find(|&t| self.tasks[t].frame.offset_of(&frame).is_some());
-        match task {
-            Some(task) => Ok(Some(Use { task, frame })),
-            None => {
-                Err(PlanError::Internal(format!("step number {} has no result where it is needed", step + 1)))
+    /// The task that gives a step's result on a frame, or that of the step before where it makes nothing of what is
+    /// wanted there; `None` where no step is left.
+    fn result(&self, mut step: Option<usize>, frame: Frame) -> Result<Option<Use>, PlanError> {
+        while let Some(i) = step {
+            let tasks = self.results.get(i).into_iter().flatten().copied();
+            let task = tasks.into_iter().find(|&t| self.tasks[t].frame.offset_of(&frame).is_some());
+            if let Some(task) = task {
+                return Ok(Some(Use { task, frame }));
             }
+            let passed =
+                |need: &&Need| !need.wanted.makes(&self.steps[i]) && need.frame.offset_of(&frame).is_some();
+            if !self.needs.get(i).is_some_and(|needs| needs.iter().any(|need| passed(&need))) {
+                let number = i + 1;
+                return Err(PlanError::Internal(format!(
+                    "step number {number} has no result where it is needed"
+                )));
+            }
+            step = self.steps[i].input;
         }
+        Ok(None)
     }
 }

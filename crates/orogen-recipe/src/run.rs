@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use orogen_core::{
-    Cancel, Ctx, Figure, Files, Frame, LayerData, LayerName, NoFiles, OpError, Raster, Terrain, Watch, layer,
-    vector,
+    Cancel, Ctx, Figure, Files, Frame, LayerData, LayerName, NoFiles, OpError, Part, Reach, Ready, Terrain,
+    Watch,
 };
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::cache::{Cache, Entry, Found, Key, KeyMaker};
 use crate::check::{Checked, Step};
+use crate::mask::limit_to_mask;
 use crate::plan::{Plan, Task, Use, Work};
+use crate::refine::Refinement;
+use crate::session::Memory;
 
 /// Somebody who sees a run go on. Every method may be left out.
 pub trait Observer: Sync {
@@ -128,6 +131,37 @@ pub enum RunError {
 /// # Errors
 /// When cancelled, or when a step fails.
 pub fn run(checked: &Checked, plan: &Plan, options: &RunOptions<'_>) -> Result<Run, RunError> {
+    run_with(checked, plan, options, &Operators::of(checked), None)
+}
+
+/// The operators of a recipe, each made ready when it is first needed.
+#[derive(Debug)]
+pub(crate) struct Operators(Vec<OnceLock<Ready>>);
+
+impl Operators {
+    pub fn of(checked: &Checked) -> Self {
+        Self(checked.steps().iter().map(|_| OnceLock::new()).collect())
+    }
+
+    fn get(&self, checked: &Checked, step: usize, ctx: &Ctx<'_>) -> Result<&Ready, OpError> {
+        if let Some(ready) = self.0[step].get() {
+            return Ok(ready);
+        }
+        let ready = Ready::new(checked.steps()[step].op.clone(), checked.frame(), ctx)?;
+        // Another thread may have been first: both are the same.
+        Ok(self.0[step].get_or_init(|| ready))
+    }
+}
+
+/// Runs a plan with operators that may be ready already. Where `memory` is given, what steps that reach the whole world
+/// found is looked for and kept there, and nothing else is stored.
+pub(crate) fn run_with(
+    checked: &Checked,
+    plan: &Plan,
+    options: &RunOptions<'_>,
+    operators: &Operators,
+    memory: Option<&Memory>,
+) -> Result<Run, RunError> {
     let Some(output) = plan.output() else {
         return Ok(Run { terrain: Terrain::new(*plan.window()), steps: Vec::new() });
     };
@@ -136,7 +170,10 @@ pub fn run(checked: &Checked, plan: &Plan, options: &RunOptions<'_>) -> Result<R
         checked,
         plan,
         options: *options,
-        keys: keys(checked, plan, options)?,
+        operators,
+        memory,
+        keys: if options.cache.is_some() { keys(checked, plan, options)? } else { Vec::new() },
+        refinements: (0..count).map(|_| None).collect(),
         terrains: (0..count).map(|_| None).collect(),
         uses: vec![0; count],
         not_cached: vec![false; count],
@@ -162,7 +199,12 @@ struct Runner<'a> {
     checked: &'a Checked,
     plan: &'a Plan,
     options: RunOptions<'a>,
+    operators: &'a Operators,
+    memory: Option<&'a Memory>,
+    /// What each task's result is stored under; none without a cache.
     keys: Vec<Key>,
+    /// What tasks that bring a step to another lattice found in memory.
+    refinements: Vec<Option<Arc<Refinement>>>,
     terrains: Vec<Option<Terrain>>,
     /// How often each result will still be taken.
     uses: Vec<usize>,
@@ -216,12 +258,19 @@ impl Runner<'_> {
             if self.uses[i] == 0 {
                 self.terrains[i] = None;
                 fates.push(Fate::Skip);
-            } else if self.terrains[i].is_some() {
+            } else if self.terrains[i].is_some() || self.remembered(i) {
                 fates.push(Fate::Skip);
             } else if let Some(entry) = self.peek(i) {
                 fates.push(Fate::Load(entry));
             } else {
-                task.uses().for_each(|used| self.uses[used.task] += 1);
+                let refined = self.refinements[i].is_some();
+                let needed = |used: &Use| match task.work {
+                    Work::Place { base_input, solved, .. } if refined => {
+                        *used != solved && Some(*used) != base_input
+                    }
+                    _ => true,
+                };
+                task.uses().filter(needed).for_each(|used| self.uses[used.task] += 1);
                 fates.push(Fate::Run);
             }
         }
@@ -229,8 +278,32 @@ impl Runner<'_> {
         fates
     }
 
+    /// Whether memory has a task's result, or (which only counts as a help) what brings it to the task's lattice.
+    fn remembered(&mut self, i: usize) -> bool {
+        let (Some(memory), task) = (self.memory, &self.plan.tasks()[i]) else { return false };
+        match task.work {
+            Work::Apply { masked, .. } if self.is_world(task) => {
+                self.terrains[i] = memory.solved(task.step, masked);
+            }
+            Work::Place { solved, .. } if solved.frame != task.frame => {
+                self.refinements[i] = memory.refinement(task.step);
+            }
+            _ => {}
+        }
+        self.terrains[i].is_some()
+    }
+
+    /// Whether a task solves a step for the whole world.
+    fn is_world(&self, task: &Task) -> bool {
+        let base = self.checked.frame();
+        task.frame == *base && self.checked.steps()[task.step].op.reach(base) == Reach::World
+    }
+
     fn peek(&self, i: usize) -> Option<Entry> {
         let cache = self.options.cache.filter(|_| !self.not_cached[i])?;
+        if !self.is_stored(i) {
+            return None;
+        }
         match cache.peek(&self.keys[i]) {
             Found::Hit(entry) => Some(entry),
             Found::Miss => None,
@@ -241,13 +314,19 @@ impl Runner<'_> {
         }
     }
 
+    /// Whether a result is looked for and put into the cache. With a memory, windows come and go, and are cheaper made
+    /// than stored.
+    fn is_stored(&self, i: usize) -> bool {
+        self.memory.is_none() || self.is_world(&self.plan.tasks()[i])
+    }
+
     /// Reports a task whose operator did not run, once.
     fn finish_cached(&mut self, i: usize, entry: Option<Entry>, started: Instant) {
         if self.reports[i].is_some() {
             return;
         }
         // A result that nobody needs is not loaded, but what it warned of still holds.
-        let entry = entry.or_else(|| self.options.cache?.glance(&self.keys[i]));
+        let entry = entry.or_else(|| self.options.cache.filter(|_| self.is_stored(i))?.glance(&self.keys[i]));
         let (warnings, figures) = entry.map(|entry| (entry.warnings, entry.figures)).unwrap_or_default();
         let report = StepReport {
             seconds: started.elapsed().as_secs_f64(),
@@ -300,21 +379,38 @@ impl Runner<'_> {
         // What an operator may change comes last: by then nobody else holds it.
         let (terrain, warnings, figures) = match task.work {
             Work::Apply { on, input, second, masked } => {
+                let ready = caught(|| self.operators.get(self.checked, task.step, &ctx)).map_err(fail)?;
                 let second = second.map(|used| self.take(used)).transpose()?;
                 let ctx = ctx.with_second(second.as_ref());
                 let input = self.take_or_empty(input, on)?;
-                let result = apply(step, input, masked, &ctx).map_err(fail)?;
-                (cut(result, &task.frame).map_err(fail)?, ctx.take_warnings(), ctx.take_figures())
+                let result = apply(step, ready, input, masked, &ctx).map_err(fail)?;
+                let result = cut(result, &task.frame).map_err(fail)?;
+                if let Some(memory) = self.memory.filter(|_| self.is_world(task)) {
+                    memory.keep_solved(task.step, masked, &result, &step.layers);
+                }
+                (result, ctx.take_warnings(), ctx.take_figures())
             }
             Work::Place { input, base_input, solved, masked } => {
-                let solved = self.take(solved)?;
-                let base_input = base_input.map(|used| self.take(used)).transpose()?;
+                let refinement = match (self.refinements[i].take(), base_input) {
+                    (Some(known), _) => Some(known),
+                    (None, _) if solved.frame == task.frame => None,
+                    (None, base_input) => {
+                        let solved = self.take(solved)?;
+                        let base_input = base_input.map(|used| self.take(used)).transpose()?;
+                        let made = Arc::new(Refinement::new(&step.layers, base_input.as_ref(), &solved));
+                        if let Some(memory) = self.memory {
+                            memory.keep_refinement(task.step, &made);
+                        }
+                        Some(made)
+                    }
+                };
+                let placed = if refinement.is_none() { Some(self.take(solved)?) } else { None };
                 let input = self.take_or_empty(input, task.frame)?;
                 let before = masked.then(|| input.clone());
-                let placed = if solved.frame() == &task.frame {
-                    solved
-                } else {
-                    refine(step, input, base_input.as_ref(), &solved).map_err(fail)?
+                let placed = match (placed, refinement) {
+                    (Some(placed), _) => placed,
+                    (None, Some(refinement)) => refinement.apply(input).map_err(fail)?,
+                    (None, None) => input,
                 };
                 let result = match (&before, &step.mask) {
                     (Some(before), Some(mask)) => {
@@ -329,6 +425,7 @@ impl Runner<'_> {
             return Err(RunError::Cancelled);
         }
         if let Some(cache) = options.cache
+            && self.is_stored(i)
             && let Err(error) = cache.store(&self.keys[i], &terrain, &warnings, &figures, options.cancel)
         {
             if options.cancel.is_cancelled() {
@@ -454,26 +551,29 @@ fn key<'a>(
 }
 
 /// Runs an operator, turning its panic into a sentence: a fault of ours must not take the program down.
-fn apply(step: &Step, input: Terrain, masked: bool, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+fn apply(
+    step: &Step,
+    ready: &Ready,
+    input: Terrain,
+    masked: bool,
+    ctx: &Ctx<'_>,
+) -> Result<Terrain, OpError> {
     let frame = *input.frame();
     let mask = step.mask.as_ref().filter(|_| masked);
     let before = mask.map(|_| input.clone());
     let untouchable = if cfg!(debug_assertions) { undeclared(step, &input) } else { Vec::new() };
-    let result = catch_unwind(AssertUnwindSafe(|| step.op.apply(input, ctx))).unwrap_or_else(|panic| {
-        let reason = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("no reason given");
-        Err(OpError::Internal(reason.to_owned()))
-    })?;
+    let provenance = input.provenance().clone();
+    let result = caught(|| ready.apply(input, ctx))?;
     if result.frame() != &frame {
         return Err(OpError::Internal(String::from("the operator changed the frame")));
     }
     for (name, data) in untouchable {
         let changed = match result.layers().get(&name) {
             Some(now) => !now.same_allocation(&data) && now.bytes() != data.bytes(),
-            None => !step.layers.writes.iter().any(|from| layer::is_derived(&name, from)),
+            None => {
+                let part = Part::Layer(name.clone());
+                !step.layers.outputs().any(|from| provenance.follows(&part, &from))
+            }
         };
         if changed {
             return Err(OpError::Internal(format!(
@@ -487,6 +587,18 @@ fn apply(step: &Step, input: Terrain, masked: bool, ctx: &Ctx<'_>) -> Result<Ter
     }
 }
 
+/// Does work of an operator, turning its panic into a sentence.
+fn caught<T>(work: impl FnOnce() -> Result<T, OpError>) -> Result<T, OpError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let reason = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no reason given");
+        Err(OpError::Internal(reason.to_owned()))
+    })
+}
+
 /// The layers of a terrain that a step must leave alone.
 fn undeclared(step: &Step, terrain: &Terrain) -> Vec<(LayerName, LayerData)> {
     let layers = terrain.layers().iter().filter(|(name, _)| !step.layers.writes.contains(name));
@@ -498,133 +610,4 @@ fn cut(terrain: Terrain, frame: &Frame) -> Result<Terrain, OpError> {
         return Ok(terrain);
     }
     terrain.crop(frame).ok_or_else(|| OpError::Internal(String::from("a window lies outside its halo")))
-}
-
-/// Limits a step to its mask: where the mask is 0 everything stays as before, where it is 1 the step has its way.
-///
-/// Measured values are mixed in proportion, ids switch at one half; a layer that was not there before counts as 0.
-/// Holes of the mask count as 0. Vectors are the step's own: they have no samples to mix.
-///
-/// # Errors
-/// When the terrain before the step has no such mask.
-pub fn limit_to_mask(
-    before: &Terrain,
-    after: Terrain,
-    mask: &LayerName,
-    writes: &[LayerName],
-) -> Result<Terrain, OpError> {
-    let mask: &Raster<f32> = before.get_named(mask)?;
-    let frame = *after.frame();
-    let (mut layers, vectors) = after.into_parts();
-    for name in writes {
-        let Some(data) = layers.get_mut(name) else { continue };
-        match (data, before.layers().get(name)) {
-            (LayerData::F32(after), before) => {
-                let before = match before {
-                    Some(LayerData::F32(raster)) => Some(raster),
-                    _ => None,
-                };
-                Arc::make_mut(after).par_rows(|row, out| {
-                    for (col, value) in out.iter_mut().enumerate() {
-                        let old = before.map_or(0.0, |raster| raster.row(row)[col]);
-                        let share = mask.row(row)[col];
-                        // The ends are taken as they are, so that rounding (or a hole) changes nothing there.
-                        if share < 1.0 && share > 0.0 {
-                            *value = old + (*value - old) * share;
-                        } else if share.is_nan() || share <= 0.0 {
-                            *value = old;
-                        }
-                    }
-                });
-            }
-            (LayerData::U8(after), before) => {
-                let before = match before {
-                    Some(LayerData::U8(raster)) => Some(raster),
-                    _ => None,
-                };
-                Arc::make_mut(after).par_rows(|row, out| {
-                    for (col, value) in out.iter_mut().enumerate() {
-                        if mask.row(row)[col] >= 0.5 {
-                            continue;
-                        }
-                        *value = before.map_or(0, |raster| raster.row(row)[col]);
-                    }
-                });
-            }
-        }
-    }
-    Terrain::from_parts(frame, layers, vectors)
-        .ok_or_else(|| OpError::Internal(String::from("a masked layer does not match the frame")))
-}
-
-/// What a `World` step makes of a window of another spacing: the window's own input and, interpolated, what the
-/// step changed on the recipe's frame. Layers that the step made from nothing are interpolated themselves, kept to
-/// their range; ids come from the nearest sample; vectors are those of the recipe's frame.
-fn refine(
-    step: &Step,
-    input: Terrain,
-    base_input: Option<&Terrain>,
-    solved: &Terrain,
-) -> Result<Terrain, OpError> {
-    let frame = *input.frame();
-    let base = *solved.frame();
-    let (before, mut vectors) = input.into_parts();
-    let writes = &step.layers.writes;
-    let mut layers: BTreeMap<LayerName, LayerData> = before
-        .iter()
-        .filter(|(name, _)| !writes.iter().any(|from| layer::is_derived(name, from)))
-        .map(|(name, data)| (name.clone(), data.clone()))
-        .collect();
-    vectors.retain(|name, _| !writes.iter().any(|from| vector::is_derived(name, from)));
-    vectors.extend(solved.vectors().iter().map(|(name, layer)| (name.clone(), layer.clone())));
-    for name in writes {
-        let data = match (
-            solved.layers().get(name),
-            base_input.and_then(|t| t.layers().get(name)),
-            before.get(name),
-        ) {
-            (Some(LayerData::F32(out)), Some(LayerData::F32(old)), Some(LayerData::F32(fine))) => {
-                let change = difference(out, old);
-                LayerData::F32(Arc::new(resampled(&frame, &base, |col, row, at| {
-                    fine.row(row)[col] + change.bicubic(at[0], at[1])
-                })))
-            }
-            (Some(LayerData::F32(out)), ..) => {
-                let (low, high) = out.range().unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
-                LayerData::F32(Arc::new(resampled(&frame, &base, |_, _, at| {
-                    out.bicubic(at[0], at[1]).clamp(low, high)
-                })))
-            }
-            (Some(LayerData::U8(out)), ..) => {
-                LayerData::U8(Arc::new(resampled(&frame, &base, |_, _, at| {
-                    out.clamped(at[0].round() as isize, at[1].round() as isize)
-                })))
-            }
-            (None, ..) => continue,
-        };
-        layers.insert(name.clone(), data);
-    }
-    Terrain::from_parts(frame, layers, vectors)
-        .ok_or_else(|| OpError::Internal(String::from("a refined layer does not match the frame")))
-}
-
-fn difference(after: &Raster<f32>, before: &Raster<f32>) -> Raster<f32> {
-    let mut out = Raster::filled(after.cols(), after.rows(), 0.0);
-    out.par_rows(|row, values| {
-        for ((value, a), b) in values.iter_mut().zip(after.row(row)).zip(before.row(row)) {
-            *value = a - b;
-        }
-    });
-    out
-}
-
-/// A raster whose values come from places of another frame, given as column and row there.
-fn resampled<T: Copy + Default + Send + Sync>(
-    frame: &Frame,
-    base: &Frame,
-    f: impl Fn(usize, usize, [f64; 2]) -> T + Sync,
-) -> Raster<T> {
-    Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
-        f(col, row, base.locate(frame.x_m(col), frame.y_m(row)))
-    })
 }

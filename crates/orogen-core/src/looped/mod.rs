@@ -13,17 +13,16 @@
 mod turns;
 mod vectors;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::ctx::Ctx;
 use crate::error::OpError;
 use crate::frame::Frame;
-use crate::layer::{self, LayerName};
-use crate::op::{Layers, Op, Reach};
+use crate::layer::LayerName;
+use crate::op::{Layers, Reach};
+use crate::provenance::Part;
 use crate::raster::Raster;
 use crate::terrain::{LayerData, Terrain};
-use crate::vector::VectorLayer;
 
 use self::turns::Turns;
 
@@ -46,16 +45,22 @@ pub fn unrolled(world: &Frame) -> Frame {
 }
 
 /// Runs an operator; on a world that loops, what it makes of land that loops does too.
-pub(crate) fn run<T: Op>(op: &T, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-    let (world, frame, layers) = (ctx.world(&terrain), *terrain.frame(), Op::layers(op));
+pub(crate) fn run(
+    op: &dyn crate::op::AnyOp,
+    layers: &Layers,
+    work: &dyn Fn(Terrain, &Ctx<'_>) -> Result<Terrain, OpError>,
+    mut terrain: Terrain,
+    ctx: &Ctx<'_>,
+) -> Result<Terrain, OpError> {
+    let (world, frame) = (ctx.world(&terrain), *terrain.frame());
     let turns = Turns::of(&frame, &world);
     // Sources make their own land: only they can make it repeat.
     let source = layers.reads.is_empty() && layers.reads_second.is_empty();
     let reach = op.reach(&frame);
     if !turns.any() || source || reach == Reach::Point || op.loops() == Loops::AsIs && reach == Reach::World {
-        return op.run(terrain, ctx);
+        return work(terrain, ctx);
     }
-    warn_of_seams(&terrain, &layers, &turns, ctx);
+    warn_of_seams(&terrain, layers, &turns, ctx);
     let fades = reach == Reach::World && op.loops() == Loops::Unrolled;
     let on = match reach {
         Reach::Point => frame,
@@ -65,28 +70,24 @@ pub(crate) fn run<T: Op>(op: &T, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terr
     };
     let second = ctx.second().map(|second| turns.unrolled(second, &layers.reads_second, &on, fades));
     let inner = ctx.on_loop(world, second.as_ref());
-    let result = op.run(turns.unrolled(&terrain, &layers.reads, &on, fades), &inner)?;
+    let seen: Vec<LayerName> = layers.inputs().filter_map(Part::into_layer).collect();
+    let result = work(turns.unrolled(&terrain, &seen, &on, fades), &inner)?;
     // Amounts were measured on all of the unrolled land.
     inner.hand_on(ctx, if fades { frame.len() as f64 / on.len() as f64 } else { 1.0 });
 
     let written = layers.writes.iter().filter_map(|name| Some((name, result.layers().get(name)?)));
-    let written: BTreeMap<LayerName, LayerData> =
+    let written: Vec<(LayerName, LayerData)> =
         written.map(|(name, data)| (name.clone(), turns.rolled(name, data, &on, &frame, fades))).collect();
-    let (mut all, own) = terrain.into_parts();
-    all.retain(|name, _| !written.keys().any(|from| layer::is_derived(name, from)));
-    all.extend(written);
-    let vector = |(name, found): (&String, &Arc<VectorLayer>)| {
-        let made = !fades || layers.writes_vectors.contains(&name.as_str());
-        let data = match own.get(name) {
-            Some(own) if !made => own.clone(),
-            _ if fades => Arc::new(vectors::clipped(found, &frame.extent())),
-            _ => found.clone(),
-        };
-        (name.clone(), data)
-    };
-    let vectors = result.vectors().iter().map(vector).collect();
-    Terrain::from_parts(frame, all, vectors)
-        .ok_or_else(|| OpError::Failed(String::from("a layer of a loop does not match the frame")))
+    for (name, data) in written {
+        terrain.set_named(name, data);
+    }
+    let kept = layers.keeps.iter().cloned().filter_map(Part::into_vectors);
+    for name in layers.writes_vectors.iter().cloned().chain(kept) {
+        let Some(made) = result.vectors().get(&name) else { continue };
+        let made = if fades { Arc::new(vectors::clipped(made, &frame.extent())) } else { made.clone() };
+        terrain.set_vector(name, made);
+    }
+    Ok(terrain)
 }
 
 /// Says so when land on a frame that loops does not meet itself: nothing later can mend that.

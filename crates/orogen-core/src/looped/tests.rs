@@ -3,7 +3,8 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::layer::{BASIN, HEIGHT, SLOPE};
-use crate::vector::Shape;
+use crate::op::Op;
+use crate::vector::{Shape, VectorLayer};
 use crate::{Cell, math};
 
 /// An operator that adds up what lies around, or counts columns from the west as one that knows edges would.
@@ -120,6 +121,7 @@ fn other_frames_and_other_layers_are_left_alone() {
     let mine = LayerName::parse("mask.mine").unwrap();
     terrain.set_named(mine.clone(), LayerData::U8(Raster::filled(65, 33, 1).into()));
     terrain.set(SLOPE, Raster::filled(65, 33, 0.0));
+    terrain.record(Part::Layer(SLOPE.name()), [Part::Layer(HEIGHT.name())]);
     let before = terrain.clone();
     for probe in [Probe { far_m: 10.0, ..Probe::default() }, Probe { world: true, ..Probe::default() }] {
         let after = probe.apply(terrain.clone(), &Ctx::silent()).unwrap();
@@ -128,9 +130,8 @@ fn other_frames_and_other_layers_are_left_alone() {
         assert!(after.get(SLOPE).is_err(), "slope follows from the height");
         // The same land that does not loop: nothing is unrolled.
         let frame = Frame::new([500.0, 0.0], [640.0, 320.0], [65, 33]).unwrap();
-        let (layers, vectors) = terrain.clone().into_parts();
-        let plain = Terrain::from_parts(frame, layers, vectors).unwrap();
-        let same = probe.run(plain.clone(), &Ctx::silent()).unwrap();
+        let plain = Terrain::from_parts(frame, terrain.clone().into_parts()).unwrap();
+        let same = Op::run(&probe, plain.clone(), &Ctx::silent()).unwrap();
         assert_eq!(probe.apply(plain, &Ctx::silent()).unwrap(), same);
     }
 }

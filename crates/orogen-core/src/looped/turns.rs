@@ -7,7 +7,7 @@ use super::vectors;
 use crate::frame::Frame;
 use crate::layer::{self, LayerName};
 use crate::raster::Raster;
-use crate::terrain::{LayerData, Sample, Terrain};
+use crate::terrain::{LayerData, Parts, Sample, Terrain};
 
 /// After how many columns and rows a frame repeats; `None` along an axis where it does not reach round.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +68,8 @@ impl Turns {
             (name.clone(), data)
         });
         // Every raster was made on that frame.
-        Terrain::from_parts(*on, layers, copied.collect()).unwrap_or_else(|| Terrain::new(*on))
+        let parts = Parts { layers, vectors: copied.collect(), provenance: terrain.provenance().clone() };
+        Terrain::from_parts(*on, parts).unwrap_or_else(|| Terrain::new(*on))
     }
 
     /// A written layer, made on a frame as [`Turns::unrolled`] gives it, back on the frame of the land.

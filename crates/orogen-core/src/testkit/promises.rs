@@ -18,8 +18,8 @@ use crate::frame::{Frame, FrameError};
 use crate::layer::{self, LayerName};
 use crate::op::{AnyOp, Operator, Reach};
 use crate::param::path_text;
+use crate::provenance::Part;
 use crate::terrain::{LayerData, Terrain};
-use crate::vector;
 
 /// One promise and the check that holds an operator to it.
 #[derive(Clone, Copy)]
@@ -213,7 +213,8 @@ fn writes_of(op: &dyn AnyOp) -> Result<(), String> {
     if after.frame() != before.frame() {
         return Err(String::from("the frame is another one afterwards"));
     }
-    let derived = |name: &LayerName| declared.writes.iter().any(|from| layer::is_derived(name, from));
+    let stale = |part: &Part| declared.outputs().any(|from| before.provenance().follows(part, &from));
+    let derived = |name: &LayerName| stale(&Part::Layer(name.clone()));
     for (name, data) in before.layers() {
         let touched = after.layers().get(name).is_none_or(|now| !now.same_allocation(data));
         match (declared.writes.contains(name), after.layers().contains_key(name)) {
@@ -236,21 +237,14 @@ fn writes_of(op: &dyn AnyOp) -> Result<(), String> {
             return Err(format!("layer {name} is new, undeclared"));
         }
     }
-    let derived_vector = |name: &str| {
-        vector::WELL_KNOWN.iter().any(|info| {
-            info.name == name
-                && info.derived_from.iter().any(|&from| {
-                    let from = LayerName::fixed(from);
-                    declared.writes.iter().any(|w| *w == from || layer::is_derived(&from, w))
-                })
-        })
-    };
     for (name, vectors) in before.vectors() {
-        if declared.writes_vectors.contains(&name.as_str()) {
+        if declared.writes_vectors.contains(name) || declared.keeps.contains(&Part::Vectors(name.clone())) {
             continue;
         }
         match after.vectors().get(name) {
-            None if !derived_vector(name) => return Err(format!("vectors {name} are gone, undeclared")),
+            None if !stale(&Part::Vectors(name.clone())) => {
+                return Err(format!("vectors {name} are gone, undeclared"));
+            }
             Some(now) if !Arc::ptr_eq(now, vectors) => {
                 return Err(format!("vectors {name} are changed, undeclared"));
             }
@@ -258,14 +252,28 @@ fn writes_of(op: &dyn AnyOp) -> Result<(), String> {
         }
     }
     for name in &declared.writes_vectors {
-        if !after.vectors().contains_key(*name) {
+        if !after.vectors().contains_key(name) {
             return Err(format!("vectors {name} are declared as written and are not there"));
         }
     }
     for name in after.vectors().keys() {
-        if !before.vectors().contains_key(name) && !declared.writes_vectors.contains(&name.as_str()) {
+        if !before.vectors().contains_key(name) && !declared.writes_vectors.contains(name) {
             return Err(format!("vectors {name} are new, undeclared"));
         }
+    }
+    let kept = before.provenance().iter().map(|(part, _)| part).find(|part| {
+        stale(part)
+            && after.has(part)
+            && !declared.outputs().chain(declared.keeps.iter().cloned()).any(|output| output == **part)
+    });
+    if let Some(part) = kept {
+        return Err(format!("{part} follows from what is written and stays"));
+    }
+    let forgotten = declared.follows.iter().find_map(|(part, from)| {
+        from.iter().find(|from| !after.provenance().follows(part, from)).map(|from| (part, from))
+    });
+    if let Some((part, from)) = forgotten {
+        return Err(format!("{part} is declared to follow from {from}, which is not remembered"));
     }
     Ok(())
 }
@@ -279,7 +287,8 @@ fn reads(operator: &Operator) -> Result<(), String> {
             standard.run(op.as_ref(), &files, &Silent).map_err(|e| with(&params, &e.to_string()))
         };
         let rich = run(Standard::full(world, &declared))?;
-        let poor = run(Standard::bare(world, &declared))?;
+        let poor = run(Standard::declared(world, &declared))?;
+        run(Standard::bare(world, &declared))?;
         for name in &declared.writes {
             equal(name, rich.layers().get(name), poor.layers().get(name)).map_err(|found| {
                 with(&params, &format!("with layers it did not ask for it gives other results: {found}"))

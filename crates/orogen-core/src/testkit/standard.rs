@@ -14,6 +14,7 @@ use crate::frame::{Frame, Rect};
 use crate::layer::{self, LayerName};
 use crate::math;
 use crate::op::{AnyOp, Layers};
+use crate::provenance::Part;
 use crate::raster::Raster;
 use crate::rng::Seed;
 use crate::terrain::{LayerData, Terrain};
@@ -49,26 +50,39 @@ impl Standard {
             second: terrain(world, "second", &names.into_iter().chain(layers.reads_second.clone()).collect()),
             world,
         };
-        let extent = world.extent();
-        let diagonal = [[extent.min[0], extent.min[1], 0.0], [extent.max[0], extent.max[1], 0.0]];
-        for (name, shape) in
-            [("rivers", Shape::Lines), ("polygons", Shape::Polygons), ("notes", Shape::Lines)]
-        {
-            let mut vectors = VectorLayer::new(shape);
-            vectors.push(diagonal);
-            standard.terrain.set_vector(name, vectors);
+        let asked = layers.inputs().filter_map(Part::into_vectors);
+        let names = ["rivers", "polygons", "notes"].map(LayerName::fixed).into_iter().chain(asked);
+        names.for_each(|name| set_diagonal(&mut standard.terrain, name));
+        for part in FOLLOWERS.map(|name| Part::Layer(name.into())) {
+            standard.terrain.record(part, [Part::Layer(layer::HEIGHT.name())]);
         }
+        standard.terrain.record(Part::Vectors("rivers".into()), [Part::Layer(layer::HEIGHT.name())]);
+        standard
+    }
+
+    /// All that an operator declares that it looks at, and nothing else.
+    #[must_use]
+    pub fn declared(world: Frame, layers: &Layers) -> Self {
+        let mut standard = Self::bare(world, layers);
+        let used = layers.uses.iter().cloned().filter_map(Part::into_layer);
+        for name in used.filter(|name| !layers.reads.contains(name)) {
+            standard.terrain.set_named(name.clone(), layer_data(&world, "first", &name));
+        }
+        let used = layers.uses.iter().cloned().filter_map(Part::into_vectors);
+        used.for_each(|name| set_diagonal(&mut standard.terrain, name));
         standard
     }
 
     /// Exactly the layers that are asked for: what an operator may rely on.
     #[must_use]
     pub fn bare(world: Frame, layers: &Layers) -> Self {
-        Self {
+        let mut standard = Self {
             terrain: terrain(world, "first", &layers.reads.iter().cloned().collect()),
             second: terrain(world, "second", &layers.reads_second.iter().cloned().collect()),
             world,
-        }
+        };
+        layers.reads_vectors.iter().for_each(|name| set_diagonal(&mut standard.terrain, name.clone()));
+        standard
     }
 
     /// The same with a few holes in the heights of both terrains, where those have heights.
@@ -111,14 +125,22 @@ impl Standard {
 
 fn terrain(world: Frame, which: &str, names: &BTreeSet<LayerName>) -> Terrain {
     let mut terrain = Terrain::new(world);
-    let mut layers: Vec<(LayerName, LayerData)> =
-        names.iter().map(|name| (name.clone(), layer_data(&world, which, name))).collect();
-    // What others are derived from goes in first, so that setting it drops none of them.
-    layers.sort_by_key(|(name, _)| layer::info(name).map_or(0, |info| info.derived_from.len()));
-    for (name, data) in layers {
-        terrain.set_named(name, data);
+    for name in names {
+        terrain.set_named(name.clone(), layer_data(&world, which, name));
     }
     terrain
+}
+
+/// Layers of [`Standard::full`] that follow from its heights.
+const FOLLOWERS: [&str; 7] = ["slope", "flow", "basin", "shore", "hillshade", "displace.x", "biome"];
+
+/// Vectors of one line across the land.
+fn set_diagonal(terrain: &mut Terrain, name: LayerName) {
+    let extent = terrain.frame().extent();
+    let shape = if name.as_str() == "polygons" { Shape::Polygons } else { Shape::Lines };
+    let mut vectors = VectorLayer::new(shape);
+    vectors.push([[extent.min[0], extent.min[1], 0.0], [extent.max[0], extent.max[1], 0.0]]);
+    terrain.set_vector(name, vectors);
 }
 
 fn layer_data(world: &Frame, which: &str, name: &LayerName) -> LayerData {

@@ -73,7 +73,10 @@ impl Op for Alluvium {
     const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
-        Layers::none().updating([layer::HEIGHT.name()]).writing([layer::SEDIMENT.name()])
+        Layers::none()
+            .updating([layer::HEIGHT.name()])
+            .using_vectors([hold::HOLD])
+            .writing([layer::SEDIMENT.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {

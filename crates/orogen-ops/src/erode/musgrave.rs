@@ -106,6 +106,7 @@ impl Op for Musgrave {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
+            .using_vectors([hold::HOLD])
             .reading(self.moisture.layer())
             .reading(self.hardness.layer())
             .writing([layer::SEDIMENT.name()])

@@ -77,6 +77,7 @@ impl Op for Thermal {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
+            .using_vectors([hold::HOLD])
             .reading(self.hardness.layer())
             .reading(self.loose_m.layer())
             .writing([layer::SEDIMENT.name()])

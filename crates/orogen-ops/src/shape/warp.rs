@@ -107,9 +107,6 @@ impl Op for Warp {
             };
             moved.push((name.clone(), data));
         }
-        // What others follow from goes in first, so that setting it drops none of them.
-        moved
-            .sort_by_key(|(name, _)| self.layers.iter().filter(|from| layer::is_derived(name, from)).count());
         for (name, data) in moved {
             terrain.set_named(name, data);
         }

@@ -59,7 +59,9 @@ impl Op for Hillshade {
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
-        Layers::none().reading([layer::HEIGHT.name()]).writing([layer::HILLSHADE.name()])
+        Layers::none()
+            .reading([layer::HEIGHT.name()])
+            .deriving([layer::HILLSHADE.name()], [layer::HEIGHT.name()])
     }
 
     fn reach(&self, frame: &Frame) -> Reach {

@@ -34,7 +34,7 @@ impl Op for Slope {
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
-        Layers::none().reading([layer::HEIGHT.name()]).writing([layer::SLOPE.name()])
+        Layers::none().reading([layer::HEIGHT.name()]).deriving([layer::SLOPE.name()], [layer::HEIGHT.name()])
     }
 
     fn reach(&self, frame: &Frame) -> Reach {

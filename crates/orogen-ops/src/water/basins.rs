@@ -65,8 +65,8 @@ impl Op for Basins {
     fn layers(&self) -> Layers {
         Layers::none()
             .reading([layer::HEIGHT.name()])
-            .writing([layer::BASIN.name()])
-            .writing_vectors([BASINS])
+            .deriving([layer::BASIN.name()], [layer::HEIGHT.name()])
+            .deriving_vectors([BASINS], [layer::HEIGHT.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {

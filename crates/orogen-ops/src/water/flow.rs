@@ -67,7 +67,7 @@ impl Op for Flow {
     fn layers(&self) -> Layers {
         let height = [layer::HEIGHT.name()];
         let layers = if self.fill { Layers::none().updating(height) } else { Layers::none().reading(height) };
-        layers.writing([layer::FLOW.name()])
+        layers.deriving([layer::FLOW.name()], [layer::HEIGHT.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {

@@ -56,8 +56,9 @@ impl Op for Sea {
     fn layers(&self) -> Layers {
         let layers = Layers::none()
             .reading([layer::HEIGHT.name()])
-            .writing([layer::SHORE.name(), MASK_SEA])
-            .writing_vectors([COAST]);
+            .deriving([layer::SHORE.name()], [layer::HEIGHT.name()])
+            .writing([MASK_SEA])
+            .deriving_vectors([COAST], [layer::HEIGHT.name()]);
         let water = [layer::WATER.name()];
         if self.keep { layers.updating(water) } else { layers.writing(water) }
     }

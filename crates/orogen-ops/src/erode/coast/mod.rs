@@ -118,6 +118,7 @@ impl Op for Coast {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
+            .using_vectors([hold::HOLD])
             .reading(self.hardness.layer())
             .writing([layer::SAND.name()])
     }

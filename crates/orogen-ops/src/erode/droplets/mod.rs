@@ -127,6 +127,7 @@ impl Op for Droplets {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
+            .using_vectors([hold::HOLD])
             .reading(self.moisture.layer())
             .reading(self.hardness.layer())
             .reading(self.loose_m.layer())

@@ -241,6 +241,7 @@ impl Op for Pipes {
             [&self.moisture, &self.water_m, &self.temperature_c, &self.hardness, &self.soil_m, &self.loose_m];
         Layers::none()
             .updating([layer::HEIGHT.name()])
+            .using_vectors([crate::hold::HOLD])
             .reading(coefs.into_iter().filter_map(Coef::layer))
             .writing([layer::WATER.name(), layer::SEDIMENT.name()])
             .writing((1..=self.snapshots).flat_map(film))

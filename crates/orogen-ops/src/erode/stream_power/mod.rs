@@ -145,6 +145,7 @@ impl Op for StreamPower {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
+            .using_vectors([hold::HOLD])
             .reading(self.uplift_mm_per_yr.layer())
             .reading(self.incision_mm_per_yr.layer())
     }

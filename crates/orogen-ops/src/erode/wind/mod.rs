@@ -143,6 +143,7 @@ impl Op for Wind {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
+            .using_vectors([hold::HOLD])
             .reading(self.sand_m.layer())
             .writing([layer::SAND.name()])
     }

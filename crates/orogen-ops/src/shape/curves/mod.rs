@@ -177,7 +177,11 @@ impl Op for Curves {
 
     fn layers(&self) -> Layers {
         let layers = Layers::none().updating([layer::HEIGHT.name()]);
-        if self.curves.iter().any(marks) { layers.writing_vectors([HOLD]) } else { layers }
+        if self.curves.iter().any(marks) {
+            layers.writing_vectors([HOLD]).using_vectors([HOLD])
+        } else {
+            layers
+        }
     }
 
     fn reach(&self, frame: &Frame) -> Reach {

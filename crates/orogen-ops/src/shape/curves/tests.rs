@@ -435,7 +435,7 @@ fn marks_of_held_curves_travel_with_the_terrain() {
     ]);
     assert!(op.layers().writes_vectors.is_empty());
     op.curves[0].hold = true;
-    assert_eq!(op.layers().writes_vectors, [HOLD]);
+    assert_eq!(op.layers().writes_vectors, [HOLD.into()]);
     let after = op.apply(on(&hills(65, 50.0)), &Ctx::silent()).unwrap();
     let marks = held(&after);
     assert_eq!(marks.len(), 1);

@@ -261,7 +261,7 @@ pub struct Features {
 
 impl Op for Features {
     const ID: &'static str = "shape.features";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         let mut layers = Layers::none().updating([layer::HEIGHT.name()]);
@@ -270,10 +270,12 @@ impl Op for Features {
             layers = if self.keep_water { layers.updating(water) } else { layers.writing(water) };
         }
         if self.features.iter().any(|feature| matches!(feature, Feature::River(_))) {
-            layers = layers.writing_vectors([RIVERS]);
+            layers = layers.deriving_vectors([RIVERS], [layer::HEIGHT.name()]).using_vectors([RIVERS]);
+        } else {
+            layers = layers.keeping_vectors([RIVERS]);
         }
         if self.features.iter().any(Feature::hold) {
-            layers = layers.writing_vectors([HOLD]);
+            layers = layers.writing_vectors([HOLD]).using_vectors([HOLD]);
         }
         layers
     }
@@ -354,15 +356,21 @@ impl Op for Features {
             terrain.set(layer::WATER, water);
         }
         let touched: Vec<Rect> = parts.iter().map(|(_, rect)| *rect).collect();
-        if layers.writes_vectors.contains(&RIVERS) {
-            let rivers = marks::rivers(former.as_deref(), &self.features, &ready, &touched);
-            terrain.set_vector(RIVERS, rivers);
-        } else if let Some(former) = former
-            && (0..former.len()).all(|line| !marks::is_touched(&former, line, &touched))
-        {
-            terrain.set_vector(RIVERS, former);
+        let own = layers.writes_vectors.iter().any(|name| name.as_str() == RIVERS);
+        match former {
+            // Lines of other steps keep all they know while nothing moves their ground.
+            Some(former)
+                if !own && (0..former.len()).all(|line| !marks::is_touched(&former, line, &touched)) =>
+            {
+                terrain.set_vector(RIVERS, former);
+            }
+            None if !own => {}
+            former => {
+                let rivers = marks::rivers(former.as_deref(), &self.features, &ready, &touched);
+                terrain.set_vector(RIVERS, rivers);
+            }
         }
-        if layers.writes_vectors.contains(&HOLD) {
+        if layers.writes_vectors.iter().any(|name| name.as_str() == HOLD) {
             let marks = marks::held(&self.features, &ready);
             hold::hold(&mut terrain, marks);
             if terrain.vector(HOLD).is_none() {

@@ -105,11 +105,10 @@ impl Op for Overhang {
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
-        Layers::none().reading([layer::HEIGHT.name()]).reading(self.strength.layer()).writing([
-            layer::DISPLACE_X.name(),
-            layer::DISPLACE_Y.name(),
-            layer::DISPLACE_Z.name(),
-        ])
+        Layers::none().reading([layer::HEIGHT.name()]).reading(self.strength.layer()).deriving(
+            [layer::DISPLACE_X.name(), layer::DISPLACE_Y.name(), layer::DISPLACE_Z.name()],
+            [layer::HEIGHT.name()],
+        )
     }
 
     fn reach(&self, frame: &Frame) -> Reach {

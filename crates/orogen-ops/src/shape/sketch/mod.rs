@@ -213,9 +213,11 @@ impl Op for Sketch {
         let mut layers = Layers::none()
             .updating([layer::HEIGHT.name()])
             .writing([layer::WATER.name(), self.forest_to.clone()])
-            .writing_vectors(["rivers", FEATURES]);
+            .using_vectors(["rivers"])
+            .deriving_vectors(["rivers"], [layer::HEIGHT.name()])
+            .writing_vectors([FEATURES]);
         if self.hold || self.keep.iter().any(Feature::hold) {
-            layers = layers.writing_vectors([HOLD]);
+            layers = layers.writing_vectors([HOLD]).using_vectors([HOLD]);
         }
         layers
     }

@@ -6,11 +6,12 @@ mod land;
 mod map;
 mod rivers;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use orogen_core::param::Fault;
 use orogen_core::vector::{Column, Shape, VectorLayer};
-use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{Ctx, Frame, Layers, Op, OpError, Prepared, Raster, Reach, Terrain, layer};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -218,13 +219,13 @@ impl Op for Island {
 
     fn layers(&self) -> Layers {
         Layers::none()
-            .writing([
-                layer::HEIGHT.name(),
-                layer::TEMPERATURE.name(),
-                layer::MOISTURE.name(),
-                layer::BIOME.name(),
-            ])
-            .writing_vectors(["polygons", "rivers"])
+            .writing([layer::HEIGHT.name(), layer::TEMPERATURE.name(), layer::MOISTURE.name()])
+            .deriving(
+                [layer::BIOME.name()],
+                [layer::HEIGHT.name(), layer::TEMPERATURE.name(), layer::MOISTURE.name()],
+            )
+            .writing_vectors(["polygons"])
+            .deriving_vectors(["rivers"], [layer::HEIGHT.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {
@@ -243,21 +244,48 @@ impl Op for Island {
         faults
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let place = Place::of(&ctx.world(&terrain));
-        let mut map = Map::grow(self, &place, ctx)?;
-        let mut land = Land::new(self, &map, &place, ctx)?;
-        if !self.edits.is_empty() {
-            map.edit(self, &place, &land.scale, ctx)?;
-            land = land.reshaped(self, &map, &place, ctx)?;
+    fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Grown::new(self, world, ctx)?)))
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Grown::new(self, &ctx.world(&terrain), ctx)?.run(terrain, ctx)
+    }
+}
+
+/// The map and the land on it, which no window changes.
+struct Grown {
+    place: Place,
+    map: Map,
+    land: Land,
+    polygons: Arc<VectorLayer>,
+    rivers: Arc<VectorLayer>,
+}
+
+impl Grown {
+    fn new(params: &Island, world: &Frame, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+        let place = Place::of(world);
+        let mut map = Map::grow(params, &place, ctx)?;
+        let mut land = Land::new(params, &map, &place, ctx)?;
+        if !params.edits.is_empty() {
+            map.edit(params, &place, &land.scale, ctx)?;
+            land = land.reshaped(params, &map, &place, ctx)?;
         }
-        let layers = paint(&land, &map, &place, terrain.frame(), ctx)?;
+        let polygons = Arc::new(polygon_layer(&map, &land, &place));
+        let rivers = Arc::new(river_layer(params, &land, &place));
+        Ok(Self { place, map, land, polygons, rivers })
+    }
+}
+
+impl Prepared for Grown {
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let layers = paint(&self.land, &self.map, &self.place, terrain.frame(), ctx)?;
         terrain.set(layer::HEIGHT, layers.height);
         terrain.set(layer::TEMPERATURE, layers.temperature);
         terrain.set(layer::MOISTURE, layers.moisture);
         terrain.set(layer::BIOME, layers.biome);
-        terrain.set_vector("polygons", polygon_layer(&map, &land, &place));
-        terrain.set_vector("rivers", river_layer(self, &land, &place));
+        terrain.set_vector("polygons", self.polygons.clone());
+        terrain.set_vector("rivers", self.rivers.clone());
         Ok(terrain)
     }
 }

@@ -144,7 +144,7 @@ impl Op for Ridges {
     const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
-        Layers::none().writing([layer::HEIGHT.name()]).writing_vectors(["rivers"])
+        Layers::none().writing([layer::HEIGHT.name()]).deriving_vectors(["rivers"], [layer::HEIGHT.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {

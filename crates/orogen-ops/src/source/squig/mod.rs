@@ -143,7 +143,7 @@ impl Op for Squig {
     const VERSION: u32 = 1;
 
     fn layers(&self) -> Layers {
-        Layers::none().writing([layer::HEIGHT.name()]).writing_vectors(["rivers"])
+        Layers::none().writing([layer::HEIGHT.name()]).deriving_vectors(["rivers"], [layer::HEIGHT.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {

@@ -57,7 +57,7 @@ impl Op for Contours {
     const VERSION: u32 = 1;
 
     fn layers(&self) -> Layers {
-        Layers::none().reading([layer::HEIGHT.name()]).writing_vectors(["contours"])
+        Layers::none().reading([layer::HEIGHT.name()]).deriving_vectors(["contours"], [layer::HEIGHT.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {

@@ -112,8 +112,10 @@ impl Op for Lakes {
     fn layers(&self) -> Layers {
         let climate = [&self.rain_mm_per_yr, &self.evaporation_mm_per_yr];
         let climate = climate.into_iter().filter(|_| self.balance).filter_map(Coef::layer);
-        let layers =
-            Layers::none().updating([layer::HEIGHT.name()]).reading(climate).writing_vectors([LAKES]);
+        let layers = Layers::none()
+            .updating([layer::HEIGHT.name()])
+            .reading(climate)
+            .deriving_vectors([LAKES], [layer::HEIGHT.name()]);
         let water = [layer::WATER.name()];
         if self.keep { layers.updating(water) } else { layers.writing(water) }
     }

@@ -163,8 +163,9 @@ impl Op for Rivers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
             .reading(self.rain_mm_per_yr.layer())
-            .writing([layer::WATER.name(), layer::FLOW.name()])
-            .writing_vectors(["rivers"])
+            .writing([layer::WATER.name()])
+            .deriving([layer::FLOW.name()], [layer::HEIGHT.name()])
+            .deriving_vectors(["rivers"], [layer::HEIGHT.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {

@@ -1,0 +1,116 @@
+//! What a `World` step found on the recipe's frame, brought to windows of other spacings.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use orogen_core::vector::VectorLayer;
+use orogen_core::{Frame, LayerData, LayerName, Layers, OpError, Part, Provenance, Raster, Terrain};
+
+/// What a `World` step changed: worked out once, for all windows.
+///
+/// A window gets its own input and, interpolated, what the step changed on the recipe's frame. Layers that the step made
+/// from nothing are interpolated themselves, kept to their range; ids come from the nearest sample; vectors are those of
+/// the recipe's frame.
+#[derive(Debug)]
+pub(crate) struct Refinement {
+    base: Frame,
+    changes: BTreeMap<LayerName, Change>,
+    vectors: BTreeMap<LayerName, Arc<VectorLayer>>,
+    /// Of what the step wrote.
+    provenance: Provenance,
+}
+
+#[derive(Debug)]
+enum Change {
+    /// Goes on top of what the window has.
+    Added(Raster<f32>),
+    /// Was not there before; with its least and greatest value.
+    Made(Arc<Raster<f32>>, (f32, f32)),
+    Ids(Arc<Raster<u8>>),
+}
+
+impl Refinement {
+    /// From a step's input and result on the recipe's frame.
+    pub fn new(layers: &Layers, input: Option<&Terrain>, solved: &Terrain) -> Self {
+        let change = |name: &LayerName| {
+            let before = input.and_then(|input| input.layers().get(name));
+            let change = match (solved.layers().get(name)?, before) {
+                (LayerData::F32(out), Some(LayerData::F32(before))) => Change::Added(difference(out, before)),
+                (LayerData::F32(out), _) => {
+                    Change::Made(out.clone(), out.range().unwrap_or((f32::NEG_INFINITY, f32::INFINITY)))
+                }
+                (LayerData::U8(out), _) => Change::Ids(out.clone()),
+            };
+            Some((name.clone(), change))
+        };
+        let kept = layers.keeps.iter().cloned().filter_map(Part::into_vectors);
+        let vectors = layers.writes_vectors.iter().cloned().chain(kept);
+        Self {
+            base: *solved.frame(),
+            changes: layers.writes.iter().filter_map(change).collect(),
+            vectors: vectors
+                .filter_map(|name| Some((name.clone(), solved.vectors().get(&name)?.clone())))
+                .collect(),
+            provenance: solved.provenance().clone(),
+        }
+    }
+
+    /// Bytes that it keeps in memory.
+    pub fn bytes(&self) -> u64 {
+        let size = |change: &Change| match change {
+            Change::Added(raster) => 4 * raster.as_slice().len(),
+            Change::Made(raster, _) => 4 * raster.as_slice().len(),
+            Change::Ids(raster) => raster.as_slice().len(),
+        };
+        self.changes.values().map(size).sum::<usize>() as u64
+    }
+
+    /// The step's result where its input is a window of another lattice.
+    pub fn apply(&self, mut input: Terrain) -> Result<Terrain, OpError> {
+        let frame = *input.frame();
+        let cols: Vec<f64> = (0..frame.cols()).map(|col| self.base.locate(frame.x_m(col), 0.0)[0]).collect();
+        let rows: Vec<f64> = (0..frame.rows()).map(|row| self.base.locate(0.0, frame.y_m(row))[1]).collect();
+        for (name, change) in &self.changes {
+            let data = match change {
+                Change::Added(change) => {
+                    let mut sum = change.bicubic_grid(&cols, &rows);
+                    let fine: &Raster<f32> = input.get_named(name)?;
+                    for (sum, fine) in sum.as_mut_slice().iter_mut().zip(fine.as_slice()) {
+                        *sum += fine;
+                    }
+                    LayerData::F32(Arc::new(sum))
+                }
+                Change::Made(raster, (low, high)) => {
+                    let mut made = raster.bicubic_grid(&cols, &rows);
+                    made.as_mut_slice().iter_mut().for_each(|value| *value = value.clamp(*low, *high));
+                    LayerData::F32(Arc::new(made))
+                }
+                Change::Ids(ids) => {
+                    LayerData::U8(Arc::new(Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
+                        ids.clamped(cols[col].round() as isize, rows[row].round() as isize)
+                    })))
+                }
+            };
+            input.set_named(name.clone(), data);
+        }
+        for (name, vectors) in &self.vectors {
+            input.set_vector(name.clone(), vectors.clone());
+        }
+        let written = self.changes.keys().cloned().map(Part::Layer);
+        for part in written.chain(self.vectors.keys().cloned().map(Part::Vectors)) {
+            let from: Vec<Part> = self.provenance.of(&part).cloned().collect();
+            input.record(part, from);
+        }
+        Ok(input)
+    }
+}
+
+fn difference(after: &Raster<f32>, before: &Raster<f32>) -> Raster<f32> {
+    let mut out = Raster::filled(after.cols(), after.rows(), 0.0);
+    out.par_rows(|row, values| {
+        for ((value, a), b) in values.iter_mut().zip(after.row(row)).zip(before.row(row)) {
+            *value = a - b;
+        }
+    });
+    out
+}
