@@ -1,6 +1,6 @@
 //! A small map of a terrain, for notebooks.
 
-use orogen::core::{Frame, LayerData, Raster, Terrain};
+use orogen::core::{Frame, LayerData, Parts, Raster, Terrain};
 use orogen::io::png8;
 use orogen::io::relief::{self, ReliefStyle};
 
@@ -29,7 +29,8 @@ fn thinned(terrain: &Terrain, most: usize) -> Option<Terrain> {
         };
         (name.clone(), data)
     });
-    Terrain::from_parts(small, layers.collect(), terrain.vectors().clone())
+    let (vectors, provenance) = (terrain.vectors().clone(), terrain.provenance().clone());
+    Terrain::from_parts(small, Parts { layers: layers.collect(), vectors, provenance })
 }
 
 fn every<T: Copy + Default + Send + Sync>(

@@ -150,7 +150,7 @@ fn layer_name(name: &str) -> PyResult<LayerName> {
 }
 
 /// Frame, place, seed and vectors.
-type Parts<'py> = (String, Option<String>, String, BTreeMap<String, Bound<'py, PyBytes>>);
+type Parts<'py> = (String, Option<String>, String, BTreeMap<String, Bound<'py, PyBytes>>, String);
 
 #[pymethods]
 impl Terrain {
@@ -291,7 +291,7 @@ impl Terrain {
 
     /// Names of all vector layers.
     fn vector_names(&self) -> PyResult<Vec<String>> {
-        Ok(self.land()?.vectors().keys().cloned().collect())
+        Ok(self.land()?.vectors().keys().map(ToString::to_string).collect())
     }
 
     /// A vector layer in columns, `None` when there is none of that name.
@@ -421,16 +421,18 @@ impl Terrain {
         Ok(png.map(|png| PyBytes::new(py, &png)))
     }
 
-    /// All but the layers, for pickling: (frame, place, seed, vectors).
+    /// All but the layers, for pickling: (frame, place, seed, vectors, what follows from what).
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         // TOML keeps every bit of a number.
         let text = |e: toml::ser::Error| error(e);
         let land = self.land()?;
         let frame = toml::to_string(land.frame()).map_err(text)?;
         let place = self.place.as_ref().map(toml::to_string).transpose().map_err(text)?;
-        let bytes =
-            |(name, layer): (&String, &Arc<_>)| (name.clone(), PyBytes::new(py, &vectors::encode(layer)));
-        Ok((frame, place, self.seed.clone(), land.vectors().iter().map(bytes).collect()))
+        let bytes = |(name, layer): (&LayerName, &Arc<_>)| {
+            (name.to_string(), PyBytes::new(py, &vectors::encode(layer)))
+        };
+        let provenance = serde_json::to_string(land.provenance()).map_err(error)?;
+        Ok((frame, place, self.seed.clone(), land.vectors().iter().map(bytes).collect(), provenance))
     }
 
     /// What [`Terrain::parts`] and the layers came from.
@@ -440,6 +442,7 @@ impl Terrain {
         place: Option<&str>,
         seed: String,
         vectors: BTreeMap<String, Vec<u8>>,
+        provenance: &str,
         layers: BTreeMap<String, Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let wrong = || errors::value("these are not the parts of a terrain");
@@ -447,7 +450,7 @@ impl Terrain {
         let place = place.map(toml::from_str).transpose().map_err(|_| wrong())?;
         let vectors = vectors
             .into_iter()
-            .map(|(name, bytes)| Some((name, Arc::new(vectors::decode(&bytes)?))))
+            .map(|(name, bytes)| Some((LayerName::parse(&name)?, Arc::new(vectors::decode(&bytes)?))))
             .collect::<Option<_>>()
             .ok_or_else(wrong)?;
         let mut data = BTreeMap::new();
@@ -459,7 +462,9 @@ impl Terrain {
             };
             data.insert(layer_name(&name)?, layer);
         }
-        let land = orogen::core::Terrain::from_parts(frame, data, vectors).ok_or_else(wrong)?;
+        let provenance = serde_json::from_str(provenance).map_err(|_| wrong())?;
+        let parts = orogen::core::Parts { layers: data, vectors, provenance };
+        let land = orogen::core::Terrain::from_parts(frame, parts).ok_or_else(wrong)?;
         Ok(Self::placed(land, seed, place))
     }
 

@@ -264,7 +264,7 @@ pub fn save_over(
     existing: Existing,
 ) -> Result<Vec<PathBuf>, BuildError> {
     let layers: Vec<_> = terrain.layers().keys().cloned().collect();
-    let vectors: Vec<&str> = terrain.vectors().keys().map(String::as_str).collect();
+    let vectors: Vec<_> = terrain.vectors().keys().cloned().collect();
     let mut expected = options.exports.file_names(&layers, &vectors);
     expected.push(String::from(MANIFEST));
     let output = OutputFolder::with_manifest(folder, existing, Vec::new(), &expected)?;

@@ -2,7 +2,7 @@
 
 use orogen_core::layer::LayerName;
 use orogen_core::param::range_text;
-use orogen_core::{Frame, Operator, Reach};
+use orogen_core::{Frame, Layers, Operator, Part, Reach};
 use serde_json::{Map, Value, json};
 
 use crate::catalog::catalog;
@@ -37,11 +37,20 @@ pub fn operator_json(operator: &Operator) -> Value {
         "reads": names(&layers.reads),
         "writes": names(&layers.writes),
         "reads_second": names(&layers.reads_second),
-        "writes_vectors": layers.writes_vectors,
+        "reads_vectors": names(&layers.reads_vectors),
+        "writes_vectors": names(&layers.writes_vectors),
+        "uses": layers.uses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "follows": follows(&layers),
         "reach": reach_text(operator),
         "preview_rmse": operator.preview_rmse,
         "params": operator.schema(),
     })
+}
+
+/// Which outputs follow from what.
+fn follows(layers: &Layers) -> Map<String, Value> {
+    let names = |parts: &[Part]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    layers.follows.iter().map(|(part, from)| (part.to_string(), json!(names(from)))).collect()
 }
 
 /// How far an operator reaches with its default parameters, in words.
@@ -109,7 +118,7 @@ pub fn operator_text(operator: &Operator) -> String {
     let mut text = format!("{}\n\n{}\n\n", operator.id, description(&operator.schema()));
     text.push_str(&format!("reads   {}\nwrites  {}", list(&layers.reads), list(&layers.writes)));
     if !layers.writes_vectors.is_empty() {
-        text.push_str(&format!("; vectors {}", layers.writes_vectors.join(", ")));
+        text.push_str(&format!("; vectors {}", list(&layers.writes_vectors)));
     }
     text.push_str(&format!("\nreach   {}\n", reach_text(operator)));
     let parameters = parameters(operator);
@@ -141,7 +150,7 @@ pub fn recipe_schema() -> Value {
     let mut definitions = Map::new();
     let mut forms = Vec::new();
     for operator in catalog.operators() {
-        let mut params = operator.schema();
+        let mut params = operator.schema().clone();
         hoist(&mut params, operator.id, &mut definitions);
         forms.push(json!({
             "properties": { "op": { "const": operator.id, "description": summary(operator) }, "params": params },
@@ -151,7 +160,7 @@ pub fn recipe_schema() -> Value {
     let exports: Vec<Value> = ExportKind::ALL
         .iter()
         .map(|&(name, kind)| {
-            let mut options = kind.options().unwrap_or_else(|| json!({ "properties": {} }));
+            let mut options = kind.options().cloned().unwrap_or_else(|| json!({ "properties": {} }));
             hoist(&mut options, &format!("export.{name}"), &mut definitions);
             options["properties"]["kind"] = json!({ "const": name });
             json!({

@@ -151,7 +151,7 @@ impl ExportKind {
 
     /// The schema of its options besides `kind`; `None` when it has none.
     #[must_use]
-    pub fn options(self) -> Option<serde_json::Value> {
+    pub fn options(self) -> Option<&'static serde_json::Value> {
         match self {
             Self::Relief => Some(param::schema::<ReliefStyle>()),
             Self::Mesh => Some(param::schema::<MeshStyle>()),
@@ -273,7 +273,7 @@ impl Exports {
     }
 
     /// The names of all files that land with these layers and vectors may become.
-    pub(crate) fn file_names(&self, layers: &[LayerName], vectors: &[&str]) -> Vec<String> {
+    pub(crate) fn file_names(&self, layers: &[LayerName], vectors: &[LayerName]) -> Vec<String> {
         let has = |name: &LayerName| layers.contains(name);
         let grounded = has(&layer::HEIGHT.name());
         let with_sidecar = |name: &str| vec![name.to_owned(), format!("{name}.json")];
@@ -282,7 +282,7 @@ impl Exports {
             match kind {
                 ExportKind::Geotiff => names.extend(layers.iter().map(|name| format!("{name}.tif"))),
                 ExportKind::Geojson => names.extend(vectors.iter().map(|name| format!("{name}.geojson"))),
-                ExportKind::Fragment if vectors.contains(&sketch::FEATURES) => {
+                ExportKind::Fragment if vectors.iter().any(|name| name.as_str() == sketch::FEATURES) => {
                     names.push(String::from(FRAGMENT));
                 }
                 _ if !grounded => {}
@@ -489,7 +489,7 @@ fn jobs<'a>(terrain: &'a Terrain, shown: &'a Terrain, kind: ExportKind, exports:
             made.map(What::Fragment).into_iter().collect()
         }
         ExportKind::Geojson => {
-            terrain.vectors().iter().map(|(name, layer)| What::Vectors(name, layer)).collect()
+            terrain.vectors().iter().map(|(name, layer)| What::Vectors(name.as_str(), layer)).collect()
         }
     };
     what.into_iter().map(|what| Job { kind, terrain: shown, what }).collect()

@@ -385,8 +385,10 @@ class Terrain(Applies):
 
 
 def _unpickled(
-    parts: tuple[str, str | None, str, dict[str, bytes]], layers: dict[str, npt.NDArray[Any]], steps: list[Step]
+    parts: tuple[str, str | None, str, dict[str, bytes], str],
+    layers: dict[str, npt.NDArray[Any]],
+    steps: list[Step],
 ) -> Terrain:
     """The terrain of what ``Terrain.__reduce__`` gave."""
-    frame, place, seed, vectors = parts
-    return Terrain._of(_orogen.Terrain.from_parts(frame, place, seed, vectors, layers), steps)
+    frame, place, seed, vectors, provenance = parts
+    return Terrain._of(_orogen.Terrain.from_parts(frame, place, seed, vectors, provenance, layers), steps)

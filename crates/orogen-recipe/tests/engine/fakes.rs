@@ -297,7 +297,10 @@ impl Op for Slope {
     const VERSION: u32 = 1;
 
     fn layers(&self) -> Layers {
-        Layers::none().reading([HEIGHT.name()]).reading(self.gain.layer()).writing([SLOPE.name()])
+        Layers::none()
+            .reading([HEIGHT.name()])
+            .reading(self.gain.layer())
+            .deriving([SLOPE.name()], [HEIGHT.name()])
     }
 
     fn reach(&self, frame: &Frame) -> Reach {

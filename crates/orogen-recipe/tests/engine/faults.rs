@@ -362,7 +362,7 @@ fn layers_and_vectors_of_the_result() {
          [[step]]\nid = \"b\"\nop = \"shape.blur\"\n[[step]]\nid = \"i\"\nop = \"cover.ids\"\n"
     ));
     assert_eq!(checked.layers().iter().map(|l| l.as_str()).collect::<Vec<_>>(), ["biome", "height"]);
-    assert_eq!(checked.vectors(), ["peaks"]);
+    assert_eq!(checked.vectors(), ["peaks".into()]);
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn digest_of(made: &Terrain, digest: &mut Sha256) {
         }
     }
     for (name, vectors) in made.vectors() {
-        digest.update(name);
+        digest.update(name.as_str());
         // This shows every number so that it reads back to the bit.
         digest.update(format!("{vectors:?}"));
     }
