@@ -121,7 +121,10 @@ mod tests {
         provenance.record(biome.clone(), [climate.clone()]);
         assert!(provenance.follows(&biome, &height));
         assert_eq!(provenance.followers(&height).collect::<Vec<_>>(), [&biome, &climate]);
+        // What is made from itself still follows from what it followed from.
         provenance.record(biome.clone(), [biome.clone()]);
+        assert_eq!(provenance.of(&biome).collect::<Vec<_>>(), [&height, &climate]);
+        provenance.record(biome.clone(), []);
         assert_eq!(provenance.of(&biome).count(), 0);
     }
 }

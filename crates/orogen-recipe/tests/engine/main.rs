@@ -6,4 +6,5 @@ mod caching;
 mod fakes;
 mod faults;
 mod running;
+mod session;
 mod windows;
