@@ -464,8 +464,8 @@ mod tests {
     }
 
     fn rough(samples: usize) -> Raster<f32> {
-        let luck = orogen_core::Seed::from_text("rubble");
-        Raster::from_fn(samples, samples, |c, r| 400.0 + 60.0 * luck.unit2(c as i64, r as i64) as f32)
+        let seed = orogen_core::Seed::from_text("rubble");
+        Raster::from_fn(samples, samples, |c, r| 400.0 + 60.0 * seed.unit2(c as i64, r as i64) as f32)
     }
 
     #[test]

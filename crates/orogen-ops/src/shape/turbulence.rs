@@ -130,10 +130,10 @@ fn turbulence(params: &Turbulence, seed: Seed) -> Raster<f32> {
     let mut amplitude = params.amplitude_m as f32;
     for level in 0..levels {
         let half = cells >> (level + 1);
-        let luck = Seed(seed.bits(u64::from(level)));
+        let own_seed = Seed(seed.bits(u64::from(level)));
         let new = |mean: f32, col: usize, row: usize| {
-            // Counted in half cells of this level, so that a finer square has the same luck.
-            let random = 2.0 * luck.unit2((col / half) as i64, (row / half) as i64) - 1.0;
+            // Counted in half cells of this level, so that a finer square draws the same numbers.
+            let random = 2.0 * own_seed.unit2((col / half) as i64, (row / half) as i64) - 1.0;
             mean + amplitude * random as f32
         };
         let values = field.as_mut_slice();

@@ -173,7 +173,7 @@ struct Generation {
 /// The plate that a place lies on, in cells.
 struct Plate {
     border: f64,
-    luck: f64,
+    up: f64,
 }
 
 impl Generation {
@@ -243,7 +243,7 @@ impl Generation {
         let crack = (plate.border / self.half_width).min(1.0);
         let open = 1.0 - crack * crack * (3.0 - 2.0 * crack);
         let curl = (1.0 - plate.border / EDGE).max(0.0);
-        (self.curl * curl * curl + self.lift * plate.luck * (1.0 - open) - self.depth * open) as f32
+        (self.curl * curl * curl + self.lift * plate.up * (1.0 - open) - self.depth * open) as f32
     }
 }
 
@@ -268,7 +268,7 @@ fn plate(points: &[[f64; 3]], p: [f64; 2]) -> Plate {
             border = border.min((mx * dx + my * dy) / apart.sqrt());
         }
     }
-    Plate { border: border.max(0.0), luck: own[2] }
+    Plate { border: border.max(0.0), up: own[2] }
 }
 
 /// Points of the world that keep their distance: every cell throws one dart, and a dart sticks when none that sticks
@@ -278,11 +278,11 @@ struct Darts {
 }
 
 impl Darts {
-    /// Place and luck of a cell's dart, and its turn.
+    /// Place and random number of a cell's dart, and its turn.
     fn dart(&self, (i, j): (i64, i64)) -> ([f64; 3], u64) {
-        let luck = Seed(self.seed.bits2(i, j));
-        let at = [(i as f64 + luck.unit(0)) * CELL, (j as f64 + luck.unit(1)) * CELL];
-        ([at[0], at[1], 2.0 * luck.unit(2) - 1.0], luck.bits(3))
+        let own_seed = Seed(self.seed.bits2(i, j));
+        let at = [(i as f64 + own_seed.unit(0)) * CELL, (j as f64 + own_seed.unit(1)) * CELL];
+        ([at[0], at[1], 2.0 * own_seed.unit(2) - 1.0], own_seed.bits(3))
     }
 
     /// Whether a dart sticks. Darts that come before one another form no circle, so this ends.
@@ -430,7 +430,7 @@ mod tests {
             level_m: 5.0,
         };
         let generation = generation(&params);
-        let at = |border_m: f64| 5.0 + generation.height(&Plate { border: border_m / 100.0, luck: 0.5 });
+        let at = |border_m: f64| 5.0 + generation.height(&Plate { border: border_m / 100.0, up: 0.5 });
         assert_close!(at(0.0), -3.0, abs = 1e-5);
         assert_close!(at(5.0), 1.0, abs = 1e-5);
         assert_eq!(at(10.0), 5.0);

@@ -228,11 +228,11 @@ fn vents(params: &Deposition, extent: &Rect, seed: Seed) -> Vec<([f64; 2], f64)>
     let middle = [0.5 * (extent.min[0] + extent.max[0]), 0.5 * (extent.min[1] + extent.max[1])];
     let trend = params.trend_deg.to_radians();
     let along = [math::sin(trend), math::cos(trend)];
-    let luck = seed.child("vents");
+    let own_seed = seed.child("vents");
     let count = f64::from(params.vents);
     (0..u64::from(params.vents))
         .map(|i| {
-            let u = |k: u64| luck.unit(4 * i + k) - 0.5;
+            let u = |k: u64| own_seed.unit(4 * i + k) - 0.5;
             let loose = [0.7 * size[0] * u(0), 0.7 * size[1] * u(1)];
             // Along the chain vents keep their distance, and wander a little off it.
             let reach = 0.38 * size[0].min(size[1]);
@@ -267,7 +267,7 @@ fn pile(params: &Deposition, extent: &Rect, ctx: &Ctx<'_>) -> Result<Heap, OpErr
     let corner_m = [first[0] as f64 * grain, -(first[1] as f64) * grain];
     let mut heap = Pile::new(params, cols, rows, first, ctx.seed());
     let vents = vents(params, extent, ctx.seed());
-    let luck = ctx.seed().child("particles");
+    let own_seed = ctx.seed().child("particles");
     let total: f64 = vents.iter().map(|v| v.1).sum();
     let moves = (params.run_out_m / grain).round() as u32;
     let mut lost = 0;
@@ -275,17 +275,17 @@ fn pile(params: &Deposition, extent: &Rect, ctx: &Ctx<'_>) -> Result<Heap, OpErr
         if i % 1024 == 0 {
             ctx.tick(80 * i as usize, 100 * params.particles as usize)?;
         }
-        let mut pick = total * luck.unit(4 * i);
+        let mut pick = total * own_seed.unit(4 * i);
         let vent = vents.iter().find(|v| {
             pick -= v.1;
             pick < 0.0
         });
         let place = vent.or(vents.last()).map_or([0.0; 2], |v| v.0);
-        let away = params.scatter_m * (-math::ln(1.0 - luck.unit(4 * i + 1))).sqrt();
-        let way = TAU * luck.unit(4 * i + 2);
+        let away = params.scatter_m * (-math::ln(1.0 - own_seed.unit(4 * i + 1))).sqrt();
+        let way = TAU * own_seed.unit(4 * i + 2);
         let col = ((place[0] + away * math::cos(way) - corner_m[0]) / grain).round() as i64;
         let row = ((corner_m[1] - place[1] - away * math::sin(way)) / grain).round() as i64;
-        if !heap.fall(col, row, moves, luck.bits(4 * i + 3)) {
+        if !heap.fall(col, row, moves, own_seed.bits(4 * i + 3)) {
             lost += 1;
         }
     }
@@ -335,8 +335,8 @@ impl Pile {
     }
 
     /// Whether a particle came to rest inside.
-    fn fall(&mut self, mut col: i64, mut row: i64, mut moves: u32, luck: u64) -> bool {
-        let mut turn = luck;
+    fn fall(&mut self, mut col: i64, mut row: i64, mut moves: u32, bits: u64) -> bool {
+        let mut turn = bits;
         loop {
             if col < 2 || row < 2 || col >= self.cols - 2 || row >= self.rows - 2 {
                 return false;

@@ -63,7 +63,7 @@ pub enum Bell {
 /// smaller than the distance of samples only every second, fourth or further point is taken, at its own height.
 ///
 /// **After** Fournier, Fussell & Carpenter, CACM 25 (1982); the bells and the two kinds of edges as in Liarokapis,
-/// "Terrain generation", Masaryk University 2016. Ours differs: luck hangs on the world lattice, not on an order.
+/// "Terrain generation", Masaryk University 2016. Ours differs: random numbers belong to points of the world lattice, not to the order of drawing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiamondSquare {

@@ -126,10 +126,10 @@ struct Line {
 
 fn lines(params: &Faults, world: &Frame, seed: Seed) -> Vec<Line> {
     let size = world.extent().size();
-    let luck = seed.child("faults");
+    let own_seed = seed.child("faults");
     (0..u64::from(params.faults))
         .map(|i| {
-            let u = |k: u64| luck.unit(5 * i + k) - 0.5;
+            let u = |k: u64| own_seed.unit(5 * i + k) - 0.5;
             let (p, q) = ([u(0) * size[0], u(1) * size[1]], [u(2) * size[0], u(3) * size[1]]);
             let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
             let length = math::hypot(dx, dy).max(1e-9);
@@ -141,7 +141,7 @@ fn lines(params: &Faults, world: &Frame, seed: Seed) -> Vec<Line> {
             normal[0] = normal[0].max(1e-12);
             let share = i as f64 / f64::from(params.faults);
             let d = params.offset_m + (params.final_offset_m - params.offset_m) * share;
-            let offset_m = if luck.bits(5 * i + 4) & 1 == 0 { d } else { -d };
+            let offset_m = if own_seed.bits(5 * i + 4) & 1 == 0 { d } else { -d };
             Line { normal, across_m: normal[0] * p[0] + normal[1] * p[1], offset_m }
         })
         .collect()

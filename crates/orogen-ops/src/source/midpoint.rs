@@ -200,18 +200,18 @@ fn broken(params: &Midpoint, finest: u32, low: i64, high: i64, seed: Seed) -> (i
         let by = 1i64 << (finest - level);
         (low.div_euclid(by) - 3, high.div_euclid(by) + 4)
     };
-    let luck = |level: u32| Seed(seed.bits(u64::from(level)));
+    let own_seed = |level: u32| Seed(seed.bits(u64::from(level)));
     let (mut first, end) = window(0);
     let mut line: Vec<f32> = (first..=end)
-        .map(|i| params.level_m as f32 + params.amplitude_m as f32 * uniform(luck(0).bits(i as u64)))
+        .map(|i| params.level_m as f32 + params.amplitude_m as f32 * uniform(own_seed(0).bits(i as u64)))
         .collect();
     for level in 1..=finest {
         let (begin, end) = window(level);
-        let (luck, d) = (luck(level), params.displacement(level));
+        let (own_seed, d) = (own_seed(level), params.displacement(level));
         line = (begin..=end)
             .map(|i| {
                 let k = (i.div_euclid(2) - first) as usize;
-                let moved = d * uniform(luck.bits(i as u64));
+                let moved = d * uniform(own_seed.bits(i as u64));
                 match (i.rem_euclid(2) == 0, params.moves) {
                     (true, Moves::Middles) => line[k],
                     (true, Moves::All) => 0.75 * line[k] + 0.125 * (line[k - 1] + line[k + 1]) + moved,
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn without_luck_edges_stay_straight() {
+    fn without_displacement_edges_stay_straight() {
         // Nothing but the first corners: land between them is two flat triangles.
         let op = Midpoint { roughness: 2.0, ..Midpoint::default() };
         let mut grid =

@@ -43,18 +43,18 @@ const MOST_LEVELS: u32 = 40;
 pub(super) struct Level {
     /// 0 is the coarsest.
     pub number: u32,
-    /// Luck of this level.
+    /// Seed of this level.
     pub seed: Seed,
     /// Last point along each axis, when the land ends there.
     pub last: Option<[i64; 2]>,
-    /// Points along each axis after which luck repeats, when the land loops.
+    /// Points along each axis after which the random numbers repeat, when the land loops.
     pub period: Option<[i64; 2]>,
     /// Points of the full lattice from one point to the next, so that a thinned one has the random numbers of its places.
     pub stride: i64,
 }
 
 impl Level {
-    /// The luck of a row of points.
+    /// The seed of a row of points.
     #[inline]
     pub fn row_seed(&self, j: i64) -> Seed {
         Seed(self.seed.bits((self.stride * self.period.map_or(j, |[_, n]| j.rem_euclid(n))) as u64))

@@ -186,9 +186,9 @@ fn own_heights(params: &Random, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f
     let counter = ctx.counter(frame.rows());
     let mut out = Raster::filled(frame.cols(), frame.rows(), 0.0f32);
     out.try_par_rows(|row, values| {
-        let luck = Seed(seed.bits(whole(frame.y_m(row))));
+        let own_seed = Seed(seed.bits(whole(frame.y_m(row))));
         for (v, &x) in values.iter_mut().zip(&xs) {
-            *v = level_m + d * bell_curve(luck.bits(x));
+            *v = level_m + d * bell_curve(own_seed.bits(x));
         }
         counter.done()
     })?;
@@ -226,9 +226,9 @@ fn displacement(params: &Random, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<
         let rows = Line::new(row_places(first..first + part.len() / frame.cols()), reach);
         let mut wide = Raster::filled(cols.points.len(), rows.numbers.len(), 0.0f32);
         wide.try_par_rows(|row, out| {
-            let luck = Seed(seed.bits(rows.numbers[row] as u64));
+            let own_seed = Seed(seed.bits(rows.numbers[row] as u64));
             let raw: Vec<f32> =
-                cols.numbers.iter().map(|&c| SPREAD * bell_curve(luck.bits(c as u64))).collect();
+                cols.numbers.iter().map(|&c| SPREAD * bell_curve(own_seed.bits(c as u64))).collect();
             for run in &cols.runs {
                 filter(&taps, &mut out[run.points.clone()], |k, out, w| {
                     let source = &raw[(run.middle as i64 + k) as usize..];

@@ -161,8 +161,8 @@ impl<'a> Storm<'a> {
     /// What the sky gives in the next pass.
     pub fn weather(&self, dt: f64) -> Weather<'_> {
         let falls = self.time_s < self.params.duration_s;
-        let luck = self.seed.bits(self.passes) as u32;
-        Weather::new(self.params, self.terrain, &self.springs, &self.fixed, luck, falls, dt)
+        let own_seed = self.seed.bits(self.passes) as u32;
+        Weather::new(self.params, self.terrain, &self.springs, &self.fixed, own_seed, falls, dt)
     }
 
     /// One pass.

@@ -18,9 +18,9 @@ fn land(cols: usize, rows: usize, cell_m: f64, f: impl Fn(f64, f64) -> f64 + Syn
 }
 
 fn rough(cols: usize, rows: usize) -> Terrain {
-    let luck = Seed::from_text("rough");
+    let seed = Seed::from_text("rough");
     land(cols, rows, 10.0, |x, y| {
-        let noise = luck.unit2((x / 10.0) as i64, (y / 10.0) as i64);
+        let noise = seed.unit2((x / 10.0) as i64, (y / 10.0) as i64);
         60.0 + 50.0 * math::sin(x / 170.0) * math::cos(y / 130.0) + 6.0 * noise
     })
 }

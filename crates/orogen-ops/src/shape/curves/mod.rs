@@ -431,8 +431,8 @@ fn roughen(change: &mut [f32], noise: &[[f32; 2]], part: &Frame, wavelength_m: f
     let stride = cols + 2;
     let waves: Vec<(Noise, [f64; 2])> = (0..OCTAVES as u64)
         .map(|octave| {
-            let luck = Seed(seed.bits(octave));
-            (Noise::new(luck), [luck.unit(1), luck.unit(2)])
+            let own_seed = Seed(seed.bits(octave));
+            (Noise::new(own_seed), [own_seed.unit(1), own_seed.unit(2)])
         })
         .collect();
     let inner = stride..stride * (rows + 1);

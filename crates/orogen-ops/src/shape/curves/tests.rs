@@ -685,26 +685,26 @@ fn what_a_point_leaves_out_is_taken_from_those_that_state_it() {
 
 /// Random conductances over three powers of ten, random holes, and a few fixed values.
 fn random(cols: usize, rows: usize, seed: Seed, fixed_share: f64) -> System {
-    let mut luck = seed.stream();
+    let mut stream = seed.stream();
     let mut system = System::empty(cols, rows);
-    let alive: Vec<bool> = (0..cols * rows).map(|_| luck.unit() > 0.15).collect();
+    let alive: Vec<bool> = (0..cols * rows).map(|_| stream.unit() > 0.15).collect();
     for row in 0..rows {
         for col in 0..cols {
             if !alive[row * cols + col] {
                 continue;
             }
             let i = system.at(col, row);
-            let mut link = || math::pow(10.0, 3.0 * luck.unit()) as f32;
+            let mut link = || math::pow(10.0, 3.0 * stream.unit()) as f32;
             if col + 1 < cols && alive[row * cols + col + 1] {
                 system.east[i] = link();
             }
             if row + 1 < rows && alive[(row + 1) * cols + col] {
                 system.south[i] = link();
             }
-            if luck.unit() < fixed_share || (col, row) == (0, 0) {
-                let strength = math::pow(10.0, 2.0 * luck.unit() - 1.0) as f32;
+            if stream.unit() < fixed_share || (col, row) == (0, 0) {
+                let strength = math::pow(10.0, 2.0 * stream.unit() - 1.0) as f32;
                 system.slack[i] += strength;
-                system.right[i] += strength * (200.0 * luck.unit() - 100.0) as f32;
+                system.right[i] += strength * (200.0 * stream.unit() - 100.0) as f32;
             }
         }
     }
@@ -795,9 +795,9 @@ fn the_solver_agrees_with_elimination() {
 #[test]
 fn the_solver_converges_on_random_constraints() {
     for trial in 0..12u64 {
-        let luck = Seed(1000 + trial);
-        let side = |i: u64| 3 + (luck.unit(i) * 250.0) as usize;
-        let system = random(side(1), side(2), luck, [0.001, 0.05, 0.5][trial as usize % 3]);
+        let seed = Seed(1000 + trial);
+        let side = |i: u64| 3 + (seed.unit(i) * 250.0) as usize;
+        let system = random(side(1), side(2), seed, [0.001, 0.05, 0.5][trial as usize % 3]);
         let found = solve(system.clone(), 1e-3, || Ok(())).unwrap();
         assert!(
             found.error <= 1e-3 && found.steps < 120,

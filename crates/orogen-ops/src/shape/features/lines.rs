@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::luck::{Grain, Luck};
+use super::fractal::{Fractal, Grain};
 use super::peaks::mountain;
 use super::round::{cubic, level_out, wandering};
 use super::spline::{Near, Spline, Values};
@@ -30,7 +30,7 @@ pub struct RidgePoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ridge {
-    /// Tells it from others, so that it can be changed later; also the luck of its shape.
+    /// Tells it from others, so that it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -80,7 +80,7 @@ pub struct CanyonPoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Canyon {
-    /// Tells it from others, so that it can be changed later; also the luck of its walls.
+    /// Tells it from others, so that it can be changed later; also the seed of its walls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -194,11 +194,11 @@ pub(super) enum Profile {
 }
 
 impl Profile {
-    pub fn fractal(&self, grain: Grain, reach: f64) -> Luck {
+    pub fn fractal(&self, grain: Grain, reach: f64) -> Fractal {
         match self {
-            Self::Ridge { .. } => Luck::ridged(grain, 0.9 * reach, 5),
-            Self::Canyon { .. } => Luck::soft(grain, 1.6 * reach, 5),
-            Self::River => Luck::soft(grain, 1.5 * reach, 3),
+            Self::Ridge { .. } => Fractal::ridged(grain, 0.9 * reach, 5),
+            Self::Canyon { .. } => Fractal::soft(grain, 1.6 * reach, 5),
+            Self::River => Fractal::soft(grain, 1.5 * reach, 3),
         }
     }
 

@@ -4,7 +4,7 @@ mod area;
 mod flats;
 mod index;
 mod lines;
-mod luck;
+mod fractal;
 mod marks;
 mod peaks;
 mod river;
@@ -30,7 +30,7 @@ pub use sand::DuneField;
 
 use crate::hold::{self, HOLD};
 use index::{Bands, Part};
-use luck::Grain;
+use fractal::Grain;
 
 /// Name of the vector layer with rivers.
 const RIVERS: &str = "rivers";
@@ -181,8 +181,8 @@ impl Feature {
         }
     }
 
-    /// Its luck: that of its name, or of its place where it has none, so that others may come and go.
-    fn luck(&self, seed: Seed) -> Seed {
+    /// Its own seed: from its name, or from its place where it has none, so that others may come and go.
+    fn own_seed(&self, seed: Seed) -> Seed {
         match self.name() {
             Some(name) => seed.child(self.kind()).child(name),
             None => {
@@ -223,7 +223,7 @@ fn half() -> f64 {
 ///
 /// Features act in the order of the list, each on what the ones before it have left: a river after a mountain cuts
 /// through it, a mountain after a river buries it. Rivers that follow each other in the list make their banks first and
-/// their beds then, so that none dams another where they meet. A feature with a `name` keeps the luck of its shape when it
+/// their beds then, so that none dams another where they meet. A feature with a `name` keeps its random shape when it
 /// is moved.
 ///
 /// Rivers of full strength also become lines of the vector layer `rivers`, with the height of the bed and `width_m`;
@@ -251,10 +251,11 @@ pub struct Features {
     /// The features, in the order in which they act.
     #[schemars(length(max = 200_000))]
     pub features: Vec<Feature>,
-    /// A text that the luck of all shapes is drawn from in place of the step's own seed; empty for the latter. What
-    /// `shape.sketch` writes down has one, so that its features keep their shape in any recipe.
-    #[schemars(length(max = 100))]
-    pub luck: String,
+    /// Seed of all shapes, any text; empty takes the step's own seed. The features that `shape.sketch` writes down have
+    /// one, so that they keep their shape in any recipe.
+    #[serde(alias = "luck")] // formerly
+    #[schemars(length(max = 100), extend("x-formerly" = "luck"))]
+    pub seed: String,
     /// Keeps the `water` that is there wherever the ground stays; without, lakes make the layer anew.
     pub keep_water: bool,
 }
@@ -322,11 +323,11 @@ impl Op for Features {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let frame = *terrain.frame();
         let layers = Op::layers(self);
-        let seed = if self.luck.is_empty() { ctx.seed() } else { Seed::from_text(&self.luck) };
+        let seed = if self.seed.is_empty() { ctx.seed() } else { Seed::from_text(&self.seed) };
         let seed = seed.child("features");
         let finest_m = 2.0 * frame.spacing_m()[0].max(frame.spacing_m()[1]);
         let ready: Vec<Ready> = (self.features.iter())
-            .map(|feature| feature.ready(Grain { seed: feature.luck(seed), finest_m }))
+            .map(|feature| feature.ready(Grain { seed: feature.own_seed(seed), finest_m }))
             .collect();
         let parts: Vec<(Part, Rect)> =
             ready.iter().enumerate().flat_map(|(i, ready)| ready.parts(i as u32)).collect();

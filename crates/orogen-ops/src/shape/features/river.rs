@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lines::Profile;
-use super::luck::Grain;
+use super::fractal::Grain;
 use super::spline::{Spline, Values};
 use super::trace::Trace;
 use super::{half, one};
@@ -42,7 +42,7 @@ pub struct RiverPoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct River {
-    /// Tells it from others, so that it can be changed later; also the luck of its valley.
+    /// Tells it from others, so that it can be changed later; also the seed of its valley.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,

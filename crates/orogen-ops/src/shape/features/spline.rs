@@ -570,9 +570,9 @@ mod tests {
         for (number, points) in curves().iter().enumerate() {
             let spline = Spline::new(points, 0.01);
             let dense = spline.dense(512);
-            let luck = Seed(number as u64);
+            let seed = Seed(number as u64);
             for i in 0..600 {
-                let at = [-150.0 + 700.0 * luck.unit(2 * i), -250.0 + 500.0 * luck.unit(2 * i + 1)];
+                let at = [-150.0 + 700.0 * seed.unit(2 * i), -250.0 + 500.0 * seed.unit(2 * i + 1)];
                 let (distance, _) = spline.closest(at);
                 let sampled =
                     dense.iter().map(|p| dot(sub(*p, at), sub(*p, at)).sqrt()).fold(f64::INFINITY, f64::min);

@@ -115,7 +115,7 @@ fn a_summit_is_where_and_as_high_as_asked_however_rough() {
             ),
             (Hill { roughness: 1.0, ..Hill::new(MIDDLE, 900.0, 50.0) }.into(), 50.0),
         ] {
-            let height = land(vec![feature.named(&format!("of luck {seed}"))], flat(201, 100.0));
+            let height = land(vec![feature.named(&format!("of seed {seed}"))], flat(201, 100.0));
             let top = height.range().unwrap().1;
             assert_close!(top, 100.0 + wanted, abs = 0.01);
             assert_eq!(at(&height, 2000.0, 2000.0), top, "the summit lies elsewhere");
@@ -125,7 +125,7 @@ fn a_summit_is_where_and_as_high_as_asked_however_rough() {
             (Feature::from(Massif { roughness: 1.0, ..Massif::new(MIDDLE, 1500.0, 600.0, ring) }), 600.0),
             (Volcano { roughness: 1.0, ..Volcano::new(MIDDLE, 1500.0, 800.0) }.into(), 800.0),
         ] {
-            let height = land(vec![feature.named(&format!("of luck {seed}"))], flat(201, 100.0));
+            let height = land(vec![feature.named(&format!("of seed {seed}"))], flat(201, 100.0));
             let top = height.range().unwrap().1 - 100.0;
             assert!((top / wanted - 1.0).abs() < 0.05, "{top} in place of {wanted}");
         }
@@ -666,9 +666,9 @@ fn coincident_points_and_tiny_and_huge_sizes_are_handled() {
 
 #[test]
 fn a_hundred_thousand_features_are_laid() {
-    let luck = Seed(5);
+    let seed = Seed(5);
     let one = |i: u64| -> Feature {
-        let at = [SIZE_M * luck.unit(2 * i), SIZE_M * luck.unit(2 * i + 1)];
+        let at = [SIZE_M * seed.unit(2 * i), SIZE_M * seed.unit(2 * i + 1)];
         Hill::new(at, 30.0, 2.0).into()
     };
     let height = land((0..100_000).map(one).collect(), flat(257, 0.0));

@@ -24,7 +24,7 @@ mod tests;
 ///
 /// P = B + (2·undercut − 1)·E      B: the mean of h within radius_m, E: twice the mean of |h − B|
 /// d = ∇B / √(|∇B|² + 0.2²)        uphill; −d points to where the cliff leans
-/// tan φ = strength · mean of (least limit · steepest band · luck) within radius_m
+/// tan φ = strength · mean of (least limit · steepest band · noise) within radius_m
 /// limit = min(tan lean_deg, lean_m / N, 0.8 / (N·(δ + 1.06/radius_m) + |2·undercut − 1|·|∇E|))
 /// ```
 ///
@@ -254,17 +254,17 @@ fn lean(
     steep.par_rows(|_, out| out.iter_mut().for_each(|value| *value = value.max(0.0)));
     let mut raw = extreme(&steep, around, f32::max, ctx)?;
     let strength = params.strength.on(terrain)?;
-    let luck = Octaves::over(&ctx.world(terrain), ctx.seed().child("variety"), params.wavelength_m, 2, 0.5);
+    let octaves = Octaves::over(&ctx.world(terrain), ctx.seed().child("variety"), params.wavelength_m, 2, 0.5);
     let variety = params.variety as f32;
     let counter = ctx.counter(frame.rows());
     raw.try_par_rows(|row, out| {
         let (mut room, mut noise) = (Room::default(), vec![0.0; out.len()]);
-        luck.row(&frame, row, 0..out.len(), &mut room, &mut noise);
+        octaves.row(&frame, row, 0..out.len(), &mut room, &mut noise);
         for (col, value) in out.iter_mut().enumerate() {
             let strength = strength.at(col, row);
             let share = if strength.is_nan() { 0.0 } else { strength.clamp(0.0, 1.0) };
-            let luck = 1.0 - variety * smoothstep(-0.35, 0.35, noise[col]);
-            *value *= share * luck * limit.row(row)[col];
+            let varied = 1.0 - variety * smoothstep(-0.35, 0.35, noise[col]);
+            *value *= share * varied * limit.row(row)[col];
         }
         counter.done()
     })?;

@@ -211,11 +211,11 @@ mod tests {
 
     #[test]
     fn the_tree_finds_what_looking_at_all_finds() {
-        let luck = Seed(5);
+        let seed = Seed(5);
         let spots: Vec<Spot> = (0..700)
             .map(|i| Spot {
-                at: [luck.unit2(i, 0) * 900.0, luck.unit2(i, 1) * 700.0],
-                size: 5.0 + luck.unit2(i, 2) * 40.0,
+                at: [seed.unit2(i, 0) * 900.0, seed.unit2(i, 1) * 700.0],
+                size: 5.0 + seed.unit2(i, 2) * 40.0,
             })
             .collect();
         let mut tree = Tree::default();
@@ -223,7 +223,7 @@ mod tests {
         spots.iter().for_each(|spot| tree.push(*spot));
         for i in 0..60 {
             let (at, radius) =
-                ([luck.unit2(i, 7) * 900.0, luck.unit2(i, 8) * 700.0], 10.0 + 300.0 * luck.unit2(i, 9));
+                ([seed.unit2(i, 7) * 900.0, seed.unit2(i, 8) * 700.0], 10.0 + 300.0 * seed.unit2(i, 9));
             let all = spots.iter().map(|spot| {
                 let t = math::hypot(spot.at[0] - at[0], spot.at[1] - at[1]) / radius;
                 let s = (spot.size / radius).min(1.0);

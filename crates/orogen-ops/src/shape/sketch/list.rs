@@ -102,7 +102,7 @@ impl List {
     }
 
     /// The vector layer: what each feature covers, its name, kind, origin and itself as TOML; then the forest.
-    pub fn vectors(&self, luck: &str, forest: &Forest) -> VectorLayer {
+    pub fn vectors(&self, seed: &str, forest: &Forest) -> VectorLayer {
         let mut layer = VectorLayer::new(Shape::Lines);
         let mut columns: [Vec<String>; 5] = Default::default();
         let mut row = |values: [&str; 5]| {
@@ -110,7 +110,7 @@ impl List {
         };
         for named in &self.named {
             layer.push_parts(outline(&named.feature));
-            row([&named.name, named.feature.kind(), named.from, luck, &inline(&named.feature)]);
+            row([&named.name, named.feature.kind(), named.from, seed, &inline(&named.feature)]);
         }
         if !forest.rings_m.is_empty() {
             let ring = |ring: &Vec<[f64; 2]>| {
@@ -118,9 +118,9 @@ impl List {
                 closed.map(|p| [p[0], p[1], 0.0]).collect::<Vec<_>>()
             };
             layer.push_parts(forest.rings_m.iter().map(ring));
-            row(["forest", "forest", "", luck, &inline(forest)]);
+            row(["forest", "forest", "", seed, &inline(forest)]);
         }
-        for (name, column) in ["name", "kind", "from", "luck", "recipe"].into_iter().zip(columns) {
+        for (name, column) in ["name", "kind", "from", "seed", "recipe"].into_iter().zip(columns) {
             // One entry a feature was pushed above, so it fits.
             let _ = layer.set_feature_attribute(name, Column::Text(column));
         }
@@ -217,16 +217,17 @@ pub fn fragment(layer: &VectorLayer) -> Option<String> {
         _ => None,
     };
     let (kinds, froms) = (column("kind")?, column("from")?);
-    let (lucks, recipes) = (column("luck")?, column("recipe")?);
+    let seeds = column("seed").or_else(|| column("luck"))?; // formerly
+    let recipes = column("recipe")?;
     let mut text = String::from(
         "# What a sketch has become. Put this in place of the shape.sketch step and every feature can be moved, resized\n\
          # or deleted; the land stays the same otherwise. Or keep the sketch, copy single lines into its `keep` and\n\
          # change them there, and name what should go in its `remove`.\n",
     );
-    let luck = lucks.first().map_or("", String::as_str);
+    let seed = seeds.first().map_or("", String::as_str);
     let _ = write!(
         text,
-        "\n[[step]]\nid = \"features\"\nop = {:?}\n\n[step.params]\nluck = {luck:?}\nfeatures = [\n",
+        "\n[[step]]\nid = \"features\"\nop = {:?}\n\n[step.params]\nseed = {seed:?}\nfeatures = [\n",
         <Features as orogen_core::Op>::ID
     );
     let mut last = "";

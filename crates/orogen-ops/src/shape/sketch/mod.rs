@@ -289,13 +289,13 @@ impl Op for Sketch {
         let canvas = Canvas::new(self, &lattice, &world, ctx)?;
         ctx.tick(1, 20)?;
         let base = on_lattice(terrain.get(layer::HEIGHT)?, terrain.frame(), &lattice);
-        let luck = format!("{:016x}", ctx.seed().0);
-        let plan = plan::plan(self, &lattice, &canvas, &base, &luck, ctx)?;
+        let seed = format!("{:016x}", ctx.seed().0);
+        let plan = plan::plan(self, &lattice, &canvas, &base, &seed, ctx)?;
         plan.notes.iter().for_each(|note| ctx.warn(note.clone()));
 
         let list = list::List::new(plan.features, self);
         list.unknown().into_iter().for_each(|note| ctx.warn(note));
-        let features = Features { features: list.features(), luck: luck.clone(), ..Features::default() };
+        let features = Features { features: list.features(), seed: seed.clone(), ..Features::default() };
         terrain = Op::run(&features, terrain, ctx)?;
         if !Op::layers(&features).writes.contains(&layer::WATER.name()) {
             let frame = *terrain.frame();
@@ -310,7 +310,7 @@ impl Op for Sketch {
                 terrain.set_vector(name, VectorLayer::new(Shape::Lines));
             }
         }
-        terrain.set_vector(FEATURES, list.vectors(&luck, &forest));
+        terrain.set_vector(FEATURES, list.vectors(&seed, &forest));
         Ok(terrain)
     }
 }

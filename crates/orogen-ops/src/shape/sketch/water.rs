@@ -453,8 +453,8 @@ impl<'a> Land<'a> {
                 let h = if h.is_nan() { top } else { h };
                 let dear =
                     1.0 + 8.0 * (h - self.lowest) / self.relief + 60.0 * (h - top).max(0.0) / self.relief;
-                let luck = 1.0 + 0.9 * fractal(seed, lattice.place(next), 24.0 * lattice.cell);
-                let new = cost[cell] + far * dear * luck.max(0.15);
+                let rough = 1.0 + 0.9 * fractal(seed, lattice.place(next), 24.0 * lattice.cell);
+                let new = cost[cell] + far * dear * rough.max(0.15);
                 if new < cost[next] {
                     cost[next] = new;
                     before[next] = cell;

@@ -326,13 +326,13 @@ fn slopes_are_those_of_the_formula() {
         looks.push(Noise { basis, warp_m: 20.0, warp_wavelength_m: 150.0, ..base.clone() });
     }
     looks.push(Noise { basis: Basis::Worley, ..base.clone() });
-    let luck = Seed(77);
+    let seed = Seed(77);
     for params in looks {
         let field = field(&params, 5);
         let h = 0.05;
         let mut wrong = 0;
         for i in 0..400 {
-            let (x, y) = (4000.0 * luck.unit(2 * i) - 2000.0, 4000.0 * luck.unit(2 * i + 1) - 2000.0);
+            let (x, y) = (4000.0 * seed.unit(2 * i) - 2000.0, 4000.0 * seed.unit(2 * i + 1) - 2000.0);
             let slope = field.slope_at(x, y);
             assert_eq!(slope.value.to_bits(), field.at(x, y).to_bits());
             let by_x = f64::from(field.at(x + h, y) - field.at(x - h, y)) / (2.0 * h);

@@ -81,7 +81,7 @@ pub struct Squig {
     /// Distance between streams, about: the width of the smallest triangles.
     #[schemars(range(min = 0.1, max = 1e6), extend("x-unit" = "m", "x-slider" = [200.0, 3000.0]))]
     pub spacing_m: f64,
-    /// How far the river winds: 0 takes the shorter way wherever there is one, 1 leaves it to luck.
+    /// How far the river winds: 0 takes the shorter way wherever there is one, 1 chooses at random.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub wander: f64,
     /// Height of the highest land above the outlet, about.
