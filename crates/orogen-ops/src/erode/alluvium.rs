@@ -84,7 +84,7 @@ impl Op for Alluvium {
         if self.cross_deg > self.fan_deg {
             return vec![Fault::of(
                 "cross_deg",
-                format!("found {}, allowed is fan_deg ({}) or less", self.cross_deg, self.fan_deg),
+                format!("{} is above fan_deg ({})", self.cross_deg, self.fan_deg),
             )];
         }
         Vec::new()

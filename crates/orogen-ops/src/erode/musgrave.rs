@@ -118,7 +118,7 @@ impl Op for Musgrave {
     fn faults(&self) -> Vec<Fault> {
         if self.rock_deg < self.talus_deg {
             let (rock, talus) = (self.rock_deg, self.talus_deg);
-            let message = format!("found {rock}, allowed is talus_deg ({talus}) or more");
+            let message = format!("{rock} is below talus_deg ({talus})");
             return vec![Fault::of("rock_deg", message)];
         }
         Vec::new()
@@ -128,7 +128,7 @@ impl Op for Musgrave {
         let spacing_m = terrain.frame().spacing_m();
         let cell_m = (spacing_m[0] * spacing_m[1]).sqrt();
         let advice =
-            format!("at this spacing up to {:.0} is possible", work::MOST_NS_A_SAMPLE / NS_A_STEP * cell_m);
+            format!("at this spacing the maximum is {:.0}", work::MOST_NS_A_SAMPLE / NS_A_STEP * cell_m);
         work::check("travel_m", self.travel_m, NS_A_STEP * self.travel_m / cell_m, &advice)?;
         check_work("slide_m", self.slide_m, spacing_m)?;
         let before = terrain.get(layer::HEIGHT)?;

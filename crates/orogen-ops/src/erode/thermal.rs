@@ -91,7 +91,7 @@ impl Op for Thermal {
             let (rock, talus) = (self.rock_deg, self.talus_deg);
             return vec![Fault::of(
                 "rock_deg",
-                format!("found {rock}, allowed is talus_deg ({talus}) or more"),
+                format!("{rock} is below talus_deg ({talus})"),
             )];
         }
         Vec::new()
@@ -126,7 +126,7 @@ const NS_A_SWEEP: f64 = 10.0;
 /// Refuses a reach of more sweeps than anybody waits for.
 pub(super) fn check_work(parameter: &str, reach_m: f64, spacing_m: [f64; 2]) -> Result<(), OpError> {
     let most_m = (work::MOST_NS_A_SAMPLE / NS_A_SWEEP / sweeps(1.0, spacing_m)).sqrt();
-    let advice = format!("at this spacing up to {most_m:.0} is possible");
+    let advice = format!("at this spacing the maximum is {most_m:.0}");
     work::check(parameter, reach_m, NS_A_SWEEP * sweeps(reach_m, spacing_m), &advice)
 }
 

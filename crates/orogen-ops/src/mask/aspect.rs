@@ -104,7 +104,7 @@ pub fn mask(
     let mut mask = gradient::measure(height, spacing_m, params.method, ctx, |p, q| {
         // Along and across the direction, of the way that the ground falls.
         let (along, across) = (-p * east - q * north, p * north - q * east);
-        // Beside zero the quotient is as good as vertical, and level ground is told by its slope.
+        // Beside zero the quotient is as good as vertical, and level ground is recognised by its slope.
         let angle = degrees(across / along.abs().max(1e-30), 0.0);
         let angle = if along >= 0.0 { angle } else { 180.0 - angle };
         let inside = band.at(angle) * smoothstep(0.0, steep, degrees(p, q));
@@ -112,7 +112,7 @@ pub fn mask(
     })?;
     mask.par_rows(|_, values| {
         for value in values {
-            *value = if value.is_nan() { 0.0 } else { *value }; // a hole is no part of a mask
+            *value = if value.is_nan() { 0.0 } else { *value }; // a hole is not part of a mask
         }
     });
     Ok(mask)

@@ -107,6 +107,6 @@ mod tests {
     #[test]
     fn a_range_that_ends_before_it_starts_is_refused() {
         let faults = Height { min_m: 80.0, max_m: 20.0, ..Height::default() }.faults();
-        assert_eq!(faults[0].to_string(), "min_m: found 80, allowed is at most max_m = 20");
+        assert_eq!(faults[0].to_string(), "min_m: 80 is above max_m (20)");
     }
 }

@@ -133,6 +133,6 @@ mod tests {
     #[test]
     fn a_range_that_ends_before_it_starts_is_refused() {
         let faults = Layer { min: 2.0, max: 1.0, ..Layer::default() }.faults();
-        assert_eq!(faults[0].to_string(), "min: found 2, allowed is at most max = 1");
+        assert_eq!(faults[0].to_string(), "min: 2 is above max (1)");
     }
 }

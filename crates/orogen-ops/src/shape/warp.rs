@@ -85,7 +85,7 @@ impl Op for Warp {
             .filter(twice)
             .map(|i| Fault {
                 path: vec![Segment::Key(String::from("layers")), Segment::Index(i)],
-                message: format!("{:?} is named twice", self.layers[i].as_str()),
+                message: format!("{:?} is listed twice", self.layers[i].as_str()),
             })
             .collect()
     }

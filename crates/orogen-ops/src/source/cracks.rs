@@ -101,7 +101,7 @@ impl Op for Cracks {
             (value > most).then(|| {
                 Fault::of(
                     name,
-                    format!("{value} is more than {plates} times plate_m; up to {most:.4} is possible"),
+                    format!("{value} is above {most:.4}, {plates} times plate_m"),
                 )
             })
         };
@@ -257,7 +257,7 @@ fn plate(points: &[[f64; 3]], p: [f64; 2]) -> Plate {
         }
     }
     let mut border = f64::INFINITY;
-    // Whoever lies further off has its border beyond the one that matters.
+    // A plate further off has its border beyond the one that matters.
     let sight = least.sqrt() + 2.0 * EDGE;
     for b in points {
         let far = (b[0] - p[0]) * (b[0] - p[0]) + (b[1] - p[1]) * (b[1] - p[1]);

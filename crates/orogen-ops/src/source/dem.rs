@@ -157,10 +157,10 @@ pub fn sample(
 ) -> Result<Raster<f32>, OpError> {
     let refuse = |reason: &str| OpError::File { path: params.path.clone(), reason: reason.to_owned() };
     if elevation.height.range().is_none() {
-        return Err(refuse("it holds no height, only holes"));
+        return Err(refuse("it has no heights, only holes"));
     }
     let map = Map::new(elevation, world, params)
-        .ok_or_else(|| refuse("it does not say how far apart its samples lie: give `spacing_m`"))?;
+        .ok_or_else(|| refuse("it does not say how far apart its samples are; set `spacing_m`"))?;
     let source = if params.fill_holes { filled(&elevation.height) } else { Cow::Borrowed(&elevation.height) };
 
     // The edge belongs to the file, however its position was rounded.

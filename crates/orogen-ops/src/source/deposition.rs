@@ -114,7 +114,7 @@ impl Op for Deposition {
         let most = math::tan(self.slope_deg.to_radians()) * self.grain_m;
         if self.particle_m > most {
             let message = format!(
-                "found {}, which alone is steeper than slope_deg; allowed is at most grain_m · tan(slope_deg) = {most:.4}",
+                "{} is steeper than slope_deg; the maximum is grain_m · tan(slope_deg) = {most:.4}",
                 self.particle_m
             );
             return vec![Fault::of("particle_m", message)];
@@ -162,7 +162,7 @@ impl Deposition {
         let moves = (self.run_out_m / self.grain_m).min(across) + (cone_m / self.grain_m).min(across) + 1.0;
         let ns_a_sample = NS_A_MOVE * f64::from(self.particles) * moves / world.len() as f64;
         let most = f64::from(asked) * work::MOST_NS_A_SAMPLE / ns_a_sample;
-        let advice = format!("take fewer, about {most:.0}, or larger grains");
+        let advice = format!("use about {most:.0} particles, or larger grains");
         work::check("particles", f64::from(asked), ns_a_sample, &advice)
     }
 
@@ -218,7 +218,7 @@ struct Heap {
     /// Place of the north-west cell.
     corner_m: [f64; 2],
     /// Particles that left the grid.
-    #[cfg_attr(not(test), expect(dead_code, reason = "told to tests: particles are accounted for"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for tests: particles are accounted for"))]
     lost: u32,
 }
 
@@ -252,7 +252,7 @@ fn pile(params: &Deposition, extent: &Rect, ctx: &Ctx<'_>) -> Result<Heap, OpErr
     let size = extent.size();
     if (size[0] / grain + 8.0) * (size[1] / grain + 8.0) > MOST_GRAINS {
         return Err(OpError::Failed(format!(
-            "grain_m: found {grain}, which makes more than 4 million grains of a frame of {} m × {} m; allowed is {:.3} or more",
+            "grain_m: {grain} makes more than 4 million grains on a frame of {} m × {} m; use {:.3} or more",
             size[0],
             size[1],
             (size[0] * size[1] / MOST_GRAINS).sqrt() * 1.1
@@ -496,7 +496,7 @@ mod tests {
             let fine = Deposition { particles: 150_000, particle_m: 2.5, ..Deposition::default() };
             let params = Deposition { slope_deg, caldera_m, run_out_m: 0.0, ..fine };
             let found = steepest(&heap(&params), params.grain_m);
-            assert!(found <= slope_deg + 1e-3, "{found} degrees, allowed are {slope_deg}");
+            assert!(found <= slope_deg + 1e-3, "{found} degrees, at most {slope_deg} are right");
             assert!(found > 0.8 * slope_deg, "{found} degrees: the heap is too flat for {slope_deg}");
         }
     }

@@ -132,12 +132,12 @@ impl Op for DiamondSquare {
             (0, _) | (4, Edges::Closed) => return Vec::new(),
             (4, Edges::Wrap) if given.iter().all(|h| *h == given[0]) => return Vec::new(),
             (4, Edges::Wrap) => format!(
-                "found {given:?}, but the corners of land that loops are one point: allowed is four times one height"
+                "the corners of land that loops are one point, so they need the same height; found {given:?}"
             ),
             (4, Edges::Endless) => String::from(
-                "endless land has no corners: allowed with edges = \"closed\" or edges = \"wrap\"",
+                "endless land has no corners; use edges = \"closed\" or edges = \"wrap\"",
             ),
-            (found, _) => format!("found {found} heights, allowed are four or none"),
+            (found, _) => format!("expected four heights or none, found {found}"),
         };
         vec![Fault::of("corners_m", message)]
     }
@@ -232,7 +232,7 @@ impl Rule for DiamondSquare {
             let (mut even, mut odd) = (Vec::new(), Vec::new());
             let top = north + (block * BLOCK) as i64;
             let lines = BLOCK.min(rows - block * BLOCK);
-            // `above` and `below` are the rows of diamonds next to the row at hand (or one of them is its own).
+            // `above` and `below` are the rows of diamonds next to the current row (or one of them is its own).
             work.diamonds(if top.rem_euclid(2) == 0 { top - 1 } else { top }, &mut above);
             for (k, out) in out.chunks_mut(cols).take(lines).enumerate() {
                 let j = top + k as i64;

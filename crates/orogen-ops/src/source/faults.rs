@@ -103,7 +103,7 @@ impl Op for Faults {
     fn faults(&self) -> Vec<ParamFault> {
         if self.final_offset_m > self.offset_m {
             let message =
-                format!("found {}, allowed is at most offset_m ({})", self.final_offset_m, self.offset_m);
+                format!("{} is above offset_m ({})", self.final_offset_m, self.offset_m);
             return vec![ParamFault::of("final_offset_m", message)];
         }
         Vec::new()

@@ -140,12 +140,12 @@ impl Op for Noise {
 
     fn faults(&self) -> Vec<Fault> {
         if self.period_m > 0.0 && self.rotation_deg != 0.0 {
-            let message = format!("found {}, allowed is 0 where period_m is set", self.rotation_deg);
+            let message = format!("must be 0 when period_m is set, found {}", self.rotation_deg);
             return vec![Fault::of("rotation_deg", message)];
         }
         if self.period_m > 0.0 && self.period_m < self.wavelength_m * self.stretch.max(1.0) {
             let message = format!(
-                "found {}, allowed is 0 or at least one wavelength ({})",
+                "{} is below one wavelength ({}) and not 0",
                 self.period_m,
                 self.wavelength_m * self.stretch.max(1.0)
             );

@@ -121,12 +121,12 @@ impl Op for Random {
             return vec![Fault::of("cell_m", message.to_owned())];
         }
         if self.cell_m > 0.0 && self.cell_m < LEAST_CELL_M {
-            let message = format!("{} is outside {LEAST_CELL_M} to 1e6, and is not 0", self.cell_m);
+            let message = format!("{} is outside {LEAST_CELL_M} to 1e6 and not 0", self.cell_m);
             return vec![Fault::of("cell_m", message)];
         }
         let most = MOST_TAPS * self.cell_m;
         if filtered && self.filter_m > most {
-            let message = format!("{} is more than {MOST_TAPS} cells, {most}", self.filter_m);
+            let message = format!("{} is above {most}, which is {MOST_TAPS} cells", self.filter_m);
             return vec![Fault::of("filter_m", message)];
         }
         Vec::new()
@@ -207,7 +207,7 @@ fn displacement(params: &Random, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<
     let rows = Line::new(row_places(0..frame.rows()), reach).numbers.len();
     if cols.numbers.len() as f64 * rows as f64 > MOST_NUMBERS {
         return Err(OpError::Failed(format!(
-            "points {} m apart take {:.1} billion random numbers on this frame; at most 2 billion are drawn: make cell_m larger{}",
+            "points {} m apart need {:.1} billion random numbers on this frame, more than the maximum of 2 billion; make cell_m larger{}",
             params.cell_m,
             cols.numbers.len() as f64 * rows as f64 / 1e9,
             if reach > 0 { " or filter_m shorter" } else { "" },

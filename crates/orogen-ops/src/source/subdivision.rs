@@ -130,14 +130,14 @@ impl Op for Subdivision {
     fn faults(&self) -> Vec<Fault> {
         let rows = &self.heights_m;
         if rows.len() == 1 {
-            return vec![Fault::of("heights_m", "found one row, allowed are none or at least two")];
+            return vec![Fault::of("heights_m", "expected no rows or at least two, found one")];
         }
         let wrong = rows.iter().enumerate().find(|(_, row)| row.len() != rows[0].len());
         let Some((i, row)) = wrong else { return Vec::new() };
         vec![Fault {
             path: vec![Segment::Key(String::from("heights_m")), Segment::Index(i)],
             message: format!(
-                "found {} heights, allowed are as many as in the first row: {}",
+                "has {} heights, but the first row has {}",
                 row.len(),
                 rows[0].len()
             ),

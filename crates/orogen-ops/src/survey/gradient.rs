@@ -148,7 +148,7 @@ impl<'a> Gradient<'a> {
 
 /// `f` of the 3 × 3 neighbourhood of every sample, rows from the north; a hole stays a hole.
 ///
-/// Beyond edges and beside holes neighbours are made up as for gradients, so `f` never sees a hole. 8 bytes a cell.
+/// Beyond edges and beside holes neighbours are extrapolated as for gradients, so `f` never sees a hole. 8 bytes a cell.
 ///
 /// # Errors
 /// When cancelled.

@@ -99,7 +99,7 @@ pub fn profile(
     between: Between,
 ) -> Result<Profile, OpError> {
     if line.len() < 2 || line.iter().flatten().any(|v| !v.is_finite()) {
-        return Err(OpError::Failed(String::from("a profile needs a line of at least two places")));
+        return Err(OpError::Failed(String::from("a profile needs a line of at least two points")));
     }
     let leg = |pair: &[[f64; 2]]| {
         math::hypot((pair[1][0] - pair[0][0]) * spacing_m[0], (pair[1][1] - pair[0][1]) * spacing_m[1])
@@ -107,7 +107,7 @@ pub fn profile(
     let length: f64 = line.windows(2).map(leg).sum();
     if length / step_m > MOST_STATIONS {
         return Err(OpError::Failed(format!(
-            "a line of {length:.0} m with a station every {step_m} m has more than {MOST_STATIONS} stations; take a longer step"
+            "a line of {length:.0} m with a station every {step_m} m has more than {MOST_STATIONS} stations; use a longer step"
         )));
     }
     let mut profile = Profile::default();

@@ -130,9 +130,9 @@ struct Quarter<'a> {
     west: bool,
     /// Columns, the eye's own included.
     count: usize,
-    /// Ground of the row at hand, relative to the eye.
+    /// Ground of the current row, relative to the eye.
     ground: Vec<f64>,
-    /// The lowest heights seen above each sample, of the row at hand and of the one before.
+    /// The lowest heights seen above each sample, of the current row and of the one before.
     seen: Vec<f64>,
     before: Vec<f64>,
     /// `1 / (x − 1)`.

@@ -77,7 +77,7 @@ impl Op for Basins {
         let bad = self.places_m.iter().enumerate().filter(|(_, [x, y])| !(x.is_finite() && y.is_finite()));
         bad.map(|(i, [x, y])| Fault {
             path: vec![Segment::Key(String::from("places_m")), Segment::Index(i)],
-            message: format!("found {x}, {y}, allowed are numbers of metres"),
+            message: format!("{x}, {y} is not a valid place in metres"),
         })
         .collect()
     }
@@ -115,7 +115,7 @@ impl Basins {
             on.then_some([col as usize, row as usize]).ok_or_else(|| {
                 let (low, high) = (frame.extent().min, frame.extent().max);
                 OpError::Failed(format!(
-                    "places_m[{i}] ({x}, {y}) lies outside the land, which reaches from ({}, {}) to ({}, {})",
+                    "places_m[{i}] ({x}, {y}) is outside the land, which reaches from ({}, {}) to ({}, {})",
                     low[0], low[1], high[0], high[1]
                 ))
             })

@@ -178,9 +178,9 @@ impl Droplets {
         let each =
             NS_A_CELL * (self.travel_m / dx.min(dy)).min((frame.cols() + frame.rows()) as f64).max(1.0);
         let most = self.drops_per_km2 * work::MOST_NS_A_SAMPLE / (drops * each);
-        let advice = format!("with this travel_m and as many rounds about {most:.0} is possible");
+        let advice = format!("with this travel_m and rounds the maximum is about {most:.0}");
         work::check("drops_per_km2", self.drops_per_km2, drops * each, &advice)?;
-        let advice = format!("up to {:.0} is possible", work::MOST_NS_A_SAMPLE / NS_A_ROUND);
+        let advice = format!("the maximum is {:.0}", work::MOST_NS_A_SAMPLE / NS_A_ROUND);
         work::check("rounds", rounds, NS_A_ROUND * rounds, &advice)
     }
 }

@@ -255,7 +255,7 @@ impl Op for Pipes {
             let (max, min) = (self.slope_max, self.slope_min);
             return vec![Fault::of(
                 "slope_max",
-                format!("found {max}, allowed is slope_min ({min}) or more"),
+                format!("{max} is below slope_min ({min})"),
             )];
         }
         Vec::new()
@@ -266,7 +266,7 @@ impl Op for Pipes {
         let [dx, dy] = terrain.frame().spacing_m();
         let ns_a_second = NS_A_STEP * BRISK / (storm::COURANT * dx.min(dy));
         let advice = format!(
-            "at this spacing up to {:.0} is possible, with runoff_s",
+            "at this spacing the maximum is {:.0}, including runoff_s",
             work::MOST_NS_A_SAMPLE / ns_a_second
         );
         work::check("duration_s", total_s, total_s * ns_a_second, &advice)?;
@@ -276,7 +276,7 @@ impl Op for Pipes {
         for spring in storm.dry_springs() {
             let Spring { x_m, y_m, .. } = self.springs[spring];
             ctx.warn(format!(
-                "springs[{spring}] at x_m = {x_m}, y_m = {y_m} lies outside the land and gives no water"
+                "springs[{spring}] at x_m = {x_m}, y_m = {y_m} is outside the land and gives no water"
             ));
         }
         let tick = |time_s: f64| ctx.tick((time_s / total_s * 1000.0) as usize, 1000);

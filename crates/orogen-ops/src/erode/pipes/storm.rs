@@ -133,7 +133,7 @@ impl<'a> Storm<'a> {
         (0..self.springs.len()).filter(|&i| self.springs[i].is_dry()).collect()
     }
 
-    /// Advances to a time, pass by pass; `tick` is told the time and may stop it.
+    /// Advances to a time, pass by pass; `tick` receives the time and may stop it.
     pub fn run_to<E>(&mut self, end_s: f64, mut tick: impl FnMut(f64) -> Result<(), E>) -> Result<(), E> {
         while self.time_s < end_s {
             tick(self.time_s)?;

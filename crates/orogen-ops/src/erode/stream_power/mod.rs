@@ -39,7 +39,7 @@ use crate::water::sea_level;
 /// gullies form. Rivers leave the map at its edge and go on for `beyond_m` to the
 /// base level, so land at the edge does not fall off; with `sea`, land at or below 0 m is sea and stays.
 ///
-/// What curves and features were told to `hold` keeps its height: streams work down to held rivers, and slopes lean on
+/// What curves and features `hold` keeps its height: streams work down to held rivers, and slopes lean on
 /// held crests no steeper than `talus_deg`.
 ///
 /// **Guarantees** (1) after a long time uplift and incision balance: the slope of streams follows the equation within 2 %
@@ -363,12 +363,12 @@ impl StreamPower {
             creep_ns += NS_A_STAGE * visits * slopes::stages(nodes.spacing_m, creep_m2);
         }
         let most = f64::from(self.steps) * work::MOST_NS_A_SAMPLE / steps_ns;
-        let advice = format!("up to {most:.0} is possible");
+        let advice = format!("the maximum is {most:.0}");
         work::check("steps", f64::from(self.steps), steps_ns, &advice)?;
         // Stages grow with the root of creep.
         let share = ((work::MOST_NS_A_SAMPLE - steps_ns) / creep_ns.max(f64::MIN_POSITIVE)).max(0.0);
         let advice = format!(
-            "at this spacing and duration_yr up to {:.3} is possible",
+            "at this spacing and duration_yr the maximum is {:.3}",
             self.creep_m2_per_yr * share * share
         );
         work::check("creep_m2_per_yr", self.creep_m2_per_yr, steps_ns + creep_ns, &advice)

@@ -229,7 +229,7 @@ pub fn wind(
     let lattice = Lattice::over(height.cols(), height.rows(), [dx, dy], params.saturation_m);
     if lattice.cell_m() > 1.5 * params.saturation_m {
         ctx.warn(format!(
-            "saturation_m is {}, and so large a map can be blown over in steps of {:.1} m only: dunes come out larger",
+            "saturation_m is {}, but a map this large is worked out in steps of {:.1} m, so dunes come out larger",
             params.saturation_m,
             lattice.cell_m()
         ));
@@ -311,7 +311,7 @@ fn check_work(params: &Wind, lattice: &Lattice, samples: usize) -> Result<(), Op
     // Small land may take as long as land of 129 samples a side.
     let ns_a_sample = NS_A_BLOW * nodes * blows / samples.max(129 * 129) as f64;
     let most = params.duration_yr * work::MOST_NS_A_SAMPLE / ns_a_sample;
-    let advice = format!("with this flux_m2_per_yr and saturation_m up to {most:.3} is possible");
+    let advice = format!("with this flux_m2_per_yr and saturation_m the maximum is {most:.3}");
     work::check("duration_yr", params.duration_yr, ns_a_sample, &advice)
 }
 

@@ -199,7 +199,7 @@ impl Op for Curves {
         if total > MOST_POINTS {
             faults.push(Fault::of(
                 "curves",
-                format!("found {total} points in all curves, allowed are at most {MOST_POINTS}"),
+                format!("expected at most {MOST_POINTS} points in all curves, found {total}"),
             ));
         }
         for (i, curve) in self.curves.iter().enumerate() {
@@ -213,7 +213,7 @@ impl Op for Curves {
             let n = curve.points.len();
             if curve.closed && n < 3 {
                 let path = vec![Segment::Key(String::from("curves")), Segment::Index(i)];
-                let message = format!("found {n} points in a closed curve, allowed are 3 or more");
+                let message = format!("a closed curve needs at least 3 points, found {n}");
                 faults.push(Fault { path, message });
                 continue;
             }
@@ -225,10 +225,10 @@ impl Op for Curves {
             if let Some(j) = (0..pairs).find(same) {
                 let message = if (j + 1) % n == 0 {
                     String::from(
-                        "lies in the place of the first point; a closed curve returns to it by itself",
+                        "repeats the first point; a closed curve returns to it by itself",
                     )
                 } else {
-                    format!("lies in the place of point {}, allowed is 1 mm or more away", j + 1)
+                    format!("is less than 1 mm away from point {}", j + 1)
                 };
                 faults.push(Fault { path: at(j), message });
             }
@@ -274,7 +274,7 @@ impl Op for Curves {
         }
         if let Some(error) = solved.iter().filter_map(|group| group.missed).reduce(f32::max) {
             ctx.warn(format!(
-                "the curves are solved to {error} m only: a tolerance of {} asks for more than single precision has",
+                "the curves were solved to {error} m only; a tolerance of {} is beyond single precision",
                 self.tolerance
             ));
         }

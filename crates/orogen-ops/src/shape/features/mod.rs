@@ -297,7 +297,7 @@ impl Op for Features {
                 let path =
                     vec![Segment::Key("features".into()), Segment::Index(i), Segment::Key("name".into())];
                 let message =
-                    format!("features[{first}] has the name {name:?} too; names tell features apart");
+                    format!("features[{first}] is also named {name:?}; give every feature a different name");
                 faults.push(Fault { path, message });
             }
             if let Feature::River(river) = feature {
@@ -309,7 +309,7 @@ impl Op for Features {
                     let [features, outline] = path;
                     Fault {
                         path: vec![features, Segment::Index(i), outline, Segment::Index(k)],
-                        message: format!("found {} corners, allowed is at least 3", ring.len()),
+                        message: format!("an outline needs at least 3 corners, found {}", ring.len()),
                     }
                 },
             ));
@@ -472,7 +472,7 @@ fn lay(
         out.copy_from_slice(before.row(row));
         let (mut around, mut along) = (round::Room::default(), trace::Room::default());
         let mut inside = area::Room::default();
-        // Beds of the rivers at hand, and the run of the list they are in.
+        // Beds of the current rivers, and the run of the list they are in.
         let (mut beds, mut run) = (Vec::new(), 0);
         for parts in bands.of_row(row) {
             let number = parts[0].feature as usize;

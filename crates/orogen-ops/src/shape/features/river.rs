@@ -187,7 +187,7 @@ impl River {
         let given: Vec<(usize, f64)> =
             self.points.iter().enumerate().filter_map(|(i, p)| p.z_m.map(|z| (i, z))).collect();
         if given.is_empty() {
-            let message = "a river needs the height of its banks, \"z_m\", at one of its points or more";
+            let message = "at least one point of a river needs \"z_m\", the height of its banks";
             return vec![fault(None, message.to_owned())];
         }
         let mut faults: Vec<Fault> = given
@@ -196,7 +196,7 @@ impl River {
             .map(|pair| {
                 let ((_, above), (i, z)) = (pair[0], pair[1]);
                 let message =
-                    format!("found {z:?}, allowed is at most {above:?} m, as the points run downstream");
+                    format!("{z:?} is above the {above:?} m of the point before; points run downstream");
                 fault(Some((i, "z_m")), message)
             })
             .collect();
@@ -205,7 +205,7 @@ impl River {
             let bed = |i: usize| levels[i] - self.points[i].depth_m;
             faults.extend((1..self.points.len()).filter(|&i| bed(i) > bed(i - 1) + 1e-9).map(|i| {
                 let message = format!(
-                    "found {:?}, allowed is at least {:.3} m: the bed would rise downstream",
+                    "with {:?} the bed would rise downstream; give {:.3} m or more",
                     self.points[i].depth_m,
                     levels[i] - bed(i - 1)
                 );

@@ -123,7 +123,7 @@ impl Op for Overhang {
         if self.from_deg <= self.full_deg {
             return Vec::new();
         }
-        let message = format!("found {}, allowed is at most full_deg, {}", self.from_deg, self.full_deg);
+        let message = format!("{} is above full_deg ({})", self.from_deg, self.full_deg);
         vec![Fault::of("from_deg", message)]
     }
 

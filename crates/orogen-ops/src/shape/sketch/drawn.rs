@@ -297,7 +297,7 @@ impl Canvas {
         let sets = [&features.points, &features.lines, &features.polygons];
         let all = sets.iter().flat_map(|set| set.vectors().vertices()).map(|p| [p[0], p[1]]);
         let Some(covered) = covered(all) else {
-            let reason = String::from("it holds no points, lines or polygons");
+            let reason = String::from("it has no points, lines or polygons");
             return Err(OpError::File { path: sketch.path.clone(), reason });
         };
         let map = Map::new(sketch.placement, &covered, world, [0.0; 2]);
@@ -349,7 +349,7 @@ fn kind_of(set: &FeatureSet, feature: usize, path: &str) -> Result<Kind, OpError
     let fail = |found: &str| {
         let words = Kind::ALL.map(Kind::word).join(", ");
         let reason = format!(
-            "feature {} has {found}; allowed is a property \"kind\" that is one of {words}",
+            "feature {} has {found}; the property \"kind\" must be one of {words}",
             set.number(feature)
         );
         Err(OpError::File { path: path.to_owned(), reason })
@@ -359,7 +359,7 @@ fn kind_of(set: &FeatureSet, feature: usize, path: &str) -> Result<Kind, OpError
             Some(kind) => Ok(kind),
             None => fail(&format!("the kind {word:?}")),
         },
-        Some(_) => fail("a kind that is no text"),
+        Some(_) => fail("a kind that is not a string"),
         None => fail("no kind"),
     }
 }

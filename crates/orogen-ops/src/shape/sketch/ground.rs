@@ -469,7 +469,7 @@ pub(super) fn as_high_as(
     around.min = around.min.map(|v| v - lattice.cell);
     around.max = around.max.map(|v| v + lattice.cell);
     let frame = lattice.frame.resampled(&around, [lattice.cell; 2]);
-    let frame = frame.map_err(|e| OpError::Failed(format!("no room for the heights of a shape: {e}")))?;
+    let frame = frame.map_err(|e| OpError::Failed(format!("cannot work out the heights of a shape: {e}")))?;
     let mut land = Terrain::new(frame);
     land.set(layer::HEIGHT, Raster::filled(frame.cols(), frame.rows(), 0.0));
     let op = Features { features: features.to_vec(), seed: seed.to_owned(), ..Features::default() };

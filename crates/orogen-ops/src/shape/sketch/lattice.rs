@@ -30,7 +30,7 @@ impl Lattice {
             [(cols - 1) as f64 * cell, (rows - 1) as f64 * cell],
             [cols, rows],
         );
-        let frame = frame.map_err(|e| OpError::Failed(format!("the sketch finds no lattice here: {e}")))?;
+        let frame = frame.map_err(|e| OpError::Failed(format!("cannot lay the lattice of the sketch: {e}")))?;
         Ok(Self { frame, cell, first })
     }
 

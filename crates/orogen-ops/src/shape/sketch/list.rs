@@ -92,7 +92,7 @@ impl List {
     pub fn unknown(&self) -> Vec<String> {
         let sentence = |(name, near): &(String, Option<String>)| {
             let near = near.as_ref().map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-            format!("remove: no feature of this sketch is named {name:?}{near}")
+            format!("remove: this sketch has no feature named {name:?}{near}")
         };
         self.unknown.iter().take(20).map(sentence).collect()
     }

@@ -242,7 +242,7 @@ impl Op for Sketch {
         let mut faults = Vec::new();
         for (i, shape) in self.shapes.iter().enumerate().filter(|(_, s)| s.closed && s.points_m.len() < 3) {
             let message =
-                format!("found {} corners, allowed is at least 3 where closed", shape.points_m.len());
+                format!("a closed shape needs at least 3 corners, found {}", shape.points_m.len());
             faults.push(at("shapes", i, Some("points_m"), message));
         }
         for (i, picture) in self.pictures.iter().enumerate() {
@@ -251,18 +251,18 @@ impl Op for Sketch {
                     "pictures",
                     i,
                     Some("path"),
-                    String::from("found \"\", allowed is the name of a PNG"),
+                    String::from("expected the name of a PNG, found \"\""),
                 ));
             }
             if let Some([west, south, east, north]) = picture.over_m
                 && (east - west < 1e-3 || north - south < 1e-3)
             {
-                let message = "found no area, allowed is west, south, east and north, west before east and south before north";
+                let message = "covers no area; expected west, south, east and north, with west below east and south below north";
                 faults.push(at("pictures", i, Some("over_m"), message.to_owned()));
             }
         }
         for (i, feature) in self.keep.iter().enumerate().filter(|(_, feature)| feature.name().is_none()) {
-            let message = format!("this {} has no name; its name tells what it replaces", feature.kind());
+            let message = format!("this {} has no name; give it the name of the feature that it replaces", feature.kind());
             faults.push(at("keep", i, None, message));
         }
         for fault in Features::new(self.keep.clone()).faults() {
@@ -273,7 +273,7 @@ impl Op for Sketch {
         for word in [layer::HEIGHT.name(), layer::WATER.name()] {
             if self.forest_to == word {
                 let message = format!(
-                    "found {:?}, which this step writes itself; allowed is another layer",
+                    "{:?} is written by this step itself; choose another layer",
                     word.as_str()
                 );
                 faults.push(Fault::of("forest_to", message));

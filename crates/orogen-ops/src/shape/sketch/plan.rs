@@ -118,7 +118,7 @@ pub(super) fn plan(
     for stream in &mut streams {
         if stream.width > widest_m {
             plan.notes.push(format!(
-                "{} is drawn {:.0} m wide: it is {widest_m:.0} m, as wide as a river may be here",
+                "{} is drawn {:.0} m wide; {widest_m:.0} m is used, the widest a river may be here",
                 stream.called(),
                 stream.width
             ));
@@ -361,7 +361,7 @@ pub(super) fn plan(
         let level = at(0.12);
         if area.drawn && level < 0.0 {
             plan.notes.push(format!(
-                "{} is drawn in the sea: its level is that of the sea",
+                "{} is drawn in the sea; it takes the level of the sea",
                 area.called(Kind::Lake, lattice)
             ));
         }
@@ -397,7 +397,7 @@ pub(super) fn plan(
     for ((area, before), now) in lakes.iter().zip(before).zip(&ground_with_water.levels) {
         if area.drawn && before - now > 5.0 {
             plan.notes.push(format!(
-                "{} lies {:.0} m below its shores: a river that runs into it comes from lower ground",
+                "{} lies {:.0} m below its shores, because a river that flows into it comes from lower ground",
                 area.called(Kind::Lake, lattice),
                 before - now
             ));
@@ -461,7 +461,7 @@ fn untangled(canvas: &Canvas, lattice: &Lattice, notes: &mut Vec<String>) -> [Ve
             let [x, y] = lattice.place(*first);
             let m2 = over.len() as f64 * lattice.cell * lattice.cell;
             notes.push(format!(
-                "{0} and {1} are drawn over each other on {m2:.0} m² at {x:.0}, {y:.0}: there it is {1}",
+                "{0} and {1} overlap on {m2:.0} m² at {x:.0}, {y:.0}; {1} is used there",
                 less.word(),
                 more.word()
             ));
@@ -487,7 +487,7 @@ fn components(kind: Kind, layer: &[u32], lattice: &Lattice, notes: &mut Vec<Stri
     let mut found = label(layer, lattice.cols(), !matches!(kind, Kind::Lake | Kind::River));
     if found.len() > MOST {
         notes.push(format!(
-            "{} shapes of {} are drawn: the {MOST} largest are taken, as a sketch has no more",
+            "{} shapes of {} are drawn; only the {MOST} largest are used",
             found.len(),
             kind.word()
         ));

@@ -280,7 +280,7 @@ pub(super) fn decide(
             let called = stream.called();
             if at_first != at_last {
                 stream.spring = stream.spring.or(Some(if at_first { End::First } else { End::Last }));
-                decided.notes.push(format!("{called} ends in {name}: it has its spring there"));
+                decided.notes.push(format!("{called} ends in {name}; its spring is there"));
                 continue;
             }
             let choice = match crossing {
@@ -297,24 +297,24 @@ pub(super) fn decide(
                 Crossing::Spring if at_first && at_last => {
                     decided
                         .notes
-                        .push(format!("{called} lies in {name} as a whole: its upper end is its spring"));
+                        .push(format!("{called} lies entirely in {name}; its spring is at its upper end"));
                 }
                 Crossing::Spring => {
                     split = split.or(Some(most));
                     decided.notes.push(format!(
-                        "{called} crosses {name}: two rivers have their springs there and run down either side"
+                        "{called} crosses {name}; it becomes two rivers with springs there, one down each side"
                     ));
                 }
                 Crossing::Pass | Crossing::Auto => {
                     let wide = (3.0 * stream.width).max(0.45 * f64::from(*deepest) * lattice.cell);
                     decided.passes.extend(stream.points[from..to].iter().map(|p| (*p, wide)));
                     decided.notes.push(format!(
-                        "{called} crosses {name}: it takes a pass, and peaks stand {wide:.0} m off on either side"
+                        "{called} crosses {name}; it runs through a pass, and peaks keep {wide:.0} m away on both sides"
                     ));
                 }
                 Crossing::Gorge => {
                     stream.gorge[from..to].fill(true);
-                    decided.notes.push(format!("{called} crosses {name}: it has cut a gorge"));
+                    decided.notes.push(format!("{called} crosses {name}; it cuts a gorge"));
                 }
             }
         }

@@ -234,7 +234,7 @@ impl Op for Island {
     fn faults(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         if self.summit_c > self.coast_c {
-            let message = format!("found {}, allowed is at most coast_c ({})", self.summit_c, self.coast_c);
+            let message = format!("{} is above coast_c ({})", self.summit_c, self.coast_c);
             faults.push(Fault::of("summit_c", message));
         }
         for (i, edit) in self.edits.iter().enumerate() {

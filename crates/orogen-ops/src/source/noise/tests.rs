@@ -405,7 +405,7 @@ fn looped_land_wraps_to_the_bit() {
                 ..Noise::default()
             };
             let field = field(&params, 2);
-            // 300 steps of a length that is no binary fraction, over two periods and a bit.
+            // 300 steps of a length that is not a binary fraction, over two periods and a bit.
             for samples in [151, 385] {
                 let whole = Frame::new([-333.3, 71.9], [4000.0; 2], [2 * samples - 1; 2]).unwrap();
                 let land = field.raster(&whole);
@@ -471,11 +471,11 @@ fn a_stretched_hill_is_longer_than_wide() {
 #[test]
 fn what_does_not_fit_the_period_is_said() {
     let turned = Noise { period_m: 9000.0, rotation_deg: 30.0, ..Noise::default() };
-    assert_eq!(turned.faults()[0].to_string(), "rotation_deg: found 30, allowed is 0 where period_m is set");
+    assert_eq!(turned.faults()[0].to_string(), "rotation_deg: must be 0 when period_m is set, found 30");
     let short = Noise { period_m: 100.0, ..Noise::default() };
     assert_eq!(
         short.faults()[0].to_string(),
-        "period_m: found 100, allowed is 0 or at least one wavelength (3000)"
+        "period_m: 100 is below one wavelength (3000) and not 0"
     );
     let odd = Noise { basis: Basis::Perlin, period_m: 4096.0, wavelength_m: 1500.0, ..Noise::default() };
     let ctx = Ctx::silent();

@@ -69,7 +69,7 @@ impl Mesh {
     /// # Errors
     /// When there is no point, or too many.
     pub fn new(points: &[[f64; 3]]) -> Result<Self, GraphError> {
-        let covered = crate::source::given::covered(points.iter().map(|p| [p[0], p[1]]));
+        let covered = crate::source::user_heights::covered(points.iter().map(|p| [p[0], p[1]]));
         let Some(Rect { min, max }) = covered else { return Err(GraphError::NoPoints) };
         if points.len() > 1 << 28 {
             return Err(GraphError::TooManyPoints(points.len()));

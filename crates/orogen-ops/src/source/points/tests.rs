@@ -184,7 +184,7 @@ fn two_sources_of_points_and_wild_heights_are_refused() {
     let both = Points { points_m: vec![[0.0; 3]], path: String::from("a.csv"), ..Points::default() };
     assert!(both.faults()[0].to_string().starts_with("path: names a file while"));
     let wild = Points { points_m: vec![[0.0; 3], [0.0, 0.0, 2e5]], ..Points::default() };
-    assert_eq!(wild.faults()[0].to_string(), "points_m[1][2]: found 200000, allowed is -100000 to 100000 m");
+    assert_eq!(wild.faults()[0].to_string(), "points_m[1][2]: 200000 is outside -100000 to 100000 m");
 }
 
 #[test]

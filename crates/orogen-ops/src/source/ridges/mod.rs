@@ -179,7 +179,7 @@ impl Ridges {
         let least =
             1.1 * (size[0] * size[1] / MOST_CELLS).sqrt().max(size[0].max(size[1]) * 16.0 / MOST_CELLS);
         Err(OpError::Failed(format!(
-            "cell_m: found {cell_m}, which makes more than 4 million cells of a frame of {} m × {} m, or is less than {LEAST_CELL_M}; allowed is {:.3} or more, or 0 for a fitting one",
+            "cell_m: {cell_m} makes more than 4 million cells on a frame of {} m × {} m, or is below {LEAST_CELL_M}; use {:.3} or more, or 0 for a suitable size",
             size[0],
             size[1],
             least.max(LEAST_CELL_M)

@@ -612,7 +612,7 @@ impl Flow<'_> {
     fn nodes(&self) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
         let mut first = vec![usize::MAX; self.tracks.len()];
-        // Whoever runs into nobody is first; then who runs into those that are drawn.
+        // Those that run into none come first; then those that run into drawn ones.
         let mut stack: Vec<usize> =
             (0..self.tracks.len()).filter(|&t| self.tracks[t].into.is_none()).collect();
         let mut i = 0;
@@ -630,7 +630,7 @@ impl Flow<'_> {
                 steps.pop();
             }
             if steps.is_empty() {
-                // Began where it ran into another; whoever joined it cannot have.
+                // Began where it ran into another; those that joined it cannot have.
                 steps.extend(track.steps.first());
             }
             first[t] = nodes.len();

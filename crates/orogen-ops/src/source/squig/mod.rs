@@ -152,7 +152,7 @@ impl Op for Squig {
 
     fn faults(&self) -> Vec<Fault> {
         if self.inlet == self.outlet {
-            return vec![Fault::of("outlet", "found the side of the inlet, allowed is any other side")];
+            return vec![Fault::of("outlet", "must be another side than the inlet")];
         }
         Vec::new()
     }
@@ -264,7 +264,7 @@ fn triangles(params: &Squig, rect: &Rect, ctx: &Ctx<'_>) -> Result<Mesh, OpError
     if mesh.triangles.len() as f64 * math::exp2(2.0 * cuts) > MOST_TRIANGLES {
         let most = (0.5 * math::log2(MOST_TRIANGLES / mesh.triangles.len() as f64)).floor();
         return Err(OpError::Failed(format!(
-            "spacing_m: found {}, which makes more than 600 thousand triangles of a frame of {} m × {} m; allowed is {:.3} or more",
+            "spacing_m: {} makes more than 600 thousand triangles on a frame of {} m × {} m; use {:.3} or more",
             params.spacing_m,
             size[0],
             size[1],

@@ -64,12 +64,12 @@ fn check(height: &Raster<f32>, max_error_m: f64, most_side: usize) -> Result<(),
     let (cols, rows) = (height.cols(), height.rows());
     if !(LEAST_ERROR_M..=1e6).contains(&max_error_m) {
         return Err(OpError::Failed(format!(
-            "found a largest error of {max_error_m} m, allowed is {LEAST_ERROR_M} to 1e6 m"
+            "a maximum error of {max_error_m} m is outside {LEAST_ERROR_M} to 1e6 m"
         )));
     }
     if cols < 2 || rows < 2 || cols.max(rows) > most_side {
         return Err(OpError::Failed(format!(
-            "found {cols} x {rows} samples; triangles need 2 to {most_side} a side"
+            "triangles need 2 to {most_side} samples a side, found {cols} x {rows}"
         )));
     }
     Ok(())

@@ -176,7 +176,7 @@ impl Op for Rivers {
             return Vec::new();
         }
         let message =
-            "found 0 as well as 0 for spring_m2, allowed is one of them: else every sample were a river";
+            "is 0, and so is spring_m2; set one of them, otherwise every sample would be a river";
         vec![Fault { path: vec![Segment::Key(String::from("spring_m3_per_s"))], message: message.to_owned() }]
     }
 

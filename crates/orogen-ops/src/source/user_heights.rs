@@ -111,7 +111,7 @@ impl<'a> Heights<'a> {
             OpError::File {
                 path: path.to_owned(),
                 reason: format!(
-                    "feature {number} has no height of {} to {MOST_M} m in {sought}; `property` names where heights stand",
+                    "feature {number} has no height from {} to {MOST_M} m in {sought}; set `property` to the name of the property with heights",
                     -MOST_M
                 ),
             }
