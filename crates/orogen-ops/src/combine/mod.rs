@@ -5,8 +5,8 @@
 //! one terrain, name the same step with `from` and `with`. A number needs no second terrain; a recipe that names
 //! one gets an error before it runs.
 //!
-//! Holes: where the operand has none to give (NaN), the layer stays as it is; a hole in the layer stays a hole. So a
-//! patch with holes round it can be laid upon land.
+//! Holes: where the operand is a hole (NaN), the layer stays as it is; a hole in the layer stays a hole. So a patch
+//! with holes round it can be laid on land.
 
 pub mod add;
 pub mod blend;

@@ -57,7 +57,7 @@ pub enum Output {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Distance {
-    /// Layer whose line is looked for.
+    /// Layer whose line is found.
     pub layer: LayerName,
     /// Value of the line, in the unit of the layer; 0 of the height is the coast.
     #[schemars(range(min = -1e9, max = 1e9))]

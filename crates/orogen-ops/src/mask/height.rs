@@ -12,7 +12,7 @@ use super::band::{Band, order_fault};
 /// Marks the ground between two elevations: 1 inside, 0 outside, with soft edges.
 ///
 /// ```text
-/// mask = s((h − min + f) / f) · s((max + f − h) / f)        s(t) = t²(3 − 2t), t held to 0..1
+/// mask = s((h − min + f) / f) · s((max + f − h) / f)        s(t) = t²(3 − 2t), t clamped to 0..1
 /// ```
 ///
 /// **Guarantees** (1) every result lies in 0 to 1; (2) ground from `min_m` to `max_m`, both included, has exactly 1,

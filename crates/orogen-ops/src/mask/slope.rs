@@ -14,7 +14,7 @@ use crate::survey::slope::degrees;
 /// Marks the ground between two steepnesses: 1 inside, 0 outside, with soft edges.
 ///
 /// ```text
-/// mask = s((a − min + f) / f) · s((max + f − a) / f)        a: slope;  s(t) = t²(3 − 2t), t held to 0..1
+/// mask = s((a − min + f) / f) · s((max + f − a) / f)        a: slope;  s(t) = t²(3 − 2t), t clamped to 0..1
 /// ```
 ///
 /// The slope is measured from the height as `survey.slope` does, whether or not there is a layer `slope`.

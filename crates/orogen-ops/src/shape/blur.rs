@@ -34,7 +34,7 @@ pub enum Kind {
 /// ```
 ///
 /// **Guarantees** (1) a level layer stays level; (2) box, Gaussian and median give nothing outside the range of the
-/// layer around; (3) away from edges and holes a plane stays a plane; (4) a cut window has the bits of the whole, as
+/// layer around; (3) away from edges and holes a plane stays a plane; (4) a window has the same bits as the whole, as
 /// every sum has one order, counted from its own sample; (5) a speck smaller than half the disc is gone after a median.
 ///
 /// **Limits** At the edge of the world the outermost samples are carried on (a median takes fewer samples instead). A

@@ -20,9 +20,9 @@ use crate::octaves::{Octaves, Room};
 ///
 /// `N₁` and `N₂` are two noises within -1 to 1, so nothing moves further than `amplitude_m` to the east or north.
 ///
-/// **Guarantees** (1) nothing moves further than `amplitude_m` along either axis; (2) a level layer stays level, and with
-/// linear values no result lies outside the range of the layer; (3) with an amplitude of 0 all stays bit for bit; (4)
-/// layers move together: each sample of all of them comes from one place.
+/// **Guarantees** (1) nothing moves further than `amplitude_m` along either axis; (2) a level layer stays level, and
+/// with linear values no result lies outside the range of the layer; (3) with an amplitude of 0 everything stays bit
+/// for bit; (4) layers move together: each sample of all of them comes from one place.
 ///
 /// **Limits** At the edge of the world the outermost samples are carried on. Where a hole is in the way, the nearest
 /// sample is taken. Layers of ids take the nearest sample. Beyond an amplitude of about half the wavelength the land

@@ -32,8 +32,8 @@ use crate::noise::Noise;
 /// **Limits** Cracks narrower than two samples break up, and plates narrower than three are left out. To etch cracks into other land, make them in one step and add
 /// the two with `combine.add`.
 ///
-/// **After** Worley, "A cellular texture basis function", SIGGRAPH 1996, with points thrown like darts (Cook, ACM TOG 5,
-/// 1986) in an order that hangs on the place rather than on time, and the cracked lakes of Liarokapis, "Terrain
+/// **After** Worley, "A cellular texture basis function", SIGGRAPH 1996, with points thrown like darts (Cook, ACM TOG
+/// 5, 1986) in an order that depends on the place rather than on time, and the cracked lakes of Liarokapis, "Terrain
 /// generation", Masaryk University 2016.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -98,12 +98,8 @@ impl Op for Cracks {
     fn faults(&self) -> Vec<Fault> {
         let most = |name: &str, value: f64, plates: f64| {
             let most = plates * self.plate_m;
-            (value > most).then(|| {
-                Fault::of(
-                    name,
-                    format!("{value} is above {most:.4}, {plates} times plate_m"),
-                )
-            })
+            (value > most)
+                .then(|| Fault::of(name, format!("{value} is above {most:.4}, {plates} times plate_m")))
         };
         let faults = [most("width_m", self.width_m, 0.8), most("wander_m", self.wander_m, MOST_WANDER)];
         faults.into_iter().flatten().collect()
@@ -272,7 +268,8 @@ fn plate(points: &[[f64; 3]], p: [f64; 2]) -> Plate {
 }
 
 /// Points of the world that keep their distance: every cell throws one dart, and a dart sticks when none that sticks
-/// and comes before it lies too near. Which comes first is random, so a dart hangs on the few around it and on nothing else.
+/// and comes before it lies too near. Which comes first is random, so a dart depends on the few around it and on
+/// nothing else.
 struct Darts {
     seed: Seed,
 }

@@ -13,7 +13,7 @@ use super::lattice::{Axis, Blend, interpolate};
 
 /// Piles up particles that fall on vents, run down and come to rest: volcanic islands and chains, with calderas.
 ///
-/// Particles fall one after the other onto a grid of its own, with cells of `grain_m`. Each
+/// Particles fall one after the other onto a grid of their own, with cells of `grain_m`. Each
 ///
 /// ```text
 /// 1. falls near a vent;
@@ -27,14 +27,14 @@ use super::lattice::{Axis, Blend, interpolate};
 /// what stands above its rim is mirrored below it, `h → 2·rim − h`, down to the floor it stands on and no further.
 ///
 /// **Guarantees** (1) Particles are conserved: heights over the sea floor sum to their number, before calderas and
-/// except those that roll out of the frame, which a wall of nothing swallows. (2) No two cells within two grains are
-/// steeper than `slope_deg`, calderas included. (3) Smoothing between cells makes nothing steeper. (4) A sample depends on the
-/// seed, the recipe's frame and its own place.
+/// except those that roll out of the frame, which are lost. (2) No two cells within two grains are steeper than
+/// `slope_deg`, calderas included. (3) Smoothing between cells makes nothing steeper. (4) A sample depends on the seed,
+/// the recipe's frame and its own place.
 ///
-/// **Limits** Detail ends at `grain_m`. Particles fall in turn, so the work is not shared by threads. A frame of
-/// more than 4 million grains is refused. Where a frame has fewer samples than grains, grains are joined four to one,
-/// with a quarter of the particles, until it has not (65,536 are always allowed), and a warning says so: heaps are as
-/// large and as steep, but other in detail.
+/// **Limits** Detail ends at `grain_m`. Particles fall in turn, so the work is not shared by threads. A frame of more
+/// than 4 million grains is refused. Where a frame has fewer samples than grains, grains are joined four to one, with a
+/// quarter of the particles, until it no longer has fewer (65,536 are always allowed), with a warning: heaps are as
+/// large and as steep, but differ in detail.
 ///
 /// **After** Shankel, "Fractal terrain generation: particle deposition", Game Programming Gems, 2000, and
 /// Liarokapis, "Terrain generation", Masaryk University 2016. Ours differs in rule 3, which makes the slope a promise.
@@ -150,7 +150,7 @@ impl Deposition {
         coarse
     }
 
-    /// Refuses so many particles that nobody waits for them; `asked` is how many of them the recipe names.
+    /// Refuses so many particles that they would take far too long; `asked` is how many of them the recipe names.
     fn check_work(&self, asked: u32, world: &Frame) -> Result<(), OpError> {
         let [width, depth] = world.extent().size();
         let across = (width + depth) / self.grain_m;

@@ -1,4 +1,4 @@
-//! Diamond-square: land from squares whose middles are lifted and lowered by chance.
+//! Diamond-square: land from squares whose middles are lifted and lowered at random.
 
 use orogen_core::param::Fault;
 use orogen_core::{Ctx, Frame, Layers, Op, OpError, Reach, Terrain, layer, math};
@@ -13,7 +13,7 @@ use super::pyramid::{Grid, Level, Pyramid, Rule};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Chance {
-    /// Every displacement from -d to d is as likely.
+    /// Every displacement from -d to d is equally likely.
     #[default]
     Uniform,
     /// Small displacements are likelier, and a few reach beyond d: the sum of four even numbers.
@@ -51,10 +51,10 @@ pub enum Bell {
 /// so that a narrower bell makes steeper land; a fifth is where land is least steep. Squares have sides of `wavelength_m` at
 /// first and are halved until they are as small as the distance of samples, or `detail_m`.
 ///
-/// **Guarantees** (1) A height depends on the seed and its place in the world, so tiles fit together to the bit, for
-/// ever. (2) On 2^n + 1 samples every sample is a point of the lattice, and a finer grid keeps the heights of a coarser
-/// one. (3) Corners that are given are kept exactly. (4) Wrapped land is equal to the bit on opposite sides. (5) Besides
-/// the land itself it holds less than one more raster of that size.
+/// **Guarantees** (1) A height depends on the seed and its place in the world, so tiles fit together to the bit,
+/// however many there are. (2) On 2^n + 1 samples every sample is a point of the lattice, and a finer grid keeps the
+/// heights of a coarser one. (3) Corners that are given are kept exactly. (4) Wrapped land is equal to the bit on
+/// opposite sides. (5) Besides the land itself it holds less than one more raster of that size.
 ///
 /// **Limits** The method is known for creases along the axes, as points keep the neighbours they got. Along the lines of the
 /// first squares land bends 1.05 times as sharply as elsewhere at a roughness of 0.5, 1.25 times at 0.9, 1.65 times at 1.2 and
@@ -134,9 +134,9 @@ impl Op for DiamondSquare {
             (4, Edges::Wrap) => format!(
                 "the corners of land that loops are one point, so they need the same height; found {given:?}"
             ),
-            (4, Edges::Endless) => String::from(
-                "endless land has no corners; use edges = \"closed\" or edges = \"wrap\"",
-            ),
+            (4, Edges::Endless) => {
+                String::from("endless land has no corners; use edges = \"closed\" or edges = \"wrap\"")
+            }
             (found, _) => format!("expected four heights or none, found {found}"),
         };
         vec![Fault::of("corners_m", message)]

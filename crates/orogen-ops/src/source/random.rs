@@ -25,7 +25,7 @@ pub enum Method {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
-    /// None: every point for itself.
+    /// None: every point on its own.
     None,
     /// The same weight up to the length, along both axes.
     Box,
@@ -49,7 +49,7 @@ pub enum Filter {
 /// with `cell_m = 0` and without a filter gives every sample a height of its own.
 ///
 /// **Guarantees** (1) The mean is `level_m`; the standard deviation of displacement at its points is `amplitude_m`,
-/// whatever the filter. (2) A height depends on the seed and its place only: tiles fit together to the bit, and
+/// whatever the filter. (2) A height depends only on the seed and its place: tiles fit together to the bit, and
 /// displacement has the same height at a place whatever the distance of samples. (3) A filter leaves nothing finer than
 /// its own length.
 ///
@@ -64,8 +64,8 @@ pub enum Filter {
 pub struct Random {
     /// How random numbers become heights.
     pub method: Method,
-    /// Distance of the points; of the coarsest ones for additions. 0 gives every sample a height of its own, for
-    /// displacement without a filter; otherwise 0.01 or more.
+    /// Distance between the points; between the coarsest ones for additions. 0 gives every sample a height of its own,
+    /// for displacement without a filter; otherwise 0.01 or more.
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [10.0, 2000.0]))]
     pub cell_m: f64,
     /// Standard deviation of the heights; of the coarsest ones for additions.
@@ -177,7 +177,7 @@ fn taps(params: &Random, cell_m: f64) -> Vec<f32> {
     weights.iter().map(|w| (w / energy.sqrt()) as f32).collect()
 }
 
-/// White noise without a lattice: a height for each place that is asked for.
+/// White noise without a lattice: a height for each requested place.
 fn own_heights(params: &Random, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
     let seed = ctx.seed().child("own heights");
     let whole = |m: f64| (m * PLACES_PER_M).round() as i64 as u64;

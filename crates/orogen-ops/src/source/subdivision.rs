@@ -136,11 +136,7 @@ impl Op for Subdivision {
         let Some((i, row)) = wrong else { return Vec::new() };
         vec![Fault {
             path: vec![Segment::Key(String::from("heights_m")), Segment::Index(i)],
-            message: format!(
-                "has {} heights, but the first row has {}",
-                row.len(),
-                rows[0].len()
-            ),
+            message: format!("has {} heights, but the first row has {}", row.len(), rows[0].len()),
         }]
     }
 
@@ -247,7 +243,9 @@ impl<'a> Meshes<'a> {
         let mut sheet = Sheet::new(self.first_m, false, extent);
         let (level_m, d) = (self.params.level_m as f32, self.params.amplitude_m as f32);
         match Controls::of(self.params, world) {
-            None => sheet.fill(|place, own_seed| level_m + d * bell_curve(own_seed.bits(place.x as u64)), seed),
+            None => {
+                sheet.fill(|place, own_seed| level_m + d * bell_curve(own_seed.bits(place.x as u64)), seed)
+            }
             Some(controls) => {
                 // Smoothing takes a half and a twelfth of six neighbours; sharpened by as much beforehand.
                 let of = |place: &Place| {

@@ -19,7 +19,7 @@ pub enum Between {
 /// **Guarantees** (1) a sample has its own height, whichever way; (2) a hole poisons no place that does not lie in a cell
 /// beside it; (3) bilinear heights lie between those of the four corners.
 ///
-/// **Limits** The outermost half cell round the samples belongs to nobody: a place there is outside.
+/// **Limits** A place in the half cell beyond the outermost samples is outside.
 #[must_use]
 pub fn sample(height: &Raster<f32>, [col, row]: [f64; 2], between: Between) -> f32 {
     // A place on the edge itself may come out a rounding error beyond it.
@@ -90,7 +90,7 @@ const MOST_STATIONS: f64 = 1e7;
 /// square; (3) no two stations fall together.
 ///
 /// # Errors
-/// When the line has under two vertices, is not finite, or would have too many stations.
+/// When the line has fewer than two vertices, is not finite, or would have too many stations.
 pub fn profile(
     height: &Raster<f32>,
     spacing_m: [f64; 2],

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::sample::{Between, sample};
 
-/// Who looks, at what, through which air.
+/// The observer, the target and the refraction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sight {
     /// Height of the eye above its ground, in metres.

@@ -101,7 +101,7 @@ pub struct Curve {
     /// Whether it returns to its first point.
     #[serde(default)]
     pub closed: bool,
-    /// Whether later steps, erosion above all, are to keep its elevations: marks it in the vector layer `hold`.
+    /// Whether later steps, erosion above all, keep its elevations; marks it in the vector layer `hold`.
     #[serde(default)]
     pub hold: bool,
 }
@@ -119,12 +119,12 @@ pub struct Curve {
 /// with quadratic ends through their points; all other values are linear along them. They may be closed, cross each other
 /// and run off the map. A `relative` change is solved on a flat map and added, a `bounded` one on the land itself.
 ///
-/// **Guarantees** (1) a held plateau lies at its elevation to 1 cm; (2) slopes have their angle to 1°, and round the ends
-/// of a curve one side passes smoothly into the other; they end at their length, between samples, whatever their angle to
-/// the lattice; (3) land outside every envelope keeps its bits; (4) the order of the curves does not matter to a bit; (5) no value is wrong by more than
-/// `tolerance` of the relief, as the last multigrid cycle finds, whatever the number of samples; (6) away from held
-/// elevations and slopes the change has no peak or pit of its own; (7) a mirrored drawing gives mirrored land, within the
-/// tolerance; (8) a window has the bits of the whole.
+/// **Guarantees** (1) a held plateau lies at its elevation to 1 cm; (2) slopes have their angle to 1°, and round the
+/// ends of a curve one side passes smoothly into the other; they end at their length, between samples, whatever their
+/// angle to the lattice; (3) land outside every envelope keeps its bits; (4) the order of the curves does not change a
+/// bit; (5) no value is wrong by more than `tolerance` of the relief, as the last multigrid cycle finds, whatever the
+/// number of samples; (6) away from held elevations and slopes the change has no peak or pit of its own; (7) a mirrored
+/// drawing gives mirrored land, within the tolerance; (8) a window has the same bits as the whole.
 ///
 /// **Limits** Where held elevations of two curves cross they meet half way; where curves bend more sharply than their
 /// slopes are long, the slopes run into each other and their angle gives way. Noise is added last, and not on what is held. A hole
@@ -224,9 +224,7 @@ impl Op for Curves {
             };
             if let Some(j) = (0..pairs).find(same) {
                 let message = if (j + 1) % n == 0 {
-                    String::from(
-                        "repeats the first point; a closed curve returns to it by itself",
-                    )
+                    String::from("repeats the first point; a closed curve returns to it by itself")
                 } else {
                     format!("is less than 1 mm away from point {}", j + 1)
                 };
@@ -284,7 +282,7 @@ impl Op for Curves {
     }
 }
 
-/// Whether a curve leaves a mark: it wants to, and holds an elevation somewhere.
+/// Whether a curve leaves a mark: it is to be held, and has an elevation somewhere.
 fn marks(curve: &Curve) -> bool {
     curve.hold && curve.points.iter().any(|p| p.z_m.is_some())
 }
@@ -378,7 +376,7 @@ impl Curves {
         Ok(Solved { place, cols: part.cols(), change, touched, missed })
     }
 
-    /// The marks of the curves that want to be held.
+    /// The marks of the held curves.
     fn held(&self) -> Vec<Held> {
         let mut marks_made = Vec::new();
         for curve in self.curves.iter().filter(|curve| marks(curve)) {

@@ -555,10 +555,7 @@ fn strange_curves_are_refused_in_a_sentence_or_work() {
         }
     };
     for (text, said) in [
-        (
-            "curves = [{ points = [{ x_m = 1, y_m = 2 }] }]",
-            "curves[0].points: ",
-        ),
+        ("curves = [{ points = [{ x_m = 1, y_m = 2 }] }]", "curves[0].points: "),
         (
             "curves = [{ points = [{ x_m = 1, y_m = 2 }, { x_m = 5, y_m = 2 }, { x_m = 5, y_m = 2 }] }]",
             "curves[0].points[1]: lies in the place of point 2",

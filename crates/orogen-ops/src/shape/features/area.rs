@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::flats::Flat;
-use super::index::columns;
 use super::fractal::{self, Fractal, Grain};
+use super::index::columns;
 use super::peaks::below_top;
 use super::round::cubic;
 use super::sand::Sand;
@@ -23,7 +23,7 @@ pub(super) type Rings = Vec<Vec<[f64; 2]>>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Massif {
-    /// Tells it from others, so that it can be changed later; also the seed of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -46,11 +46,11 @@ pub struct Massif {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -203,7 +203,12 @@ impl Area {
             Form::Slope(slope) => {
                 match &slope.fractal {
                     Some(fractal) => {
-                        fractal.row(&room.east, frame.y_m(row) - self.at[1], &mut room.fractal, &mut room.noise);
+                        fractal.row(
+                            &room.east,
+                            frame.y_m(row) - self.at[1],
+                            &mut room.fractal,
+                            &mut room.noise,
+                        );
                     }
                     None => {
                         room.noise.clear();

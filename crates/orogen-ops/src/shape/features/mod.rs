@@ -2,9 +2,9 @@
 
 mod area;
 mod flats;
+mod fractal;
 mod index;
 mod lines;
-mod fractal;
 mod marks;
 mod peaks;
 mod river;
@@ -29,8 +29,8 @@ pub use river::{River, RiverPoint};
 pub use sand::DuneField;
 
 use crate::hold::{self, HOLD};
-use index::{Bands, Part};
 use fractal::Grain;
+use index::{Bands, Part};
 
 /// Name of the vector layer with rivers.
 const RIVERS: &str = "rivers";
@@ -85,12 +85,12 @@ macro_rules! kinds {
                 self
             }
 
-            /// Marks it as to be kept by later steps, or not.
+            /// Sets whether later steps keep it.
             pub fn set_hold(&mut self, hold: bool) {
                 match self { $(Self::$kind(feature) => feature.hold = hold,)* }
             }
 
-            /// Whether later steps are to keep it.
+            /// Whether later steps keep it.
             #[must_use]
             pub fn hold(&self) -> bool {
                 match self { $(Self::$kind(feature) => feature.hold,)* }
@@ -214,28 +214,29 @@ fn half() -> f64 {
 /// dunes      h + s·H·(crest across the wind)·(noise by which dunes begin and end)
 /// ```
 ///
-/// A lake, plateau or dune field may have an outline as well: then the distance to the outline takes the place of that to
-/// the middle. Noise lowers a mountain, hill or massif as it likes, but raises it only as far as its top stays the highest.
+/// A lake, plateau or dune field may have an outline as well: then the distance to the outline takes the place of that
+/// to the middle. Noise may lower a mountain, hill or massif by any amount, but raises it only as long as its top stays
+/// the highest.
 ///
 /// N is a fractal that moves with the feature and is 0 in its middle; it also lets outlines wander. Its waves shorter
 /// than two samples are left out. Lines are centripetal
 /// Catmull-Rom curves; between two branches of a hairpin everything goes smoothly from one to the other.
 ///
 /// Features act in the order of the list, each on what the ones before it have left: a river after a mountain cuts
-/// through it, a mountain after a river buries it. Rivers that follow each other in the list make their banks first and
-/// their beds then, so that none dams another where they meet. A feature with a `name` keeps its random shape when it
-/// is moved.
+/// through it, a mountain after a river buries it. Rivers that follow each other in the list make all banks first and
+/// then all beds, so that none dams another where they meet. A feature with a `name` keeps its random shape when it is
+/// moved.
 ///
 /// Rivers of full strength also become lines of the vector layer `rivers`, with the height of the bed and `width_m`;
 /// former rivers stay where no feature touches them. Lakes with a depth set the layer `water`; with `keep_water` the
 /// water of earlier steps stays where the ground does. What has `hold` is
 /// marked in the vector layer `hold`.
 ///
-/// **Guarantees** (1) In the middle, or on the line, the land has the height, depth or level asked for, and on level land
-/// that is the summit of a mountain or hill; the crater of a volcano never lies below the land it stands on; (2) outside the
-/// radius nothing changes, to the bit; (3) the bed of a river falls downstream whatever land is underneath, and at its
-/// points the river is as wide and deep as asked; (4) no jump and no crease inside hairpins and loops; (5) a window
-/// has the bits of the whole; (6) an empty list changes nothing.
+/// **Guarantees** (1) In the middle, or on the line, the land has the given height, depth or level, and on level land
+/// that is the summit of a mountain or hill; the crater of a volcano never lies below the land it stands on; (2)
+/// outside the radius nothing changes, to the bit; (3) the bed of a river falls downstream whatever land is underneath,
+/// and at its points the river has the given width and depth; (4) no jump and no crease inside hairpins and loops; (5)
+/// a window has the same bits as the whole; (6) an empty list changes nothing.
 ///
 /// **Limits** A hole stays a hole. Where a river crosses itself at two heights its bed goes from one to the other within
 /// a quarter of its width. On the inside of a bend as tight as the river is wide, its bed is a few per cent wider. A
@@ -256,7 +257,7 @@ pub struct Features {
     #[serde(alias = "luck")] // formerly
     #[schemars(length(max = 100), extend("x-formerly" = "luck"))]
     pub seed: String,
-    /// Keeps the `water` that is there wherever the ground stays; without, lakes make the layer anew.
+    /// Keeps existing `water` wherever the ground stays; otherwise lakes replace the layer.
     pub keep_water: bool,
 }
 

@@ -11,7 +11,7 @@ use super::{half, one};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mountain {
-    /// Tells it from others, so that it can be changed later; also the seed of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -32,11 +32,11 @@ pub struct Mountain {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -45,7 +45,7 @@ pub struct Mountain {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hill {
-    /// Tells it from others, so that it can be changed later; also the seed of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -62,11 +62,11 @@ pub struct Hill {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -75,7 +75,7 @@ pub struct Hill {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Volcano {
-    /// Tells it from others, so that it can be changed later; also the seed of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -100,11 +100,11 @@ pub struct Volcano {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -113,7 +113,7 @@ pub struct Volcano {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Crater {
-    /// Tells it from others, so that it can be changed later; also the seed of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -138,11 +138,11 @@ pub struct Crater {
     #[serde(default = "quarter")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -269,7 +269,7 @@ enum Shape {
 pub(super) struct Peak {
     shape: Shape,
     fractal: Option<(f32, Fractal)>,
-    /// The fractal at the middle, which is taken away there: the height in the middle is the one asked for.
+    /// The fractal at the middle, which is taken away there: the height in the middle is the given one.
     middle: f32,
 }
 
@@ -332,8 +332,8 @@ fn each(plain: &[f32], shares: &[f32], noise: &[f32], heights: &mut [f32], f: im
     }
 }
 
-/// A share of the height, 1 at the top, times noise that may lower it as it likes but raise it only as far as it stays
-/// below the top: what is asked for is the highest. On the top itself noise may add `spare`.
+/// A share of the height, 1 at the top, times noise that may lower it by any amount but raise it only as long as it
+/// stays below the top: the given height is the highest. On the top itself noise may add `spare`.
 #[inline]
 pub(super) fn below_top(share: f32, noise: f32, spare: f32) -> f32 {
     if noise <= 0.0 {

@@ -3,8 +3,8 @@
 use orogen_core::{Frame, Rect};
 
 use super::flats::Flat;
-use super::index::columns;
 use super::fractal::{self, Fractal, Grain};
+use super::index::columns;
 use super::peaks::Peak;
 use super::sand::Sand;
 

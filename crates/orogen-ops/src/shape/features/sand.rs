@@ -13,7 +13,7 @@ use super::{Ready, half, one};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DuneField {
-    /// Tells it from others, so that it can be changed later; also the seed of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -51,11 +51,11 @@ pub struct DuneField {
     #[serde(default = "hundred")]
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [10.0, 2000.0]))]
     pub edge_m: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }

@@ -636,6 +636,28 @@ fn bad_features_get_a_sentence_with_their_place() {
 }
 
 #[test]
+fn the_former_name_of_the_seed_still_works() {
+    let op = orogen_core::Operator::of::<Features>();
+    let height = |name: &str| {
+        let text = format!(
+            "{name} = \"0123\"\nfeatures = [{{ kind = \"hill\", at_m = [2000, 2000], radius_m = 900, height_m = 80 }}]"
+        );
+        let op = op.parse(&toml::from_str(&text).unwrap()).unwrap();
+        let mut terrain = Terrain::new(Frame::square(SIZE_M, 65).unwrap());
+        terrain.set(layer::HEIGHT, flat(65, 0.0));
+        let made = op.apply(terrain, &Ctx::new(Seed(1))).unwrap();
+        (made.get(layer::HEIGHT).unwrap().clone(), op.params().unwrap())
+    };
+    let former = "luck"; // formerly
+    assert_eq!(height("seed"), height(former));
+    let properties = op.schema()["properties"].clone();
+    assert!(properties.get("seed").is_some() && properties.get(former).is_none());
+    // Not both, and never anything longer than the schema allows.
+    assert!(message(&format!("seed = \"a\"\n{former} = \"b\"")).contains("seed"));
+    assert!(message(&format!("{former} = \"{}\"", "a".repeat(101))).starts_with(former));
+}
+
+#[test]
 fn features_survive_being_written_down() {
     for feature in crowd() {
         let op = Features::new(vec![feature]);

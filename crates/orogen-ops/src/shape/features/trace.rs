@@ -2,9 +2,9 @@
 
 use orogen_core::{Frame, Rect};
 
+use super::fractal::{self, Fractal, Grain};
 use super::index::{Part, columns};
 use super::lines::Profile;
-use super::fractal::{self, Fractal, Grain};
 use super::round::OUTLINE;
 use super::spline::{self, Spline};
 

@@ -321,7 +321,8 @@ pub(super) fn settle(
         let reach = (1.0 - fidelity) * 1.5 * spot.size;
         let tries = if reach > 0.0 { 12 } else { 0 };
         let other = (0..tries).map(|i| {
-            let (far, turn) = (own_seed.unit(2 * i).sqrt() * reach, std::f64::consts::TAU * own_seed.unit(2 * i + 1));
+            let (far, turn) =
+                (own_seed.unit(2 * i).sqrt() * reach, std::f64::consts::TAU * own_seed.unit(2 * i + 1));
             [spot.at[0] + far * math::cos(turn), spot.at[1] + far * math::sin(turn)]
         });
         let at = best(std::iter::once(spot.at).chain(other.filter(|p| may(*p))), |p| {

@@ -30,7 +30,8 @@ impl Lattice {
             [(cols - 1) as f64 * cell, (rows - 1) as f64 * cell],
             [cols, rows],
         );
-        let frame = frame.map_err(|e| OpError::Failed(format!("cannot lay the lattice of the sketch: {e}")))?;
+        let frame =
+            frame.map_err(|e| OpError::Failed(format!("cannot lay the lattice of the sketch: {e}")))?;
         Ok(Self { frame, cell, first })
     }
 

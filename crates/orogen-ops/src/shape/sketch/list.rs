@@ -46,7 +46,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// What a sketch has become, with what somebody has changed.
+    /// What a sketch has become, with what was changed by hand.
     pub fn new(features: Vec<(Feature, bool)>, sketch: &Sketch) -> Self {
         let named = |(feature, drawn): (Feature, bool)| Named {
             name: feature.name().unwrap_or_default().to_owned(),
@@ -196,7 +196,7 @@ fn inline(value: &impl serde::Serialize) -> String {
     // Parameters are plain data, which TOML can hold: the catalogue test would tell.
     let Ok(toml::Value::Table(mut table)) = toml::Value::try_from(value) else { return String::new() };
     let first = ["kind", "name", "at_m", "radius_m", "height_m", "level_m"];
-    // What every feature has unless somebody wants otherwise.
+    // What every feature has by default.
     table.retain(|key, value| {
         !(key == "hold" && value.as_bool() == Some(false)
             || key == "strength" && value.as_float() == Some(1.0))
@@ -220,9 +220,9 @@ pub fn fragment(layer: &VectorLayer) -> Option<String> {
     let seeds = column("seed").or_else(|| column("luck"))?; // formerly
     let recipes = column("recipe")?;
     let mut text = String::from(
-        "# What a sketch has become. Put this in place of the shape.sketch step and every feature can be moved, resized\n\
-         # or deleted; the land stays the same otherwise. Or keep the sketch, copy single lines into its `keep` and\n\
-         # change them there, and name what should go in its `remove`.\n",
+        "# The features of a sketch. Put this in place of the shape.sketch step to move, resize or delete any of them;\n\
+         # otherwise the land stays the same. Or keep the sketch, copy single lines into its `keep` and change them\n\
+         # there, and list what should go in its `remove`.\n",
     );
     let seed = seeds.first().map_or("", String::as_str);
     let _ = write!(

@@ -259,7 +259,8 @@ impl Network {
                 };
                 if self.arms[arm].drawn {
                     let more = self.arms[arm].length() - before;
-                    notes.push(format!("{called} ended on land; it was extended to {into}, {more:.0} m away"));
+                    notes
+                        .push(format!("{called} ended on land; it was extended to {into}, {more:.0} m away"));
                 }
                 other
             }

@@ -319,7 +319,10 @@ fn a_map_is_drawn_from_its_features() {
     add(&mut features.lines, &course(), "moutain", "oops");
     let files = Given { picture: Raster::filled(1, 1, 0), features };
     let error = sketch.apply(slope(65), &Ctx::silent().with_files(&files)).unwrap_err().to_string();
-    assert!(error.contains("feature 1 has the kind \"moutain\"; the property \"kind\" must be one of"), "{error}");
+    assert!(
+        error.contains("feature 1 has the kind \"moutain\"; the property \"kind\" must be one of"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -446,11 +449,25 @@ fn changing_one_feature_changes_no_other() {
     assert!(texts(&other, "recipe").iter().any(|line| line.contains("5000.0, 6800.0")));
 }
 
+/// The layer as earlier versions wrote it: the column of the seed had another name.
+fn with_former_column(layer: &VectorLayer) -> VectorLayer {
+    let mut former = VectorLayer::new(Shape::Lines);
+    for line in 0..layer.len() {
+        former.push_parts(layer.parts(line).map(|part| layer.vertices()[part].to_vec()));
+    }
+    for (name, column) in layer.feature_attributes() {
+        let name = if name == "seed" { "luck" } else { name.as_str() }; // formerly
+        assert!(former.set_feature_attribute(name, column.clone()));
+    }
+    former
+}
+
 #[test]
 fn what_is_written_down_makes_the_same_land() {
     let sketch = Sketch { fidelity: 0.7, fill_forest_pct: 20.0, fill_lake_pct: 2.0, hold: true, ..full() };
     let (made, _) = run(&sketch);
     let text = fragment(made.vector(FEATURES).unwrap()).unwrap();
+    assert_eq!(fragment(&with_former_column(made.vector(FEATURES).unwrap())).unwrap(), text);
     let recipe: toml::Table = toml::from_str(&text).unwrap();
     let steps = recipe["step"].as_array().unwrap();
     assert_eq!(steps.len(), 2);
@@ -498,7 +515,9 @@ fn bad_drawings_get_a_sentence() {
         "shapes[0].points_m: a closed shape needs at least 3 corners, found 2"
     );
     let flat = Picture { over_m: Some([0.0, 0.0, 0.0, 9.0]), ..picture(Kind::Hill) };
-    assert!(said(Sketch { pictures: vec![flat], ..bare() }).starts_with("pictures[0].over_m: covers no area"));
+    assert!(
+        said(Sketch { pictures: vec![flat], ..bare() }).starts_with("pictures[0].over_m: covers no area")
+    );
     let nameless = Lake::new([0.0, 0.0], 50.0, 3.0);
     assert!(
         said(Sketch { keep: vec![nameless.into()], ..bare() }).starts_with("keep[0]: this lake has no name")

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use self::bounds::{Bounds, Stop};
 use self::plate::{Lattice, Pin, Stuff, Work};
+use super::default_hills;
 pub use super::user_heights::Placement;
 use super::user_heights::{Heights, Map, covered};
-use super::default_hills;
 
 /// Makes land from contour lines, as digitised from a map, without the terraces that triangles between lines leave.
 ///
@@ -52,8 +52,8 @@ use super::default_hills;
 /// 14 MB with the default lattice, and as much as the lines again, and does not grow with the samples.
 ///
 /// **After** Briggs, "Machine contouring using minimum curvature", Geophysics 39, 1974, and the tension of Smith &
-/// Wessel, 1990. They move data to nodes and use one tension; here the cubic between nodes meets the lines where
-/// they cross the lattice, and tension stands only where the plate would swing too far.
+/// Wessel, 1990. They move data to nodes and use one tension; here the cubic between nodes meets the lines where they
+/// cross the lattice, and tension is added only where the plate would swing too far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Contours {
@@ -66,7 +66,7 @@ pub struct Contours {
     /// The property that holds the height; when empty, one that is named like a height, else the third coordinate.
     #[schemars(extend("maxLength" = 256))]
     pub property: String,
-    /// How the lines are laid upon the world.
+    /// How the lines are placed in the world.
     pub placement: Placement,
     /// Moves the placed lines east and north.
     #[schemars(inner(range(min = -1e9, max = 1e9)), extend("x-unit" = "m"))]
@@ -480,7 +480,7 @@ pub fn contours_to_height(
 /// Nanoseconds that a node of the lattice takes, about.
 const NS_A_NODE: f64 = 4000.0;
 
-/// Refuses a lattice so much finer than the samples that nobody waits for it.
+/// Refuses a lattice so much finer than the samples that it would take far too long.
 fn check_work(lattice: &Lattice, lattice_m: Option<f64>, samples: usize) -> Result<(), OpError> {
     // The lattice that comes by itself is small enough for any land.
     let Some(asked_m) = lattice_m else { return Ok(()) };

@@ -17,7 +17,7 @@ pub enum Mode {
 
 /// One change: a polygon, or all that a brush stroke touches. Values left out stay as they are.
 ///
-/// Elevation is that of the ground before hills are added. What follows from a changed value is worked out anew:
+/// Elevation is that of the ground before hills are added. What follows from a changed value is worked out again:
 /// elevation decides sea, lakes, rivers and temperature; temperature and moisture decide biomes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]

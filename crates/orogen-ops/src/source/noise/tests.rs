@@ -473,10 +473,7 @@ fn what_does_not_fit_the_period_is_said() {
     let turned = Noise { period_m: 9000.0, rotation_deg: 30.0, ..Noise::default() };
     assert_eq!(turned.faults()[0].to_string(), "rotation_deg: must be 0 when period_m is set, found 30");
     let short = Noise { period_m: 100.0, ..Noise::default() };
-    assert_eq!(
-        short.faults()[0].to_string(),
-        "period_m: 100 is below one wavelength (3000) and not 0"
-    );
+    assert_eq!(short.faults()[0].to_string(), "period_m: 100 is below one wavelength (3000) and not 0");
     let odd = Noise { basis: Basis::Perlin, period_m: 4096.0, wavelength_m: 1500.0, ..Noise::default() };
     let ctx = Ctx::silent();
     odd.apply(Terrain::new(Frame::square(100.0, 9).unwrap()), &ctx).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! Points are moved to a frame where they cover -1 to 1. Which side of a line a place lies on, and whether it lies in a
 //! circle, is decided exactly (Shewchuk's predicates), so the triangle of a place does not depend on where the search
-//! for it began, and a window has the bits of the whole.
+//! for it began, and a window has the same bits as the whole.
 
 use delaunator::{EMPTY, Point, Triangulation};
 use orogen_core::Rect;

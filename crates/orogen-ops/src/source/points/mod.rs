@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::mesh::{Mesh, Room};
+use super::default_hills;
 pub use super::user_heights::Placement;
 use super::user_heights::{Heights, MOST_M, Map, covered};
-use super::default_hills;
 
 /// Makes land from scattered points of known height: a survey, a table, or points of a map.
 ///
@@ -58,7 +58,7 @@ pub struct Points {
     pub property: String,
     /// How heights between points are found.
     pub method: Method,
-    /// How the points are laid upon the world.
+    /// How the points are placed in the world.
     pub placement: Placement,
     /// Moves the placed points east and north.
     #[schemars(inner(range(min = -1e9, max = 1e9)), extend("x-unit" = "m"))]
@@ -86,7 +86,7 @@ pub struct Points {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Straight, triangle by triangle; quick and edgy.
+    /// Straight, triangle by triangle; quick, with visible edges.
     Linear,
     /// By natural neighbours; never above or below them.
     Natural,
@@ -267,7 +267,7 @@ pub fn points_to_height(
     Ok(out)
 }
 
-/// What stands so far from the outline, where that has a height.
+/// The height so far from the outline, given the height of the outline.
 fn beyond(edge_m: f64, distance_m: f64, params: &Points) -> f32 {
     match params.outside {
         Outside::Edge => edge_m as f32,

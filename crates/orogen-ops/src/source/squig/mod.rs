@@ -60,7 +60,7 @@ pub enum Side {
 /// `roughness` no hillside has a hollow: water from everywhere reaches a stream. (5) A height depends on the seed, the
 /// recipe's frame and its place: windows fit.
 ///
-/// **Limits** The border of the frame is a divide but for inlet and outlet: tiles of one recipe fit together, two
+/// **Limits** The border of the frame is a divide except at inlet and outlet: tiles of one recipe fit together, two
 /// recipes side by side do not. Ridges lie where two hillsides meet, so they are sharp. Samples do not resolve the beds
 /// of small streams: there a raster has hollows a sample wide. Triangles halve, so streams are apart by `spacing_m`
 /// only within a factor of 1.5. More than 600 thousand triangles are refused.
@@ -76,7 +76,7 @@ pub enum Side {
 pub struct Squig {
     /// Side on which the river comes in.
     pub inlet: Side,
-    /// Side on which it leaves, another one.
+    /// Side on which it leaves; must differ from the inlet.
     pub outlet: Side,
     /// Distance between streams, about: the width of the smallest triangles.
     #[schemars(range(min = 0.1, max = 1e6), extend("x-unit" = "m", "x-slider" = [200.0, 3000.0]))]
@@ -167,7 +167,7 @@ impl Op for Squig {
 }
 
 impl Squig {
-    /// Steepness of hillsides: as asked for, or less where they alone would make more relief than is asked for.
+    /// Steepness of hillsides: as given, or less where they alone would exceed the relief.
     fn hillside(&self, spacing_m: f64) -> f64 {
         math::tan(self.slope_deg.to_radians()).min(1.3 * self.relief_m / spacing_m)
     }

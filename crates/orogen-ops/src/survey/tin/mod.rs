@@ -16,7 +16,7 @@ pub struct Tin {
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// The smallest error that may be asked for, in metres: below it single precision cannot tell.
+/// The smallest error that is accepted, in metres: below it single precision does not suffice.
 pub const LEAST_ERROR_M: f64 = 1e-4;
 
 /// Triangles that stay within `max_error_m` of every sample, by greedy insertion: beginning with two triangles, the sample

@@ -19,8 +19,8 @@ use find::Found;
 
 /// Fills depressions with water: large ones become lakes, small ones are drained, and no other pit is left.
 ///
-/// A depression is deep and wide enough, or it is none of the lakes: then it is cut open where the least rock has to go, or
-/// filled with rock. Lakes stand at the level at which they spill. With `balance` they stand where a year's water is lost again,
+/// A depression that is not deep and wide enough for a lake is cut open where the least rock has to go, or filled with
+/// rock. Lakes stand at the level at which they spill. With `balance` they stand where a year's water is lost again,
 ///
 /// ```text
 /// runoff · rain · (catchment − lake) + rain · lake + overflow of lakes upstream = evaporation · lake

@@ -4,7 +4,13 @@ use orogen_core::Seed;
 fn cloud(n: u64, seed: u64) -> Vec<[f64; 3]> {
     let own_seed = Seed(seed);
     (0..n)
-        .map(|i| [own_seed.unit(3 * i) * 1000.0, own_seed.unit(3 * i + 1) * 700.0, own_seed.unit(3 * i + 2) * 100.0])
+        .map(|i| {
+            [
+                own_seed.unit(3 * i) * 1000.0,
+                own_seed.unit(3 * i + 1) * 700.0,
+                own_seed.unit(3 * i + 2) * 100.0,
+            ]
+        })
         .collect()
 }
 
