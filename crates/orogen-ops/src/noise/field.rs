@@ -321,7 +321,7 @@ impl Field {
     #[must_use]
     pub fn raster(&self, frame: &Frame) -> Raster<f32> {
         let mut raster = Raster::filled(frame.cols(), frame.rows(), 0.0);
-        // Nobody watches, so nobody cancels.
+        // There is no watcher, so it cannot be cancelled.
         let _ = self.fill(frame, raster.as_mut_slice(), &Ctx::silent());
         raster
     }

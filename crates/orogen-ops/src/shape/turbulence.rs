@@ -22,7 +22,7 @@ use crate::combine::pair::change;
 /// number of samples and in any window; a finer `detail_m` adds to them and moves nothing; (3) without rise and amplitude
 /// the land stays.
 ///
-/// **Limits** The land inside stays under the turbulence: the case study divides the land's own mesh anew, which would
+/// **Limits** The land inside stays under the turbulence: the case study divides the land's own mesh again, which would
 /// lose what is there; and it lifts the centre a little in every round, of which this is the sum. The square is divided
 /// at most 11 times, so `detail_m` is at least a 1024th of the radius. A hole stays a hole. 8 bytes a cell, and up to
 /// 16 MB for the square.

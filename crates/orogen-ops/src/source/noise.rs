@@ -90,7 +90,7 @@ pub struct Noise {
     /// How many times longer than wide features are: rolling hills.
     #[schemars(range(min = 0.01, max = 100.0), extend("x-slider" = [1.0, 8.0]))]
     pub stretch: f64,
-    /// Where the long side points, counter-clockwise from east; without a stretch there is none, and nothing turns.
+    /// Where the long side points, counter-clockwise from east; without a stretch it has no effect.
     #[schemars(range(min = -360.0, max = 360.0), extend("x-unit" = "deg", "x-slider" = [-90.0, 90.0]))]
     pub rotation_deg: f64,
     /// Distance after which the land repeats in x and y, for maps that loop; 0 for never.

@@ -53,7 +53,7 @@ const DEEP: f64 = -1e30;
 ///            ╲ b
 /// ```
 ///
-/// **Guarantees** (1) the same samples as `gdal_viewshed` in its default mode, but for ties in the last bit; (2) the eight
+/// **Guarantees** (1) the same samples as `gdal_viewshed` in its default mode, except for ties in the last bit; (2) the eight
 /// neighbours of the eye are seen; (3) level ground is seen up to the horizon; (4) the same bits on any number of threads.
 ///
 /// **Limits** Planes pass on what they saw, which smears far shadows a little; [`exact`] does not. A hole hides nothing.

@@ -88,7 +88,7 @@ pub struct Spring {
 /// tiles change a bit: the result is that of a plain loop; (7) a hole is a wall and stays a hole; (8) what is held
 /// keeps its height to the bit: what water carries passes over it.
 ///
-/// **Limits** Fans and gullies are as fine as the cells: a build at twice the resolution agrees in the large, and
+/// **Limits** Fans and gullies are as fine as the cells: a build at twice the resolution agrees at large scale, and
 /// differs in where single gullies run. The number of steps grows with the resolution. Real water carries a few
 /// hundredths of its volume; a higher `capacity` makes a storm do the work of ages. Water that is left at the end is in
 /// the layer `water`, the sea included. Deltas are laid down when the storm is over, so rivers do not run on over them.

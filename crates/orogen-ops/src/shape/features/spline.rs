@@ -259,7 +259,7 @@ impl Spline {
         let kappa2 = (0.75 * chord2).max(floor * floor).min(reach2 - near2).max(1e-12 * reach2);
         let kappa = kappa2.sqrt();
         let mut sums = [0.0; CARRIED];
-        // Adds the mean over a chord, and tells its weight.
+        // Adds the mean over a chord, and returns its weight.
         let mut add = |arc: &Arc| -> f64 {
             let way = sub(at, arc.from);
             let foot = dot(way, arc.along);

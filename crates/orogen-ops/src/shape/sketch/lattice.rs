@@ -2,7 +2,7 @@
 
 use orogen_core::{Frame, OpError, Raster, Rect};
 
-/// Cells along the longer side of a world where nobody asks for another size, and the most there may be.
+/// Cells along the longer side of a world by default, and the most there may be.
 const USUAL: f64 = 512.0;
 const MOST: f64 = 1024.0;
 

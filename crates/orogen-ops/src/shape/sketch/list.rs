@@ -193,7 +193,7 @@ pub(super) fn forest(rings_m: &[Vec<[f64; 2]>], to: &LayerName) -> Forest {
 
 /// Parameters as one line of TOML, what they are first.
 fn inline(value: &impl serde::Serialize) -> String {
-    // Parameters are plain data, which TOML can hold: the catalogue test would tell.
+    // Parameters are plain data, which TOML can hold: the catalogue test checks it.
     let Ok(toml::Value::Table(mut table)) = toml::Value::try_from(value) else { return String::new() };
     let first = ["kind", "name", "at_m", "radius_m", "height_m", "level_m"];
     // What every feature has by default.
@@ -209,7 +209,7 @@ fn inline(value: &impl serde::Serialize) -> String {
 }
 
 /// The piece of a recipe that makes the features of a vector layer `features` again, with `shape.features` and, for the
-/// forest, `mask.polygon`. `None` when the layer is none that `shape.sketch` has made.
+/// forest, `mask.polygon`. `None` when `shape.sketch` did not make the layer.
 #[must_use]
 pub fn fragment(layer: &VectorLayer) -> Option<String> {
     let column = |name: &str| match layer.feature_attributes().get(name) {

@@ -401,7 +401,7 @@ impl Network {
         stems
     }
 
-    /// Depth of the bed along each arm, by its widths: no bed is shallower than those it comes from, lakes begin anew.
+    /// Depth of the bed along each arm, by its widths: no bed is shallower than those it comes from, lakes start again.
     pub fn depths(&self, widths: &[Vec<f64>], is_lake: impl Fn([f64; 2]) -> bool) -> Vec<Vec<f64>> {
         let nodes = Nodes::new(&self.arms);
         let mut at = vec![0.0f64; nodes.places.len()];

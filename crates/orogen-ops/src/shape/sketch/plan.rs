@@ -19,7 +19,7 @@ const MOST: usize = 500;
 /// What a sketch has become.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// In the order in which they act, with names, and whether somebody has drawn them.
+    /// In the order in which they act, with names, and whether they were drawn.
     pub features: Vec<(Feature, bool)>,
     /// Outlines of forests, in metres.
     pub forest: Vec<Vec<[f64; 2]>>,

@@ -315,7 +315,7 @@ fn a_map_is_drawn_from_its_features() {
             texts(&made, "name")
         );
     }
-    // A kind that is none gets a sentence.
+    // An unknown kind gets a sentence.
     add(&mut features.lines, &course(), "moutain", "oops");
     let files = Given { picture: Raster::filled(1, 1, 0), features };
     let error = sketch.apply(slope(65), &Ctx::silent().with_files(&files)).unwrap_err().to_string();

@@ -20,7 +20,7 @@ pub(super) struct Stream {
     pub item: Item,
     pub points: Vec<[f64; 2]>,
     pub width: f64,
-    /// Whether somebody has drawn it.
+    /// Whether it was drawn.
     pub drawn: bool,
     /// Which end is the spring, where that is known.
     pub spring: Option<End>,
@@ -435,7 +435,7 @@ impl<'a> Land<'a> {
                 }
                 cells.reverse();
                 let straight: Vec<[f64; 2]> = cells.iter().map(|cell| lattice.place(*cell)).collect();
-                // It wanders as far as it can without coming upon other rivers.
+                // It wanders as far as it can without meeting other rivers.
                 let clear = |way: &[[f64; 2]]| {
                     let inner = way.get(TAPER..way.len().saturating_sub(TAPER)).unwrap_or_default();
                     inner.iter().all(|p| lattice.cell_at(*p).is_none_or(|cell| river(cell).is_none()))

@@ -26,7 +26,7 @@ use super::user_heights::{Heights, MOST_M, Map, covered};
 ///           α = Σ λ_i d_i / Σ λ_i/d_i,  β = Σ λ_i d_i²,  d_i: the distance of point i
 /// ```
 ///
-/// `linear` has a crease along every side of a triangle; `natural` is smooth all over but for a peak or pit at the
+/// `linear` has a crease along every side of a triangle; `natural` is smooth everywhere except for a peak or pit at the
 /// points themselves; `smooth` has a slope there, too, that of the plane that fits the neighbours best, or none where
 /// a point is higher or lower than all of them.
 ///

@@ -13,7 +13,7 @@ pub(super) struct Known {
     pub value: Raster<f32>,
 }
 
-/// How points that nobody knows are displaced.
+/// How unknown points are displaced.
 pub(super) struct Displace<'a> {
     /// Largest displacement on the finest grid, and how much larger it is on each coarser one.
     pub finest_m: f64,

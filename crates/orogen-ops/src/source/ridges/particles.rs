@@ -385,7 +385,7 @@ impl Flow<'_> {
         None
     }
 
-    /// Forgets all steps of a track after one; who ran into them runs on.
+    /// Forgets all steps of a track after one; those that ran into them run on.
     fn cut(&mut self, track: usize, keep: usize, queue: &mut VecDeque<usize>) {
         for step in keep + 1..self.tracks[track].steps.len() {
             let [from, to] = [step - 1, step].map(|k| self.tracks[track].steps[k].at);

@@ -102,7 +102,7 @@ impl Sheet {
         });
     }
 
-    /// The value of a point; beyond the window that of its border, which nobody asks for but the border itself.
+    /// The value of a point; beyond the window that of its border, which only the border itself needs.
     #[inline]
     pub fn at(&self, place: &Place) -> f32 {
         self.values.clamped((place.x - self.first[0]) as isize, (place.y - self.first[1]) as isize)

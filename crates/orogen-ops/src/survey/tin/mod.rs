@@ -44,7 +44,7 @@ pub fn greedy(height: &Raster<f32>, max_error_m: f64, ctx: &Ctx<'_>) -> Result<T
 /// Triangles that stay within `max_error_m` of every sample, from a hierarchy of right triangles, each half of another.
 /// More triangles than [`greedy`], in a fraction of its time, and nested: a coarser mesh has a part of the vertices.
 ///
-/// **Guarantees** (1) as [`greedy`], (1) to (4), but for the number of triangles of a plane when sides are not 2^n + 1; (2) no
+/// **Guarantees** (1) as [`greedy`], (1) to (4), except for the number of triangles of a plane when sides are not 2^n + 1; (2) no
 /// cracks: every vertex on an edge is a vertex of both sides.
 ///
 /// **Limits** Works on a square of 2^n + 1 samples that holds the model, at most 16,385 a side; 8 bytes a sample of it.
