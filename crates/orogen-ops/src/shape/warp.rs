@@ -220,6 +220,6 @@ mod tests {
     #[test]
     fn a_layer_named_twice_is_refused() {
         let op = Warp { layers: vec![layer::HEIGHT.name(), layer::HEIGHT.name()], ..Warp::default() };
-        assert_eq!(op.faults()[0].to_string(), "layers[1]: \"height\" is named twice");
+        assert_eq!(op.faults()[0].to_string(), "layers[1]: \"height\" is listed twice");
     }
 }

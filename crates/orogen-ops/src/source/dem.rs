@@ -387,7 +387,7 @@ mod tests {
         let error = run(hills(5, 1.0), None, frame, &place).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "file \"land.asc\": it does not say how far apart its samples lie: give `spacing_m`"
+            "file \"land.asc\": it does not say how far apart its samples are; set `spacing_m`"
         );
         assert!(run(hills(5, 1.0), None, frame, &Dem { spacing_m: Some(20.0), ..place }).is_ok());
     }
@@ -422,6 +422,6 @@ mod tests {
     #[test]
     fn a_file_of_holes_is_refused() {
         let error = run(Raster::filled(4, 4, f32::NAN), None, Frame::square(80.0, 9).unwrap(), &dem());
-        assert_eq!(error.unwrap_err().to_string(), "file \"land.asc\": it holds no height, only holes");
+        assert_eq!(error.unwrap_err().to_string(), "file \"land.asc\": it has no heights, only holes");
     }
 }

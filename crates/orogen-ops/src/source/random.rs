@@ -434,8 +434,8 @@ mod tests {
         for (text, message) in [
             ("cell_m = 0", "cell_m: 0 gives every sample a height of its own"),
             ("cell_m = 0\nmethod = \"displacement\"", "cell_m: 0 gives every sample a height of its own"),
-            ("cell_m = 0.001", "cell_m: 0.001 is outside 0.01 to 1e6, and is not 0"),
-            ("cell_m = 1\nmethod = \"displacement\"", "filter_m: 3000 is more than 256 cells, 256"),
+            ("cell_m = 0.001", "cell_m: 0.001 is outside 0.01 to 1e6 and not 0"),
+            ("cell_m = 1\nmethod = \"displacement\"", "filter_m: 3000 is above 256"),
         ] {
             let op: Random = toml::from_str(text).unwrap();
             let faults: Vec<String> = op.faults().iter().map(ToString::to_string).collect();

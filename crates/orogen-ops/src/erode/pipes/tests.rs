@@ -372,7 +372,7 @@ fn a_spring_outside_the_frame_is_reported() {
     let params = Pipes { springs: vec![spring(100.0), spring(-500.0)], duration_s: 10.0, ..still() };
     let ctx = Ctx::silent();
     params.run(land(41, 41, 10.0, |_, _| 5.0), &ctx).unwrap();
-    let wanted = "springs[1] at x_m = -500, y_m = 100 lies outside the land and gives no water";
+    let wanted = "springs[1] at x_m = -500, y_m = 100 is outside the land and gives no water";
     assert_eq!(ctx.take_warnings(), [wanted]);
 }
 

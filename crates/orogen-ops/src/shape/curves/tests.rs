@@ -558,7 +558,7 @@ fn strange_curves_are_refused_in_a_sentence_or_work() {
         ("curves = [{ points = [{ x_m = 1, y_m = 2 }] }]", "curves[0].points: "),
         (
             "curves = [{ points = [{ x_m = 1, y_m = 2 }, { x_m = 5, y_m = 2 }, { x_m = 5, y_m = 2 }] }]",
-            "curves[0].points[1]: lies in the place of point 2",
+            "curves[0].points[1]: is less than 1 mm away from point 2",
         ),
         (
             "curves = [{ points = [{ x_m = 1, y_m = 2 }, { x_m = 1, y_m = 2 }] }]",
@@ -587,7 +587,7 @@ fn strange_curves_are_refused_in_a_sentence_or_work() {
         with(vec![many(1_000_000)]).apply(on(&hills(9, 1.0)), &Ctx::silent()).unwrap_err().to_string();
     assert!(message.contains("2 to 10000"), "{message}");
     let message = with(vec![many(9000); 30]).faults()[0].to_string();
-    assert!(message.contains("found 270000 points in all curves"), "{message}");
+    assert!(message.contains("points in all curves, found 270000"), "{message}");
     // There and back again, a curve that crosses itself, one off the map, and one that reaches nowhere.
     let land = hills(65, 50.0);
     for points in [

@@ -368,7 +368,7 @@ fn bad_edits_are_refused_with_a_sentence() {
     for (text, sentence) in [
         (
             "edits = [{ kind = \"polygon\" }]",
-            "edits[0]: give the polygon's \"index\" or a place in it, \"at_m\"",
+            "edits[0]: expected \"index\", the number of a polygon, or \"at_m\", a place in it",
         ),
         (
             "polygons = 10\nedits = [{ kind = \"polygon\", index = 10 }]",

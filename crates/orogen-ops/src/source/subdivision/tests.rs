@@ -160,7 +160,7 @@ fn the_finest_mesh_is_smaller_than_the_land_and_so_are_the_two_that_make_it() {
 #[test]
 fn ragged_heights_are_refused_with_their_row() {
     let op = Subdivision { heights_m: vec![vec![0.0; 3], vec![0.0; 2]], ..Subdivision::default() };
-    assert!(op.faults()[0].to_string().contains("heights_m[1]: found 2"));
+    assert!(op.faults()[0].to_string().contains("heights_m[1]: has 2"));
     let op = Subdivision { heights_m: vec![vec![0.0; 3]], ..Subdivision::default() };
-    assert!(op.faults()[0].to_string().contains("one row"));
+    assert!(op.faults()[0].to_string().contains("found one"));
 }
