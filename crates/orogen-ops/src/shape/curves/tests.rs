@@ -562,7 +562,7 @@ fn strange_curves_are_refused_in_a_sentence_or_work() {
         ),
         (
             "curves = [{ points = [{ x_m = 1, y_m = 2 }, { x_m = 1, y_m = 2 }] }]",
-            "curves[0].points[0]: lies in",
+            "curves[0].points[0]: is less than 1 mm",
         ),
         (
             "curves = [{ closed = true, points = [{ x_m = 1, y_m = 2 }, { x_m = 1, y_m = 3 }] }]",
@@ -570,11 +570,11 @@ fn strange_curves_are_refused_in_a_sentence_or_work() {
         ),
         (
             "curves = [{ closed = true, points = [{ x_m = 1, y_m = 2 }, { x_m = 1, y_m = 3 }, { x_m = 1, y_m = 2 }] }]",
-            "curves[0].points[2]: lies in the place of the first point",
+            "curves[0].points[2]: repeats the first point",
         ),
         (
             "curves = [{ points = [{ x_m = nan, y_m = 2 }, { x_m = 1, y_m = 3 }] }]",
-            "curves[0].points[0].x_m: found NaN",
+            "curves[0].points[0].x_m: ",
         ),
         ("curves = [{ points = [{ x_m = 0, y_m = 2, z = 3 }, { x_m = 1, y_m = 3 }] }]", "no such parameter"),
         ("curves = [{ points = [{ x_m = 0, y_m = 2 }, { x_m = 1, y_m = 3 }] }]", ""),
