@@ -222,7 +222,7 @@ impl<'a> Checker<'a> {
     fn table(&mut self, schema: &'a Json, table: &toml::Table) {
         let properties = schema.get("properties").and_then(Json::as_object);
         for (key, value) in table {
-            match properties.and_then(|p| p.get(key)) {
+            match properties.and_then(|p| p.get(key).or_else(|| formerly(p, key))) {
                 Some(property) => self.inside(Segment::Key(key.clone()), |c| c.value(property, value)),
                 None => {
                     let names = || properties.into_iter().flat_map(|p| p.keys().map(String::as_str));
@@ -397,6 +397,11 @@ impl<'a> Checker<'a> {
             .map_or(String::new(), |n| format!(" (did you mean {n:?}?)"));
         self.fault(format!("found {}, allowed is {}{hint}", found(value), names.join(" or ")));
     }
+}
+
+/// The property that had this name in earlier versions, which its schema notes as `x-formerly`; serde has the alias.
+fn formerly<'a>(properties: &'a serde_json::Map<String, Json>, name: &str) -> Option<&'a Json> {
+    properties.values().find(|property| property.get("x-formerly").and_then(Json::as_str) == Some(name))
 }
 
 /// The key that tells the forms of a tagged union apart, with its value in each.

@@ -1,4 +1,4 @@
-//! What a person has fixed: lines whose heights later steps, erosion above all, have to keep to.
+//! Held ground: lines whose heights later steps, erosion above all, keep.
 //!
 //! The marks travel with the terrain as the vector layer `hold`: polylines whose z is the height to keep, or NaN for the
 //! height that the ground has where the mark is read (a lone vertex holds a point), with the attributes `kind` (what was drawn: `curve`, `river`, `lake`, ...) and `radius_m` (how far to

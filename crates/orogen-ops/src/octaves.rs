@@ -45,16 +45,16 @@ impl Octaves {
         }
         let whole: f64 = weights.iter().sum();
         let waves = weights.iter().enumerate().map(|(octave, weight)| {
-            let luck = Seed(seed.bits(octave as u64));
+            let own_seed = Seed(seed.bits(octave as u64));
             let waves = (1u64 << octave) as f64 / wavelength_m;
             // Whole waves over what repeats, and no more than can be numbered.
             let count = |size: f64| (size * waves).round().clamp(1.0, 4e9);
             let counts = size_m.map(|size_m| size_m.map(count));
             let per_m = |axis: usize| size_m.zip(counts).map_or(waves, |(size, n)| n[axis] / size[axis]);
             Wave {
-                noise: Noise::repeating(luck, counts.map_or([0; 2], |n| n.map(|n| n as u32))),
+                noise: Noise::repeating(own_seed, counts.map_or([0; 2], |n| n.map(|n| n as u32))),
                 per_m: [per_m(0), per_m(1)],
-                shift: [luck.unit(1), luck.unit(2)],
+                shift: [own_seed.unit(1), own_seed.unit(2)],
                 weight: (weight / whole) as f32,
             }
         });

@@ -1,6 +1,6 @@
 //! The yardstick of the benchmarks: plain simplex noise, one thread, never to be made faster.
 //!
-//! Figures are told as multiples of this kernel's time on the same machine in the same run, so that they hold on
+//! Figures are given as multiples of this kernel's time on the same machine in the same run, so that they hold on
 //! any machine. Nothing else may use it.
 
 use orogen_core::{Raster, Seed};

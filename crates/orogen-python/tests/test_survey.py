@@ -150,7 +150,7 @@ def test_triangles_stay_within_the_error() -> None:
         tin = land(z).tin(max_error_m=10.0, method=method)
         assert tin.vertices.shape[1] == 3 and tin.triangles.max() < len(tin.vertices)
         assert np.isfinite(tin.vertices).all()
-    with pytest.raises(orogen.OrogenError, match="largest error of 0"):
+    with pytest.raises(orogen.OrogenError, match="maximum error of 0"):
         land(z).tin(max_error_m=0.0)
     with pytest.raises(orogen.OrogenError, match="neither 'greedy' nor 'hierarchy'"):
         land(z).tin(method="best")

@@ -1,4 +1,4 @@
-//! Add: one layer upon another.
+//! Add: one layer plus another.
 
 use orogen_core::{Coef, Ctx, Frame, LayerName, Layers, Op, OpError, Reach, Terrain, layer};
 use schemars::JsonSchema;

@@ -15,7 +15,7 @@ use super::pair::{self, Line, zip};
 /// The operand is a number, or a layer of the step named by `with`. The amount is a number, or a layer of the step's
 /// own input, so that a mask can lead from one landscape to the other.
 ///
-/// **Guarantees** (1) amount 0 leaves the layer bit for bit; (2) otherwise the result lies between the two, up to
+/// **Guarantees** (1) amount 0 keeps the layer bit for bit; (2) otherwise the result lies between the two, up to
 /// rounding.
 ///
 /// **Limits** Where the operand or the amount is a hole the layer stays; a hole in the layer stays a hole.
@@ -73,7 +73,7 @@ impl Op for Blend {
     }
 }
 
-/// Mixes a row by an amount per sample, which is held to 0..1.
+/// Mixes a row by an amount per sample, which is clamped to 0..1.
 fn mix(out: &mut [f32], a: &[f32], b: Line<'_>, t: &[f32]) {
     zip(out, a, b, |_, b| b);
     for ((out, &a), &t) in out.iter_mut().zip(a).zip(t) {

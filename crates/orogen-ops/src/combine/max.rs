@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pair::{self, smooth_max, zip};
 
-/// Keeps the higher of a layer and an operand: sets mountains upon land, or fills up to a number.
+/// Keeps the higher of a layer and an operand: puts mountains on land, or fills up to a number.
 ///
 /// ```text
 /// out = max(a, b) + k/4 · max(0, 1 − |a − b|/k)²        k: smooth_m
@@ -14,9 +14,9 @@ use super::pair::{self, smooth_max, zip};
 ///
 /// The operand is a number, or a layer of the step named by `with`.
 ///
-/// **Guarantees** (1) the result is never below either of the two, and at most `smooth_m / 4` above the higher one;
-/// (2) with `smooth_m` over 0 its first derivative has no jump where the two cross; (3) further apart than
-/// `smooth_m`, the higher one is left bit for bit.
+/// **Guarantees** (1) the result is never below either of the two, and at most `smooth_m / 4` above the higher one; (2)
+/// with `smooth_m` over 0 its first derivative has no jump where the two cross; (3) further apart than `smooth_m`, the
+/// higher one is kept bit for bit.
 ///
 /// **Limits** Where the operand is a hole the layer stays; a hole in the layer stays a hole. 12 bytes a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -14,9 +14,9 @@ use super::pair::{self, smooth_min, zip};
 ///
 /// The operand is a number, or a layer of the step named by `with`.
 ///
-/// **Guarantees** (1) the result is never above either of the two, and at most `smooth_m / 4` below the lower one;
-/// (2) with `smooth_m` over 0 its first derivative has no jump where the two cross; (3) further apart than
-/// `smooth_m`, the lower one is left bit for bit.
+/// **Guarantees** (1) the result is never above either of the two, and at most `smooth_m / 4` below the lower one; (2)
+/// with `smooth_m` over 0 its first derivative has no jump where the two cross; (3) further apart than `smooth_m`, the
+/// lower one is kept bit for bit.
 ///
 /// **Limits** Where the operand is a hole the layer stays; a hole in the layer stays a hole. 12 bytes a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -14,7 +14,7 @@ use super::pair::{self, zip};
 ///
 /// The operand is a number, or a layer of the step named by `with`.
 ///
-/// **Guarantees** An operand of 1 leaves the layer bit for bit.
+/// **Guarantees** An operand of 1 keeps the layer bit for bit.
 ///
 /// **Limits** Where the operand is a hole the layer stays; a hole in the layer stays a hole. Heights grow and shrink
 /// from sea level (0). 12 bytes a cell.

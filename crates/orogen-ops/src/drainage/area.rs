@@ -11,7 +11,7 @@ use super::ways::Ways;
 /// Cells that drain through each cell, itself included, given the ways and their [`Ways::donors`]. The ways must not go
 /// round in circles.
 ///
-/// Threads walk down from the springs and stop where other donors are still missing; whoever comes last goes on. Whole
+/// Threads walk down from the springs and stop where other donors are still missing; the last to arrive goes on. Whole
 /// numbers add up to the same in any order. Moves about 20 bytes a cell.
 #[must_use]
 pub fn cells(ways: &Ways, donors: &Raster<u8>) -> Raster<u32> {

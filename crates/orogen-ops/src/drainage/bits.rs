@@ -28,7 +28,7 @@ impl Bits {
         self.0[cell / 64] |= 1 << (cell % 64);
     }
 
-    /// Takes a cell out; tells whether it was in.
+    /// Takes a cell out; returns whether it was in.
     #[inline]
     pub fn remove(&mut self, cell: usize) -> bool {
         let was = self.has(cell);

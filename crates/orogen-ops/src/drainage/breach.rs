@@ -291,7 +291,7 @@ impl Work<'_> {
         (x * x + y * y).sqrt()
     }
 
-    /// Cuts the way back from an end to the pit, and tells how much.
+    /// Cuts the way back from an end to the pit, and returns how much.
     fn cut(&mut self, end: usize, level: f32) -> f64 {
         let sum = self.nodes[end].cost;
         let mut number = end;
@@ -312,7 +312,7 @@ impl Work<'_> {
         }
     }
 
-    /// Fills the depression of a pit to where it spills, and tells how much.
+    /// Fills the depression of a pit to where it spills, and returns how much.
     fn flood(&mut self, pit: u32) -> f64 {
         let (cols, rows) = (self.height.cols(), self.height.rows());
         let mut queue = BinaryHeap::new();

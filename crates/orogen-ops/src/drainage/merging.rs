@@ -51,7 +51,7 @@ impl Merging {
     }
 }
 
-/// The lowest basin of a set. Halves the way there for the next who asks.
+/// The lowest basin of a set. Halves the way there for the next call.
 fn root(lowest: &mut [u32], mut basin: u32) -> u32 {
     loop {
         let next = lowest[basin as usize];

@@ -71,7 +71,7 @@ pub fn drainage_in(
     Ok(found)
 }
 
-/// As [`drainage_in`], but the ways of depressions end in their pits: enough for who asks for levels only.
+/// As [`drainage_in`], but the ways of depressions end in their pits: enough for callers that need only levels.
 ///
 /// # Errors
 /// As [`drainage`].
@@ -99,7 +99,7 @@ pub fn check_size(height: &Raster<f32>) -> Result<(), OpError> {
         return Ok(());
     }
     Err(OpError::Failed(format!(
-        "drainage works on at most {MOST_CELLS} samples, found {} by {}",
+        "drainage works on at most {MOST_CELLS} samples, found {} x {}",
         height.cols(),
         height.rows()
     )))

@@ -4,7 +4,7 @@ use orogen_core::Raster;
 
 use super::Drainage;
 
-/// Rasters that are no longer needed, for whoever needs one of the same size.
+/// Rasters that are no longer needed, for reuse at the same size.
 #[derive(Debug, Default)]
 pub struct Spare {
     bytes: Vec<Raster<u8>>,

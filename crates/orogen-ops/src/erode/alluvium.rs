@@ -23,16 +23,16 @@ use crate::water::sea_level;
 /// bed                                       b ≥ downstream bed + s(A) · length,  b ≤ height + d(A)
 /// ```
 ///
-/// `A` is the area drained. From the mouths upwards a bed rises to the height it is to be filled to, never less steeply
-/// than its stream needs and never more than half as steeply again, so that the fill ends where the valley is steep. From
-/// the bed the floor rises gently, by `cross_deg`, until it meets the valley's sides; streams that come down onto the
-/// floor of a greater one spread a cone as steep as their bed. The layer `sediment` tells how deep the fill is. On a frame of
-/// more than 513 samples the fill is laid on a lattice of 512 cells along the longer side of the world, and covers whatever lies
-/// below its surface: floors are as high at every spacing.
+/// `A` is the area drained. From the mouths upwards a bed rises to the height of its fill, never less steeply than its
+/// stream needs and never more than half as steeply again, so that the fill ends where the valley is steep. From the
+/// bed the floor rises gently, by `cross_deg`, until it meets the valley's sides; streams that come down onto the floor
+/// of a greater one spread a cone as steep as their bed. The layer `sediment` holds the depth of the fill. On a frame
+/// of more than 513 samples the fill is laid on a lattice of 512 cells along the longer side of the world, and covers
+/// whatever lies below its surface: floors are as high at every spacing.
 ///
-/// **Guarantees** (1) no ground is lowered, and ground above the fill keeps its bits; (2) nothing that was laid is steeper
-/// than 1.5 tan(fan_deg); (3) land that drains to no stream stays; (4) sea, holes and held ground stay; (5) threads
-/// change no bit.
+/// **Guarantees** (1) no ground is lowered, and ground above the fill keeps its bits; (2) nothing that was laid is
+/// steeper than 1.5 tan(fan_deg); (3) land that drains to no stream stays as it is; (4) sea, holes and held ground stay
+/// as they are; (5) the result does not depend on the number of threads.
 ///
 /// **Limits** The valley's shape decides how wide a floor is. The volume is reported, but what it was worn from is not
 /// taken away anywhere: run it after erosion, whose rivers carried far more. Shallow hollows are left on wide floors. Streams
@@ -87,7 +87,7 @@ impl Op for Alluvium {
         if self.cross_deg > self.fan_deg {
             return vec![Fault::of(
                 "cross_deg",
-                format!("found {}, allowed is fan_deg ({}) or less", self.cross_deg, self.fan_deg),
+                format!("{} is above fan_deg ({})", self.cross_deg, self.fan_deg),
             )];
         }
         Vec::new()
@@ -237,7 +237,7 @@ impl Floor<'_> {
     }
 }
 
-/// The algorithm alone: the land with its valleys filled. `kept` tells which samples must stay.
+/// The algorithm alone: the land with its valleys filled. `kept` marks the samples that must stay.
 ///
 /// # Errors
 /// When cancelled, or when the map has too many samples.

@@ -29,11 +29,12 @@ use crate::hold;
 /// and the land weathers as with `erode.thermal`. The layer `sediment` holds the depth of what was laid down and of what broke.
 ///
 /// **Guarantees** (1) water and ground are conserved to the unit of 1/65536 m while it works, and the manifest has the
-/// volumes; (2) all samples act at once on the land as it was: neither threads nor visiting order change a bit, and land
-/// turned by 90 degrees gives the turned result; (3) level land stays level; (4) water at rest lies level, and floors that it leaves are even; (5) a hole exchanges nothing and
-/// stays a hole; (6) what is held keeps its height to the bit: what water carries passes over it, and what is left there in
-/// the end is carried off; (7) with `sea`, land at or below 0 m takes the water and what it carries, fills up to 0 m at most, and no other
-/// land becomes sea.
+/// volumes; (2) all samples act at once on the land as it was: neither the number of threads nor the visiting order
+/// changes a bit, and land turned by 90 degrees gives the turned result; (3) level land stays level; (4) water at rest
+/// lies level, and floors that it leaves are even; (5) a hole exchanges nothing and stays a hole; (6) what is held
+/// keeps its height to the bit: what water carries passes over it, and what is left there in the end is carried off;
+/// (7) with `sea`, land at or below 0 m takes the water and what it carries, fills up to 0 m at most, and no other land
+/// becomes sea.
 ///
 /// **Limits** Water has no momentum and spreads over all lower neighbours, so valleys are soft; `erode.pipes` is the physical
 /// one. Water leaves over the edge where the land falls towards it. Streams are about a cell wide and as deep as a cell
@@ -47,7 +48,7 @@ use crate::hold;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Musgrave {
-    /// Depth of rain in all where the moisture is 1.
+    /// Total depth of rain where the moisture is 1.
     #[schemars(range(min = 0.0, max = 1e3), extend("x-unit" = "m", "x-slider" = [0.0, 5.0]))]
     pub rain_m: f64,
     /// How much of the rain falls, from 0 to 1: a number, or a layer such as `moisture`.
@@ -62,7 +63,7 @@ pub struct Musgrave {
     /// Distance over which water takes up two thirds of what it can still carry.
     #[schemars(range(min = 1.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [50.0, 2000.0]))]
     pub erode_m: f64,
-    /// Distance over which two thirds of what is too much to carry settle.
+    /// Distance over which two thirds of the excess load settle.
     #[schemars(range(min = 1.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [20.0, 1000.0]))]
     pub settle_m: f64,
     /// How hard the rock is, from 0 (as loose ground) to 1 (no water wears it): a number, or a layer.
@@ -119,7 +120,7 @@ impl Op for Musgrave {
     fn faults(&self) -> Vec<Fault> {
         if self.rock_deg < self.talus_deg {
             let (rock, talus) = (self.rock_deg, self.talus_deg);
-            let message = format!("found {rock}, allowed is talus_deg ({talus}) or more");
+            let message = format!("{rock} is below talus_deg ({talus})");
             return vec![Fault::of("rock_deg", message)];
         }
         Vec::new()
@@ -129,7 +130,7 @@ impl Op for Musgrave {
         let spacing_m = terrain.frame().spacing_m();
         let cell_m = (spacing_m[0] * spacing_m[1]).sqrt();
         let advice =
-            format!("at this spacing up to {:.0} is possible", work::MOST_NS_A_SAMPLE / NS_A_STEP * cell_m);
+            format!("at this spacing the maximum is {:.0}", work::MOST_NS_A_SAMPLE / NS_A_STEP * cell_m);
         work::check("travel_m", self.travel_m, NS_A_STEP * self.travel_m / cell_m, &advice)?;
         check_work("slide_m", self.slide_m, spacing_m)?;
         let before = terrain.get(layer::HEIGHT)?;
@@ -219,7 +220,7 @@ struct Passed {
     load: f64,
 }
 
-/// The hydraulic part alone. `held` tells which samples must stay.
+/// The hydraulic part alone. `held` marks the samples that must stay.
 ///
 /// # Errors
 /// When cancelled.

@@ -24,11 +24,12 @@ use crate::hold;
 ///
 /// **Guarantees** (1) volume is conserved exactly while it works: heights are whole numbers of 1/65536 m, and what one
 /// sample loses another gains; (2) in a sweep no sample rises above the highest or falls below the lowest of itself and
-/// the four around it, so no peak grows, no pit gets deeper and heights keep to the range of the land (ground that stands
-/// while what lies beside it slides away can be left as a knob, and ground between two heaps of scree as a hollow); (3) ground that is not too steep keeps its bits; (4) left
-/// long enough, nothing is steeper than its angle, measured over two cells, or over one beside the edge and holes; (5) the angle is the same in all directions: it
-/// is held against the gradient, not against single neighbours; (6) neither threads nor visiting order change a bit, and
-/// land turned by 90 degrees gives the turned result; (7) what is held keeps its height to the bit.
+/// the four around it, so no peak grows, no pit gets deeper and heights keep to the range of the land (ground that
+/// stands while what lies beside it slides away can be left as a knob, and ground between two heaps of scree as a
+/// hollow); (3) ground that is not too steep keeps its bits; (4) left long enough, nothing is steeper than its angle,
+/// measured over two cells, or over one beside the edge and holes; (5) the angle is the same in all directions: it is
+/// held against the gradient, not against single neighbours; (6) neither the number of threads nor the visiting order
+/// changes a bit, and land turned by 90 degrees gives the turned result; (7) what is held keeps its height to the bit.
 ///
 /// **Limits** The edge of the world is closed; a hole and held ground exchange nothing. The number of sweeps is `8 (reach/cell)²`, so
 /// the time grows with the fourth power of the resolution where slopes move; ground at rest costs nothing. More than
@@ -90,10 +91,7 @@ impl Op for Thermal {
     fn faults(&self) -> Vec<Fault> {
         if self.rock_deg < self.talus_deg {
             let (rock, talus) = (self.rock_deg, self.talus_deg);
-            return vec![Fault::of(
-                "rock_deg",
-                format!("found {rock}, allowed is talus_deg ({talus}) or more"),
-            )];
+            return vec![Fault::of("rock_deg", format!("{rock} is below talus_deg ({talus})"))];
         }
         Vec::new()
     }
@@ -124,10 +122,10 @@ impl Op for Thermal {
 /// Nanoseconds that a sample takes in a sweep, about.
 const NS_A_SWEEP: f64 = 10.0;
 
-/// Refuses a reach of more sweeps than anybody waits for.
+/// Refuses a reach that would take far too many sweeps.
 pub(super) fn check_work(parameter: &str, reach_m: f64, spacing_m: [f64; 2]) -> Result<(), OpError> {
     let most_m = (work::MOST_NS_A_SAMPLE / NS_A_SWEEP / sweeps(1.0, spacing_m)).sqrt();
-    let advice = format!("at this spacing up to {most_m:.0} is possible");
+    let advice = format!("at this spacing the maximum is {most_m:.0}");
     work::check(parameter, reach_m, NS_A_SWEEP * sweeps(reach_m, spacing_m), &advice)
 }
 
@@ -143,7 +141,7 @@ const HOLE: i32 = i32::MIN;
 const TALL: usize = 16;
 const WIDE: usize = 128;
 
-/// The algorithm alone: heights afterwards, and the loose part of them. `held` tells which samples must stay.
+/// The algorithm alone: heights afterwards, and the loose part of them. `held` marks the samples that must stay.
 ///
 /// # Errors
 /// When cancelled.
@@ -465,8 +463,8 @@ mod tests {
     }
 
     fn rough(samples: usize) -> Raster<f32> {
-        let luck = orogen_core::Seed::from_text("rubble");
-        Raster::from_fn(samples, samples, |c, r| 400.0 + 60.0 * luck.unit2(c as i64, r as i64) as f32)
+        let seed = orogen_core::Seed::from_text("rubble");
+        Raster::from_fn(samples, samples, |c, r| 400.0 + 60.0 * seed.unit2(c as i64, r as i64) as f32)
     }
 
     #[test]

@@ -14,15 +14,15 @@ use crate::survey::slope::degrees;
 /// Marks the ground that faces a direction: shady north slopes, sunny vineyards, the weather side.
 ///
 /// ```text
-/// mask = s((w + f − |a − t|) / f) · s(slope / m)        s(x) = x²(3 − 2x), x held to 0..1
+/// mask = s((w + f − |a − t|) / f) · s(slope / m)        s(x) = x²(3 − 2x), x clamped to 0..1
 /// ```
 ///
-/// `a` is the direction in which the ground falls, `t` the direction asked for, `w` the width to either side, `f` the
+/// `a` is the direction in which the ground falls, `t` the given direction, `w` the width to either side, `f` the
 /// falloff, and `m` the slope from which ground counts fully as facing anywhere.
 ///
 /// **Guarantees** (1) every result lies in 0 to 1; (2) ground at least as steep as `min_slope_deg` that falls within
 /// `width_deg` of the direction has exactly 1, and ground further than `falloff_deg` outside has exactly 0; (3) level
-/// ground faces nowhere and has 0; (4) bearings that differ by whole turns are one.
+/// ground faces nowhere and has 0; (4) bearings that differ by whole turns are the same.
 ///
 /// **Limits** A hole in the height has 0, inverted or not; inverted, level ground has 1. Aspect belongs to a
 /// resolution, as slope does, and a mask turns a small change near its edges into a large one: hence the promise
@@ -104,7 +104,7 @@ pub fn mask(
     let mut mask = gradient::measure(height, spacing_m, params.method, ctx, |p, q| {
         // Along and across the direction, of the way that the ground falls.
         let (along, across) = (-p * east - q * north, p * north - q * east);
-        // Beside zero the quotient is as good as vertical, and level ground is told by its slope.
+        // Beside zero the quotient is as good as vertical, and level ground is recognised by its slope.
         let angle = degrees(across / along.abs().max(1e-30), 0.0);
         let angle = if along >= 0.0 { angle } else { 180.0 - angle };
         let inside = band.at(angle) * smoothstep(0.0, steep, degrees(p, q));
@@ -112,7 +112,7 @@ pub fn mask(
     })?;
     mask.par_rows(|_, values| {
         for value in values {
-            *value = if value.is_nan() { 0.0 } else { *value }; // a hole is no part of a mask
+            *value = if value.is_nan() { 0.0 } else { *value }; // a hole is not part of a mask
         }
     });
     Ok(mask)

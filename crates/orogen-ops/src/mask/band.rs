@@ -37,7 +37,7 @@ pub(super) fn order_fault(min: (&str, f64), max: (&str, f64)) -> Vec<Fault> {
     if min.1 <= max.1 {
         return Vec::new();
     }
-    vec![Fault::of(min.0, format!("found {}, allowed is at most {} = {}", min.1, max.0, max.1))]
+    vec![Fault::of(min.0, format!("{} is above {} ({})", min.1, max.0, max.1))]
 }
 
 #[cfg(test)]

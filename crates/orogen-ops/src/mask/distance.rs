@@ -47,7 +47,7 @@ pub enum Output {
 /// window needs no more than that around it; (4) on the wrong side of the line, and where there is no crossing within
 /// reach, the mask is 0 and the distance `max_m`.
 ///
-/// **Limits** A hole is no side: it makes no crossing, and has a mask of 0, inverted or not, and a distance of `max_m`.
+/// **Limits** A hole is on neither side: it makes no crossing, and has a mask of 0, inverted or not, and a distance of `max_m`.
 /// Crossings are points about a cell apart, so between them distances are a little long: by at most a cell's diagonal
 /// at the line and far less away from it. Time grows with `max_m`: four comparisons for every cell of it, vectorised,
 /// fewer near the line. 24 bytes a cell.
@@ -57,7 +57,7 @@ pub enum Output {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Distance {
-    /// Layer whose line is looked for.
+    /// Layer whose line is found.
     pub layer: LayerName,
     /// Value of the line, in the unit of the layer; 0 of the height is the coast.
     #[schemars(range(min = -1e9, max = 1e9))]

@@ -12,7 +12,7 @@ use super::band::{Band, order_fault};
 /// Marks the ground between two elevations: 1 inside, 0 outside, with soft edges.
 ///
 /// ```text
-/// mask = s((h − min + f) / f) · s((max + f − h) / f)        s(t) = t²(3 − 2t), t held to 0..1
+/// mask = s((h − min + f) / f) · s((max + f − h) / f)        s(t) = t²(3 − 2t), t clamped to 0..1
 /// ```
 ///
 /// **Guarantees** (1) every result lies in 0 to 1; (2) ground from `min_m` to `max_m`, both included, has exactly 1,
@@ -107,6 +107,6 @@ mod tests {
     #[test]
     fn a_range_that_ends_before_it_starts_is_refused() {
         let faults = Height { min_m: 80.0, max_m: 20.0, ..Height::default() }.faults();
-        assert_eq!(faults[0].to_string(), "min_m: found 80, allowed is at most max_m = 20");
+        assert_eq!(faults[0].to_string(), "min_m: 80 is above max_m (20)");
     }
 }

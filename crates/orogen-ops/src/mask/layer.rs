@@ -10,7 +10,7 @@ use super::band::{Band, order_fault};
 /// Marks where a layer lies between two values: wet ground, warm ground, one biome, deep sediment.
 ///
 /// ```text
-/// mask = s((v − min + f) / f) · s((max + f − v) / f)        s(t) = t²(3 − 2t), t held to 0..1
+/// mask = s((v − min + f) / f) · s((max + f − v) / f)        s(t) = t²(3 − 2t), t clamped to 0..1
 /// ```
 ///
 /// **Guarantees** (1) every result lies in 0 to 1; (2) values from `min` to `max`, both included, have exactly 1, and
@@ -21,7 +21,7 @@ use super::band::{Band, order_fault};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Layer {
-    /// Layer that is looked at.
+    /// Layer to mark by.
     pub layer: LayerName,
     /// Smallest value that is fully inside, in the unit of the layer.
     #[schemars(range(min = -1e12, max = 1e12))]
@@ -133,6 +133,6 @@ mod tests {
     #[test]
     fn a_range_that_ends_before_it_starts_is_refused() {
         let faults = Layer { min: 2.0, max: 1.0, ..Layer::default() }.faults();
-        assert_eq!(faults[0].to_string(), "min: found 2, allowed is at most max = 1");
+        assert_eq!(faults[0].to_string(), "min: 2 is above max (1)");
     }
 }

@@ -68,7 +68,7 @@ impl Op for Polygon {
         short
             .map(|(i, ring)| Fault {
                 path: vec![Segment::Key(String::from("rings_m")), Segment::Index(i)],
-                message: format!("found {} corners, allowed is at least 3", ring.len()),
+                message: format!("a ring needs at least 3 corners, found {}", ring.len()),
             })
             .collect()
     }
@@ -195,6 +195,6 @@ mod tests {
     #[test]
     fn a_ring_of_two_corners_is_refused() {
         let op = Polygon { rings_m: vec![vec![[0.0, 0.0], [1.0, 1.0]]], ..Polygon::default() };
-        assert_eq!(op.faults()[0].to_string(), "rings_m[0]: found 2 corners, allowed is at least 3");
+        assert_eq!(op.faults()[0].to_string(), "rings_m[0]: a ring needs at least 3 corners, found 2");
     }
 }

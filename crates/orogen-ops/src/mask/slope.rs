@@ -14,7 +14,7 @@ use crate::survey::slope::degrees;
 /// Marks the ground between two steepnesses: 1 inside, 0 outside, with soft edges.
 ///
 /// ```text
-/// mask = s((a − min + f) / f) · s((max + f − a) / f)        a: slope;  s(t) = t²(3 − 2t), t held to 0..1
+/// mask = s((a − min + f) / f) · s((max + f − a) / f)        a: slope;  s(t) = t²(3 − 2t), t clamped to 0..1
 /// ```
 ///
 /// The slope is measured from the height as `survey.slope` does, whether or not there is a layer `slope`.
@@ -100,7 +100,7 @@ pub fn mask(
     let mut mask = gradient::measure(height, spacing_m, params.method, ctx, |p, q| band.at(degrees(p, q)))?;
     mask.par_rows(|_, values| {
         for value in values {
-            *value = if value.is_nan() { 0.0 } else { *value }; // a hole is no part of a mask
+            *value = if value.is_nan() { 0.0 } else { *value }; // a hole is not part of a mask
         }
     });
     Ok(mask)
@@ -127,6 +127,6 @@ mod tests {
     #[test]
     fn a_range_that_ends_before_it_starts_is_refused() {
         let faults = Slope { min_deg: 80.0, max_deg: 20.0, ..Slope::default() }.faults();
-        assert_eq!(faults[0].to_string(), "min_deg: found 80, allowed is at most max_deg = 20");
+        assert_eq!(faults[0].to_string(), "min_deg: 80 is above max_deg (20)");
     }
 }

@@ -324,7 +324,7 @@ impl<const EVEN: bool> Formula for Perlin<EVEN> {
 /// Simplex noise on triangles with one side along the lines.
 ///
 /// Of the two points left and right on the line below and the two on the line above, three are the corners of the
-/// triangle a sample lies in; the fourth is too far away to count, so no case needs to be told from another. `EVEN` adds
+/// triangle a sample lies in; the fourth is too far away to count, so no cases need to be distinguished. `EVEN` adds
 /// heights to the slopes, and lets points count further out.
 pub(super) struct Simplex<const EVEN: bool>;
 

@@ -110,7 +110,7 @@ impl Room {
 }
 
 impl Field {
-    /// A field of a given look and luck.
+    /// A field of a given look and seed.
     #[must_use]
     pub fn new(look: &Look, seed: Seed) -> Self {
         let mut field = Self::unscaled(look, seed);
@@ -154,7 +154,7 @@ impl Field {
         let slanted = turned && look.basis != Basis::White;
         let layers = (0..count)
             .map(|i| {
-                let luck = seed.bits(u64::from(i));
+                let bits = seed.bits(u64::from(i));
                 let finer = math::pow(look.lacunarity, f64::from(i)) / look.wavelength_m;
                 let mut cells_per_m = [finer / wide, finer / high];
                 let mut period = [0; 2];
@@ -173,12 +173,12 @@ impl Field {
                 let start = |bits: u64| (bits & 0xf_ffff) as f64 / f64::from(1 << 20);
                 Layer {
                     octave: Octave {
-                        seed: (luck >> 32) as u32 ^ luck as u32,
+                        seed: (bits >> 32) as u32 ^ bits as u32,
                         counts: look.distance.counts(),
                         even,
                     },
                     cells_per_m,
-                    start: [start(luck >> 8), start(luck >> 36)],
+                    start: [start(bits >> 8), start(bits >> 36)],
                     period,
                     weight: math::pow(look.lacunarity, -look.hurst * f64::from(i)) as f32,
                 }
@@ -321,7 +321,7 @@ impl Field {
     #[must_use]
     pub fn raster(&self, frame: &Frame) -> Raster<f32> {
         let mut raster = Raster::filled(frame.cols(), frame.rows(), 0.0);
-        // Nobody watches, so nobody cancels.
+        // There is no watcher, so it cannot be cancelled.
         let _ = self.fill(frame, raster.as_mut_slice(), &Ctx::silent());
         raster
     }

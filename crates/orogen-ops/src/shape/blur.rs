@@ -34,7 +34,7 @@ pub enum Kind {
 /// ```
 ///
 /// **Guarantees** (1) a level layer stays level; (2) box, Gaussian and median give nothing outside the range of the
-/// layer around; (3) away from edges and holes a plane stays a plane; (4) a cut window has the bits of the whole, as
+/// layer around; (3) away from edges and holes a plane stays a plane; (4) a window has the same bits as the whole, as
 /// every sum has one order, counted from its own sample; (5) a speck smaller than half the disc is gone after a median.
 ///
 /// **Limits** At the edge of the world the outermost samples are carried on (a median takes fewer samples instead). A
@@ -98,20 +98,20 @@ impl Op for Blur {
         }
         if self.kernel.len().is_multiple_of(2) {
             let count = self.kernel.len();
-            return vec![Fault::of("kernel", format!("found {count} weights, allowed is an odd number"))];
+            return vec![Fault::of("kernel", format!("expected an odd number of weights, found {count}"))];
         }
         let reach_m = (self.kernel.len() / 2) as f64 * self.tap_m;
         if reach_m > 1e5 {
             return vec![Fault::of(
                 "tap_m",
-                format!("the kernel reaches {reach_m} m, allowed is at most 100000"),
+                format!("the kernel reaches {reach_m} m; the maximum is 100000 m"),
             )];
         }
         let (sum, size) = (self.kernel.iter().sum::<f64>(), self.kernel.iter().map(|w| w.abs()).sum::<f64>());
         if sum.abs() <= 1e-3 * size {
             return vec![Fault::of(
                 "kernel",
-                format!("found weights whose sum is {sum}, allowed is any but 0"),
+                format!("the weights add up to {sum}; their sum must not be 0"),
             )];
         }
         Vec::new()
@@ -482,7 +482,7 @@ mod tests {
         assert!(peak(&after) > peak(&height));
         let fault =
             |kernel: &[f64]| Blur { kernel: kernel.to_vec(), ..sharp.clone() }.faults()[0].to_string();
-        assert_eq!(fault(&[1.0, 1.0]), "kernel: found 2 weights, allowed is an odd number");
-        assert_eq!(fault(&[-1.0, 2.0, -1.0]), "kernel: found weights whose sum is 0, allowed is any but 0");
+        assert_eq!(fault(&[1.0, 1.0]), "kernel: expected an odd number of weights, found 2");
+        assert_eq!(fault(&[-1.0, 2.0, -1.0]), "kernel: the weights add up to 0; their sum must not be 0");
     }
 }

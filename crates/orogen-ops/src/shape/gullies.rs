@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::blur::{self, Blur};
 use crate::survey::gradient::{Gradient, LANES, Method};
 
-/// Cuts branching gullies and ribs into slopes: a look of erosion at the price of a noise, anywhere in an endless world.
+/// Cuts branching gullies and ribs into slopes: the look of erosion at the cost of noise, anywhere in an endless world.
 ///
 /// ```text
 /// s_0     = slope of the land, softened over smooth_m

@@ -104,9 +104,9 @@ impl Stroke {
 /// `S` is 1 on the line and falls smoothly to 0 over the outer share `falloff` of the radius. Strokes are lines in
 /// metres, so they are as fine as the land is at any number of samples, and any of them can be changed later.
 ///
-/// **Guarantees** (1) nothing further than `radius_m` from a stroke changes, to the bit; (2) strokes act in their order;
-/// (3) a window has the bits of the whole; (4) a full-strength `set` without falloff leaves exactly `amount`; (5) the
-/// noise of all strokes is one field, so neighbouring strokes join without a seam.
+/// **Guarantees** (1) nothing further than `radius_m` from a stroke changes, to the bit; (2) strokes act in their
+/// order; (3) a window has the same bits as the whole; (4) a full-strength `set` without falloff leaves exactly
+/// `amount`; (5) the noise of all strokes is one field, so neighbouring strokes join without a seam.
 ///
 /// **Limits** A hole stays a hole. Smoothing and flattening look around, so each adds to the reach of the strokes that
 /// it overlaps. 8 bytes a cell for the copy; a stroke costs only what it touches.

@@ -14,7 +14,7 @@ use crate::combine::pair::{change, line, smooth_max, zip};
 /// smax(a, b, k) = max(a, b) + k/4 · max(0, 1 − |a − b|/k)²
 /// ```
 ///
-/// **Guarantees** (1) no ground sinks; (2) without smoothing, ground from `floor_m` up is left bit for bit; (3) with
+/// **Guarantees** (1) no ground sinks; (2) without smoothing, ground from `floor_m` up is kept bit for bit; (3) with
 /// `relief` 0 nothing lies below `floor_m`; (4) with `smooth_m` over 0 the foot of the slopes has no crease.
 ///
 /// **Limits** Where `floor_m` is a layer with a hole, the ground stays. Smoothing also raises ground within `smooth_m`

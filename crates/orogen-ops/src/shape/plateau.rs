@@ -13,7 +13,7 @@ use crate::combine::pair::{change, line, smooth_min, zip};
 /// smin(a, b, k) = min(a, b) − k/4 · max(0, 1 − |a − b|/k)²
 /// ```
 ///
-/// **Guarantees** (1) no ground rises; (2) without smoothing, ground up to `top_m` is left bit for bit; (3) with
+/// **Guarantees** (1) no ground rises; (2) without smoothing, ground up to `top_m` is kept bit for bit; (3) with
 /// `relief` 0 nothing lies above `top_m`; (4) higher ground stays at least as high as lower ground at one level; (5)
 /// with `smooth_m` over 0 the rim has no crease.
 ///

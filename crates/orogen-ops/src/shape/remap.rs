@@ -78,10 +78,7 @@ impl Op for Remap {
             .filter(|(_, pair)| pair[0][0] >= pair[1][0])
             .map(|(i, pair)| Fault {
                 path: vec![Segment::Key(String::from("points")), Segment::Index(i + 1), Segment::Index(0)],
-                message: format!(
-                    "found {}, allowed is more than the {} of the point before",
-                    pair[1][0], pair[0][0]
-                ),
+                message: format!("{} is not above {}, that of the point before", pair[1][0], pair[0][0]),
             })
             .collect()
     }
@@ -197,9 +194,6 @@ mod tests {
     #[test]
     fn points_out_of_order_are_refused() {
         let op = Remap { points: vec![[0.0, 0.0], [5.0, 1.0], [5.0, 2.0]], ..Remap::default() };
-        assert_eq!(
-            op.faults()[0].to_string(),
-            "points[2][0]: found 5, allowed is more than the 5 of the point before"
-        );
+        assert_eq!(op.faults()[0].to_string(), "points[2][0]: 5 is not above 5, that of the point before");
     }
 }

@@ -22,7 +22,7 @@ use crate::combine::pair::change;
 /// number of samples and in any window; a finer `detail_m` adds to them and moves nothing; (3) without rise and amplitude
 /// the land stays.
 ///
-/// **Limits** The land inside stays under the turbulence: the case study divides the land's own mesh anew, which would
+/// **Limits** The land inside stays under the turbulence: the case study divides the land's own mesh again, which would
 /// lose what is there; and it lifts the centre a little in every round, of which this is the sum. The square is divided
 /// at most 11 times, so `detail_m` is at least a 1024th of the radius. A hole stays a hole. 8 bytes a cell, and up to
 /// 16 MB for the square.
@@ -130,10 +130,10 @@ fn turbulence(params: &Turbulence, seed: Seed) -> Raster<f32> {
     let mut amplitude = params.amplitude_m as f32;
     for level in 0..levels {
         let half = cells >> (level + 1);
-        let luck = Seed(seed.bits(u64::from(level)));
+        let own_seed = Seed(seed.bits(u64::from(level)));
         let new = |mean: f32, col: usize, row: usize| {
-            // Counted in half cells of this level, so that a finer square has the same luck.
-            let random = 2.0 * luck.unit2((col / half) as i64, (row / half) as i64) - 1.0;
+            // Counted in half cells of this level, so that a finer square draws the same numbers.
+            let random = 2.0 * own_seed.unit2((col / half) as i64, (row / half) as i64) - 1.0;
             mean + amplitude * random as f32
         };
         let values = field.as_mut_slice();

@@ -29,7 +29,7 @@ pub enum Keep {
 ///
 /// **Guarantees** (1) keeping the higher, no ground sinks, and none ends below `level_m - amplitude_m`; keeping the
 /// lower, no ground rises, and none ends above `level_m + amplitude_m`; (2) ground further than `smooth_m` beyond the
-/// floor is left bit for bit; (3) with `smooth_m` over 0 there is no crease along the foot of the slopes.
+/// floor is kept bit for bit; (3) with `smooth_m` over 0 there is no crease along the foot of the slopes.
 ///
 /// **Limits** The floor does not drain by itself: it has hollows of its own, which lakes fill. Where `level_m` is a
 /// layer with a hole, the ground stays. 8 bytes a cell, 12 with a layer.

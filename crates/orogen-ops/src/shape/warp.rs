@@ -20,9 +20,9 @@ use crate::octaves::{Octaves, Room};
 ///
 /// `N₁` and `N₂` are two noises within -1 to 1, so nothing moves further than `amplitude_m` to the east or north.
 ///
-/// **Guarantees** (1) nothing moves further than `amplitude_m` along either axis; (2) a level layer stays level, and with
-/// linear values no result lies outside the range of the layer; (3) with an amplitude of 0 all stays bit for bit; (4)
-/// layers move together: each sample of all of them comes from one place.
+/// **Guarantees** (1) nothing moves further than `amplitude_m` along either axis; (2) a level layer stays level, and
+/// with linear values no result lies outside the range of the layer; (3) with an amplitude of 0 everything stays bit
+/// for bit; (4) layers move together: each sample of all of them comes from one place.
 ///
 /// **Limits** At the edge of the world the outermost samples are carried on. Where a hole is in the way, the nearest
 /// sample is taken. Layers of ids take the nearest sample. Beyond an amplitude of about half the wavelength the land
@@ -85,7 +85,7 @@ impl Op for Warp {
             .filter(twice)
             .map(|i| Fault {
                 path: vec![Segment::Key(String::from("layers")), Segment::Index(i)],
-                message: format!("{:?} is named twice", self.layers[i].as_str()),
+                message: format!("{:?} is listed twice", self.layers[i].as_str()),
             })
             .collect()
     }
@@ -217,6 +217,6 @@ mod tests {
     #[test]
     fn a_layer_named_twice_is_refused() {
         let op = Warp { layers: vec![layer::HEIGHT.name(), layer::HEIGHT.name()], ..Warp::default() };
-        assert_eq!(op.faults()[0].to_string(), "layers[1]: \"height\" is named twice");
+        assert_eq!(op.faults()[0].to_string(), "layers[1]: \"height\" is listed twice");
     }
 }

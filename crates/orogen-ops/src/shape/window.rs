@@ -17,8 +17,8 @@ use crate::combine::pair::change;
 /// the order: 1 is the Gaussian itself, more make a flat middle with steeper sides. Inverted, `1 - g` sinks the middle
 /// instead and leaves the land around.
 ///
-/// **Guarantees** (1) every result lies between the land and the base, both included; (2) at the centre the land is left
-/// bit for bit; (3) one size away along either axis the bell is `exp(-1/2)`, 61 %, whatever the order.
+/// **Guarantees** (1) every result lies between the land and the base, both included; (2) at the centre the land is
+/// kept bit for bit; (3) one size away along either axis the bell is `exp(-1/2)`, 61 %, whatever the order.
 ///
 /// **Limits** Where `base_m` is a layer with a hole, the ground stays. The bell is 0 where its value would be under
 /// 1e-37. 8 bytes a cell, 12 with a layer.

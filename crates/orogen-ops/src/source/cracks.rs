@@ -32,8 +32,8 @@ use crate::noise::Noise;
 /// **Limits** Cracks narrower than two samples break up, and plates narrower than three are left out. To etch cracks into other land, make them in one step and add
 /// the two with `combine.add`.
 ///
-/// **After** Worley, "A cellular texture basis function", SIGGRAPH 1996, with points thrown like darts (Cook, ACM TOG 5,
-/// 1986) in an order that hangs on the place rather than on time, and the cracked lakes of Liarokapis, "Terrain
+/// **After** Worley, "A cellular texture basis function", SIGGRAPH 1996, with points thrown like darts (Cook, ACM TOG
+/// 5, 1986) in an order that depends on the place rather than on time, and the cracked lakes of Liarokapis, "Terrain
 /// generation", Masaryk University 2016.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -98,12 +98,8 @@ impl Op for Cracks {
     fn faults(&self) -> Vec<Fault> {
         let most = |name: &str, value: f64, plates: f64| {
             let most = plates * self.plate_m;
-            (value > most).then(|| {
-                Fault::of(
-                    name,
-                    format!("{value} is more than {plates} times plate_m; up to {most:.4} is possible"),
-                )
-            })
+            (value > most)
+                .then(|| Fault::of(name, format!("{value} is above {most:.4}, {plates} times plate_m")))
         };
         let faults = [most("width_m", self.width_m, 0.8), most("wander_m", self.wander_m, MOST_WANDER)];
         faults.into_iter().flatten().collect()
@@ -173,7 +169,7 @@ struct Generation {
 /// The plate that a place lies on, in cells.
 struct Plate {
     border: f64,
-    luck: f64,
+    up: f64,
 }
 
 impl Generation {
@@ -243,7 +239,7 @@ impl Generation {
         let crack = (plate.border / self.half_width).min(1.0);
         let open = 1.0 - crack * crack * (3.0 - 2.0 * crack);
         let curl = (1.0 - plate.border / EDGE).max(0.0);
-        (self.curl * curl * curl + self.lift * plate.luck * (1.0 - open) - self.depth * open) as f32
+        (self.curl * curl * curl + self.lift * plate.up * (1.0 - open) - self.depth * open) as f32
     }
 }
 
@@ -257,7 +253,7 @@ fn plate(points: &[[f64; 3]], p: [f64; 2]) -> Plate {
         }
     }
     let mut border = f64::INFINITY;
-    // Whoever lies further off has its border beyond the one that matters.
+    // A plate further off has its border beyond the one that matters.
     let sight = least.sqrt() + 2.0 * EDGE;
     for b in points {
         let far = (b[0] - p[0]) * (b[0] - p[0]) + (b[1] - p[1]) * (b[1] - p[1]);
@@ -268,21 +264,22 @@ fn plate(points: &[[f64; 3]], p: [f64; 2]) -> Plate {
             border = border.min((mx * dx + my * dy) / apart.sqrt());
         }
     }
-    Plate { border: border.max(0.0), luck: own[2] }
+    Plate { border: border.max(0.0), up: own[2] }
 }
 
 /// Points of the world that keep their distance: every cell throws one dart, and a dart sticks when none that sticks
-/// and comes before it lies too near. Which comes first is random, so a dart hangs on the few around it and on nothing else.
+/// and comes before it lies too near. Which comes first is random, so a dart depends on the few around it and on
+/// nothing else.
 struct Darts {
     seed: Seed,
 }
 
 impl Darts {
-    /// Place and luck of a cell's dart, and its turn.
+    /// Place and random number of a cell's dart, and its turn.
     fn dart(&self, (i, j): (i64, i64)) -> ([f64; 3], u64) {
-        let luck = Seed(self.seed.bits2(i, j));
-        let at = [(i as f64 + luck.unit(0)) * CELL, (j as f64 + luck.unit(1)) * CELL];
-        ([at[0], at[1], 2.0 * luck.unit(2) - 1.0], luck.bits(3))
+        let own_seed = Seed(self.seed.bits2(i, j));
+        let at = [(i as f64 + own_seed.unit(0)) * CELL, (j as f64 + own_seed.unit(1)) * CELL];
+        ([at[0], at[1], 2.0 * own_seed.unit(2) - 1.0], own_seed.bits(3))
     }
 
     /// Whether a dart sticks. Darts that come before one another form no circle, so this ends.
@@ -430,7 +427,7 @@ mod tests {
             level_m: 5.0,
         };
         let generation = generation(&params);
-        let at = |border_m: f64| 5.0 + generation.height(&Plate { border: border_m / 100.0, luck: 0.5 });
+        let at = |border_m: f64| 5.0 + generation.height(&Plate { border: border_m / 100.0, up: 0.5 });
         assert_close!(at(0.0), -3.0, abs = 1e-5);
         assert_close!(at(5.0), 1.0, abs = 1e-5);
         assert_eq!(at(10.0), 5.0);

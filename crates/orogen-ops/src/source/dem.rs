@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 /// and `offset_m` 0; (2) bilinear heights lie between those of the file; (3) a sample depends on the file and on its
 /// own place in the world, not on the window it is computed in.
 ///
-/// **Limits** A grid much coarser than the file picks samples rather than averaging them. Files in degrees are taken
-/// as a plain grid: give `spacing_m`, or project them first. Without `fill_holes` a sample is a hole where the nearest
+/// **Limits** A grid much coarser than the file picks samples rather than averaging them. Files in degrees are taken as
+/// a plain grid: set `spacing_m`, or project them first. Without `fill_holes` a sample is a hole where the nearest
 /// sample of the file is one. Filled holes are smooth guesses, as a skin stretched over them would lie.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -35,12 +35,12 @@ pub struct Dem {
     /// Which band of the file is the height, counted from 1; the first when left out.
     #[schemars(range(min = 1, max = 65535))]
     pub band: Option<u32>,
-    /// How the file is laid upon the world.
+    /// How the file is placed in the world.
     pub placement: Placement,
     /// Where the south-west sample of a placed file lies, (x, y); in the middle of the world when left out.
     #[schemars(inner(range(min = -1e9, max = 1e9)), extend("x-unit" = "m"))]
     pub origin_m: Option<[f64; 2]>,
-    /// Distance between the samples of a placed file; what the file says when left out.
+    /// Distance between the samples of a placed file; taken from the file when left out.
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [0.5, 100.0]))]
     pub spacing_m: Option<f64>,
     /// How heights between the file's samples are found.
@@ -60,7 +60,7 @@ pub struct Dem {
     pub fill_holes: bool,
 }
 
-/// How a file is laid upon the world.
+/// How a file is placed in the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
@@ -147,7 +147,7 @@ impl Op for Dem {
 /// The heights of a file on a frame that is a part of a world. 4 bytes a cell out; the file is read about once.
 ///
 /// # Errors
-/// When cancelled, when the file says nothing of its spacing and the parameters neither, and when it holds no height.
+/// When cancelled, when neither the file nor the parameters give a spacing, and when the file has no heights.
 pub fn sample(
     elevation: &Elevation,
     frame: &Frame,
@@ -157,10 +157,10 @@ pub fn sample(
 ) -> Result<Raster<f32>, OpError> {
     let refuse = |reason: &str| OpError::File { path: params.path.clone(), reason: reason.to_owned() };
     if elevation.height.range().is_none() {
-        return Err(refuse("it holds no height, only holes"));
+        return Err(refuse("it has no heights, only holes"));
     }
     let map = Map::new(elevation, world, params)
-        .ok_or_else(|| refuse("it does not say how far apart its samples lie: give `spacing_m`"))?;
+        .ok_or_else(|| refuse("it does not say how far apart its samples are; set `spacing_m`"))?;
     let source = if params.fill_holes { filled(&elevation.height) } else { Cow::Borrowed(&elevation.height) };
 
     // The edge belongs to the file, however its position was rounded.
@@ -387,7 +387,7 @@ mod tests {
         let error = run(hills(5, 1.0), None, frame, &place).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "file \"land.asc\": it does not say how far apart its samples lie: give `spacing_m`"
+            "file \"land.asc\": it does not say how far apart its samples are; set `spacing_m`"
         );
         assert!(run(hills(5, 1.0), None, frame, &Dem { spacing_m: Some(20.0), ..place }).is_ok());
     }
@@ -422,6 +422,6 @@ mod tests {
     #[test]
     fn a_file_of_holes_is_refused() {
         let error = run(Raster::filled(4, 4, f32::NAN), None, Frame::square(80.0, 9).unwrap(), &dem());
-        assert_eq!(error.unwrap_err().to_string(), "file \"land.asc\": it holds no height, only holes");
+        assert_eq!(error.unwrap_err().to_string(), "file \"land.asc\": it has no heights, only holes");
     }
 }

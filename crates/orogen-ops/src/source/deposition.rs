@@ -13,7 +13,7 @@ use super::lattice::{Axis, Blend, interpolate};
 
 /// Piles up particles that fall on vents, run down and come to rest: volcanic islands and chains, with calderas.
 ///
-/// Particles fall one after the other onto a grid of its own, with cells of `grain_m`. Each
+/// Particles fall one after the other onto a grid of their own, with cells of `grain_m`. Each
 ///
 /// ```text
 /// 1. falls near a vent;
@@ -27,14 +27,14 @@ use super::lattice::{Axis, Blend, interpolate};
 /// what stands above its rim is mirrored below it, `h → 2·rim − h`, down to the floor it stands on and no further.
 ///
 /// **Guarantees** (1) Particles are conserved: heights over the sea floor sum to their number, before calderas and
-/// except those that roll out of the frame, which a wall of nothing swallows. (2) No two cells within two grains are
-/// steeper than `slope_deg`, calderas included. (3) Smoothing between cells makes nothing steeper. (4) A sample depends on the
-/// seed, the recipe's frame and its own place.
+/// except those that roll out of the frame, which are lost. (2) No two cells within two grains are steeper than
+/// `slope_deg`, calderas included. (3) Smoothing between cells makes nothing steeper. (4) A sample depends on the seed,
+/// the recipe's frame and its own place.
 ///
-/// **Limits** Detail ends at `grain_m`. Particles fall in turn, so the work is not shared by threads. A frame of
-/// more than 4 million grains is refused. Where a frame has fewer samples than grains, grains are joined four to one,
-/// with a quarter of the particles, until it has not (65,536 are always allowed), and a warning says so: heaps are as
-/// large and as steep, but other in detail.
+/// **Limits** Detail ends at `grain_m`. Particles fall in turn, so the work is not shared by threads. A frame of more
+/// than 4 million grains is refused. Where a frame has fewer samples than grains, grains are joined four to one, with a
+/// quarter of the particles, until it no longer has fewer (65,536 are always allowed), with a warning: heaps are as
+/// large and as steep, but differ in detail.
 ///
 /// **After** Shankel, "Fractal terrain generation: particle deposition", Game Programming Gems, 2000, and
 /// Liarokapis, "Terrain generation", Masaryk University 2016. Ours differs in rule 3, which makes the slope a promise.
@@ -114,7 +114,7 @@ impl Op for Deposition {
         let most = math::tan(self.slope_deg.to_radians()) * self.grain_m;
         if self.particle_m > most {
             let message = format!(
-                "found {}, which alone is steeper than slope_deg; allowed is at most grain_m · tan(slope_deg) = {most:.4}",
+                "{} is steeper than slope_deg; the maximum is grain_m · tan(slope_deg) = {most:.4}",
                 self.particle_m
             );
             return vec![Fault::of("particle_m", message)];
@@ -150,7 +150,7 @@ impl Deposition {
         coarse
     }
 
-    /// Refuses so many particles that nobody waits for them; `asked` is how many of them the recipe names.
+    /// Refuses so many particles that they would take far too long; `asked` is how many of them the recipe names.
     fn check_work(&self, asked: u32, world: &Frame) -> Result<(), OpError> {
         let [width, depth] = world.extent().size();
         let across = (width + depth) / self.grain_m;
@@ -162,7 +162,7 @@ impl Deposition {
         let moves = (self.run_out_m / self.grain_m).min(across) + (cone_m / self.grain_m).min(across) + 1.0;
         let ns_a_sample = NS_A_MOVE * f64::from(self.particles) * moves / world.len() as f64;
         let most = f64::from(asked) * work::MOST_NS_A_SAMPLE / ns_a_sample;
-        let advice = format!("take fewer, about {most:.0}, or larger grains");
+        let advice = format!("use about {most:.0} particles, or larger grains");
         work::check("particles", f64::from(asked), ns_a_sample, &advice)
     }
 
@@ -218,7 +218,7 @@ struct Heap {
     /// Place of the north-west cell.
     corner_m: [f64; 2],
     /// Particles that left the grid.
-    #[cfg_attr(not(test), expect(dead_code, reason = "told to tests: particles are accounted for"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for tests: particles are accounted for"))]
     lost: u32,
 }
 
@@ -228,11 +228,11 @@ fn vents(params: &Deposition, extent: &Rect, seed: Seed) -> Vec<([f64; 2], f64)>
     let middle = [0.5 * (extent.min[0] + extent.max[0]), 0.5 * (extent.min[1] + extent.max[1])];
     let trend = params.trend_deg.to_radians();
     let along = [math::sin(trend), math::cos(trend)];
-    let luck = seed.child("vents");
+    let own_seed = seed.child("vents");
     let count = f64::from(params.vents);
     (0..u64::from(params.vents))
         .map(|i| {
-            let u = |k: u64| luck.unit(4 * i + k) - 0.5;
+            let u = |k: u64| own_seed.unit(4 * i + k) - 0.5;
             let loose = [0.7 * size[0] * u(0), 0.7 * size[1] * u(1)];
             // Along the chain vents keep their distance, and wander a little off it.
             let reach = 0.38 * size[0].min(size[1]);
@@ -252,7 +252,7 @@ fn pile(params: &Deposition, extent: &Rect, ctx: &Ctx<'_>) -> Result<Heap, OpErr
     let size = extent.size();
     if (size[0] / grain + 8.0) * (size[1] / grain + 8.0) > MOST_GRAINS {
         return Err(OpError::Failed(format!(
-            "grain_m: found {grain}, which makes more than 4 million grains of a frame of {} m × {} m; allowed is {:.3} or more",
+            "grain_m: {grain} makes more than 4 million grains on a frame of {} m × {} m; use {:.3} or more",
             size[0],
             size[1],
             (size[0] * size[1] / MOST_GRAINS).sqrt() * 1.1
@@ -267,7 +267,7 @@ fn pile(params: &Deposition, extent: &Rect, ctx: &Ctx<'_>) -> Result<Heap, OpErr
     let corner_m = [first[0] as f64 * grain, -(first[1] as f64) * grain];
     let mut heap = Pile::new(params, cols, rows, first, ctx.seed());
     let vents = vents(params, extent, ctx.seed());
-    let luck = ctx.seed().child("particles");
+    let own_seed = ctx.seed().child("particles");
     let total: f64 = vents.iter().map(|v| v.1).sum();
     let moves = (params.run_out_m / grain).round() as u32;
     let mut lost = 0;
@@ -275,17 +275,17 @@ fn pile(params: &Deposition, extent: &Rect, ctx: &Ctx<'_>) -> Result<Heap, OpErr
         if i % 1024 == 0 {
             ctx.tick(80 * i as usize, 100 * params.particles as usize)?;
         }
-        let mut pick = total * luck.unit(4 * i);
+        let mut pick = total * own_seed.unit(4 * i);
         let vent = vents.iter().find(|v| {
             pick -= v.1;
             pick < 0.0
         });
         let place = vent.or(vents.last()).map_or([0.0; 2], |v| v.0);
-        let away = params.scatter_m * (-math::ln(1.0 - luck.unit(4 * i + 1))).sqrt();
-        let way = TAU * luck.unit(4 * i + 2);
+        let away = params.scatter_m * (-math::ln(1.0 - own_seed.unit(4 * i + 1))).sqrt();
+        let way = TAU * own_seed.unit(4 * i + 2);
         let col = ((place[0] + away * math::cos(way) - corner_m[0]) / grain).round() as i64;
         let row = ((corner_m[1] - place[1] - away * math::sin(way)) / grain).round() as i64;
-        if !heap.fall(col, row, moves, luck.bits(4 * i + 3)) {
+        if !heap.fall(col, row, moves, own_seed.bits(4 * i + 3)) {
             lost += 1;
         }
     }
@@ -335,8 +335,8 @@ impl Pile {
     }
 
     /// Whether a particle came to rest inside.
-    fn fall(&mut self, mut col: i64, mut row: i64, mut moves: u32, luck: u64) -> bool {
-        let mut turn = luck;
+    fn fall(&mut self, mut col: i64, mut row: i64, mut moves: u32, bits: u64) -> bool {
+        let mut turn = bits;
         loop {
             if col < 2 || row < 2 || col >= self.cols - 2 || row >= self.rows - 2 {
                 return false;
@@ -496,7 +496,7 @@ mod tests {
             let fine = Deposition { particles: 150_000, particle_m: 2.5, ..Deposition::default() };
             let params = Deposition { slope_deg, caldera_m, run_out_m: 0.0, ..fine };
             let found = steepest(&heap(&params), params.grain_m);
-            assert!(found <= slope_deg + 1e-3, "{found} degrees, allowed are {slope_deg}");
+            assert!(found <= slope_deg + 1e-3, "{found} degrees, at most {slope_deg} are right");
             assert!(found > 0.8 * slope_deg, "{found} degrees: the heap is too flat for {slope_deg}");
         }
     }

@@ -1,4 +1,4 @@
-//! Diamond-square: land from squares whose middles are lifted and lowered by chance.
+//! Diamond-square: land from squares whose middles are lifted and lowered at random.
 
 use orogen_core::param::Fault;
 use orogen_core::{Ctx, Frame, Layers, Op, OpError, Reach, Terrain, layer, math};
@@ -13,7 +13,7 @@ use super::pyramid::{Grid, Level, Pyramid, Rule};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Chance {
-    /// Every displacement from -d to d is as likely.
+    /// Every displacement from -d to d is equally likely.
     #[default]
     Uniform,
     /// Small displacements are likelier, and a few reach beyond d: the sum of four even numbers.
@@ -51,10 +51,10 @@ pub enum Bell {
 /// so that a narrower bell makes steeper land; a fifth is where land is least steep. Squares have sides of `wavelength_m` at
 /// first and are halved until they are as small as the distance of samples, or `detail_m`.
 ///
-/// **Guarantees** (1) A height depends on the seed and its place in the world, so tiles fit together to the bit, for
-/// ever. (2) On 2^n + 1 samples every sample is a point of the lattice, and a finer grid keeps the heights of a coarser
-/// one. (3) Corners that are given are kept exactly. (4) Wrapped land is equal to the bit on opposite sides. (5) Besides
-/// the land itself it holds less than one more raster of that size.
+/// **Guarantees** (1) A height depends on the seed and its place in the world, so tiles fit together to the bit,
+/// however many there are. (2) On 2^n + 1 samples every sample is a point of the lattice, and a finer grid keeps the
+/// heights of a coarser one. (3) Corners that are given are kept exactly. (4) Wrapped land is equal to the bit on
+/// opposite sides. (5) Besides the land itself it holds less than one more raster of that size.
 ///
 /// **Limits** The method is known for creases along the axes, as points keep the neighbours they got. Along the lines of the
 /// first squares land bends 1.05 times as sharply as elsewhere at a roughness of 0.5, 1.25 times at 0.9, 1.65 times at 1.2 and
@@ -63,7 +63,7 @@ pub enum Bell {
 /// smaller than the distance of samples only every second, fourth or further point is taken, at its own height.
 ///
 /// **After** Fournier, Fussell & Carpenter, CACM 25 (1982); the bells and the two kinds of edges as in Liarokapis,
-/// "Terrain generation", Masaryk University 2016. Ours differs: luck hangs on the world lattice, not on an order.
+/// "Terrain generation", Masaryk University 2016. Ours differs: random numbers belong to points of the world lattice, not to the order of drawing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiamondSquare {
@@ -132,12 +132,12 @@ impl Op for DiamondSquare {
             (0, _) | (4, Edges::Closed) => return Vec::new(),
             (4, Edges::Wrap) if given.iter().all(|h| *h == given[0]) => return Vec::new(),
             (4, Edges::Wrap) => format!(
-                "found {given:?}, but the corners of land that loops are one point: allowed is four times one height"
+                "the corners of land that loops are one point, so they need the same height; found {given:?}"
             ),
-            (4, Edges::Endless) => String::from(
-                "endless land has no corners: allowed with edges = \"closed\" or edges = \"wrap\"",
-            ),
-            (found, _) => format!("found {found} heights, allowed are four or none"),
+            (4, Edges::Endless) => {
+                String::from("endless land has no corners; use edges = \"closed\" or edges = \"wrap\"")
+            }
+            (found, _) => format!("expected four heights or none, found {found}"),
         };
         vec![Fault::of("corners_m", message)]
     }
@@ -232,7 +232,7 @@ impl Rule for DiamondSquare {
             let (mut even, mut odd) = (Vec::new(), Vec::new());
             let top = north + (block * BLOCK) as i64;
             let lines = BLOCK.min(rows - block * BLOCK);
-            // `above` and `below` are the rows of diamonds next to the row at hand (or one of them is its own).
+            // `above` and `below` are the rows of diamonds next to the current row (or one of them is its own).
             work.diamonds(if top.rem_euclid(2) == 0 { top - 1 } else { top }, &mut above);
             for (k, out) in out.chunks_mut(cols).take(lines).enumerate() {
                 let j = top + k as i64;

@@ -38,7 +38,7 @@ pub enum Profile {
 ///
 /// **How it is fast** Along a row of samples every profile is a few polynomials. Each fault adds their differences
 /// where they begin and end, and one sweep over the row sums them: the work is faults × rows, not faults × samples.
-/// Sums are whole numbers, so that they are exact and any window has the bits of the whole.
+/// Sums are whole numbers, so that they are exact and any window has the same bits as the whole.
 ///
 /// **Guarantees** (1) Faults balance: up and down have equal shares, and land is 0 on average over seeds. (2) A sample
 /// depends on the seed, the recipe's frame and its own place. (3) The steepest step of one fault is at most 2 d. (4) It
@@ -102,8 +102,7 @@ impl Op for Faults {
 
     fn faults(&self) -> Vec<ParamFault> {
         if self.final_offset_m > self.offset_m {
-            let message =
-                format!("found {}, allowed is at most offset_m ({})", self.final_offset_m, self.offset_m);
+            let message = format!("{} is above offset_m ({})", self.final_offset_m, self.offset_m);
             return vec![ParamFault::of("final_offset_m", message)];
         }
         Vec::new()
@@ -126,10 +125,10 @@ struct Line {
 
 fn lines(params: &Faults, world: &Frame, seed: Seed) -> Vec<Line> {
     let size = world.extent().size();
-    let luck = seed.child("faults");
+    let own_seed = seed.child("faults");
     (0..u64::from(params.faults))
         .map(|i| {
-            let u = |k: u64| luck.unit(5 * i + k) - 0.5;
+            let u = |k: u64| own_seed.unit(5 * i + k) - 0.5;
             let (p, q) = ([u(0) * size[0], u(1) * size[1]], [u(2) * size[0], u(3) * size[1]]);
             let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
             let length = math::hypot(dx, dy).max(1e-9);
@@ -141,7 +140,7 @@ fn lines(params: &Faults, world: &Frame, seed: Seed) -> Vec<Line> {
             normal[0] = normal[0].max(1e-12);
             let share = i as f64 / f64::from(params.faults);
             let d = params.offset_m + (params.final_offset_m - params.offset_m) * share;
-            let offset_m = if luck.bits(5 * i + 4) & 1 == 0 { d } else { -d };
+            let offset_m = if own_seed.bits(5 * i + 4) & 1 == 0 { d } else { -d };
             Line { normal, across_m: normal[0] * p[0] + normal[1] * p[1], offset_m }
         })
         .collect()
@@ -232,7 +231,7 @@ fn average(plain: &[(f64, Poly)], half: f64) -> Vec<(f64, Poly)> {
     found
 }
 
-/// Columns after which a polynomial is begun anew from its fault, so that rounding cannot grow.
+/// Columns after which a polynomial is started again from its fault, so that rounding cannot grow.
 const STRETCH: i64 = 256;
 
 /// A polynomial on a row as whole numbers: the value at a sample and its differences to the fourth.

@@ -22,7 +22,7 @@ pub enum Form {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Moves {
-    /// The new ones only: the method as published, which leaves creases along old edges.
+    /// Only the new ones: the method as published, which leaves creases along old edges.
     Middles,
     /// All of them, old ones after they took a smooth mean of their neighbours: no creases.
     #[default]
@@ -37,21 +37,22 @@ pub enum Moves {
 /// ```
 ///
 /// With `moves = "all"` points are smoothed first by the weights 1/8, 3/4, 1/8 (old) and 1/2, 1/2 (new) along both
-/// axes, and then all of them move, old ones too; as published, new ones move only and old ones stay.
+/// axes, and then all of them move, old ones too; as published, only new ones move and old ones stay.
 ///
 /// A triangle becomes four, and an edge has one middle for both of its triangles, so the land has no cracks. As a
 /// profile the same is done to a line along `direction_deg`, and all land across it has its height: a mountain
 /// range in section, escarpments, or a coast.
 ///
-/// **Guarantees** (1) A height depends on the seed and its place: tiles fit together to the bit. (2) When middles
-/// move only, a point keeps its height once it has one, so a finer grid keeps the heights of a coarser one on 2^n + 1
-/// samples. (3) A profile is level
-/// across its direction. (4) Heights stay within `amplitude_m · (1 + 1/(1 − 2^-r))` of `level_m`.
+/// **Guarantees** (1) A height depends on the seed and its place: tiles fit together to the bit. (2) When only middles
+/// move, a point keeps its height once it has one, so a finer grid keeps the heights of a coarser one on 2^n + 1
+/// samples. (3) A profile is level across its direction. (4) Heights stay within `amplitude_m · (1 + 1/(1 − 2^-r))` of
+/// `level_m`.
 ///
 /// (5) When all points move there are no creases: bends are no sharper along old edges than elsewhere.
 ///
-/// **Limits** When middles move only, triangles leave creases along their first edges. A profile is as fine as samples can show. Of first
-/// edges shorter than the distance of samples only every second, fourth or further point is taken, at its own height.
+/// **Limits** When only middles move, triangles leave creases along their first edges. A profile is as fine as samples
+/// can show. Of first edges shorter than the distance of samples only every second, fourth or further point is taken,
+/// at its own height.
 ///
 /// **After** Fournier, Fussell & Carpenter, CACM 25 (1982); moving old points too is Voss's remedy, "Random fractal
 /// forgeries", 1985.
@@ -200,18 +201,18 @@ fn broken(params: &Midpoint, finest: u32, low: i64, high: i64, seed: Seed) -> (i
         let by = 1i64 << (finest - level);
         (low.div_euclid(by) - 3, high.div_euclid(by) + 4)
     };
-    let luck = |level: u32| Seed(seed.bits(u64::from(level)));
+    let own_seed = |level: u32| Seed(seed.bits(u64::from(level)));
     let (mut first, end) = window(0);
     let mut line: Vec<f32> = (first..=end)
-        .map(|i| params.level_m as f32 + params.amplitude_m as f32 * uniform(luck(0).bits(i as u64)))
+        .map(|i| params.level_m as f32 + params.amplitude_m as f32 * uniform(own_seed(0).bits(i as u64)))
         .collect();
     for level in 1..=finest {
         let (begin, end) = window(level);
-        let (luck, d) = (luck(level), params.displacement(level));
+        let (own_seed, d) = (own_seed(level), params.displacement(level));
         line = (begin..=end)
             .map(|i| {
                 let k = (i.div_euclid(2) - first) as usize;
-                let moved = d * uniform(luck.bits(i as u64));
+                let moved = d * uniform(own_seed.bits(i as u64));
                 match (i.rem_euclid(2) == 0, params.moves) {
                     (true, Moves::Middles) => line[k],
                     (true, Moves::All) => 0.75 * line[k] + 0.125 * (line[k - 1] + line[k + 1]) + moved,
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn without_luck_edges_stay_straight() {
+    fn without_displacement_edges_stay_straight() {
         // Nothing but the first corners: land between them is two flat triangles.
         let op = Midpoint { roughness: 2.0, ..Midpoint::default() };
         let mut grid =

@@ -17,7 +17,7 @@ use crate::noise::{Basis, Distance, Field, Fractal, Look};
 /// translate_scale  a_0 = (n_0 + t) s,                     multifractal  F = Π (s w_i n_i + t)
 ///                  a_i = a_(i−1) + a_(i−1) (n_i + t) s w_i
 /// hybrid           F = Σ min(c_i, 1) w_i (s n_i + t), c: the product of the terms before
-/// ridged           F = Σ w_i c_i (t − s |n_i|)²,       c: twice the term before, held to 0..1
+/// ridged           F = Σ w_i c_i (t − s |n_i|)²,       c: twice the term before, clamped to 0..1
 /// ```
 ///
 /// `amplitude_m` is the standard deviation of the land and `offset_m` its mean, whatever the basis and the fractal:
@@ -26,19 +26,19 @@ use crate::noise::{Basis, Distance, Field, Fractal, Look};
 ///
 /// **Guarantees** (1) mean and standard deviation are as stated, over many wavelengths; (2) the spectral slope of an
 /// fBm is 2·hurst + 2 within 0.15; (3) for value, Perlin and simplex noise all directions have the same spectrum within
-/// 10 % in every fractal, and so has white noise for waves of two cells and longer; (4) value, Perlin and
-/// simplex land is continuous in height and slope across lattice cells and tiles, and Worley distances are continuous;
-/// (5) with a period, places one period apart have the same bits; (6) every vector width gives the bits of the scalar
-/// formula; (7) lattice cells are found in double precision, so land 10,000 km from zero is as fine as at zero.
+/// 10 % in every fractal, and so has white noise for waves of two cells and longer; (4) value, Perlin and simplex land
+/// is continuous in height and slope across lattice cells and tiles, and Worley distances are continuous; (5) with a
+/// period, places one period apart have the same bits; (6) every vector width gives the bits of the scalar formula; (7)
+/// lattice cells are found in double precision, so land 10,000 km from the origin is as fine as at the origin.
 ///
 /// **Limits** The height that was there is replaced; where `amplitude_m` is a layer with a hole, the land has one. The
 /// steps of white noise are squares, and look it. Worley's points lie one in each square, which shows: its directions
-/// differ by up to 65 %. Octaves finer than two
-/// samples are not resolved and look like grit: take fewer octaves. A lattice repeats after 2^32 cells. With `period_m` the
-/// wavelengths are moved to the nearest ones that divide the period (a warning tells when by over 2 %), and
-/// `rotation_deg` must be 0. Mean and deviation of the nonlinear fractals are measured on 4096 places, so they are true to
-/// about 3 %. Writes 4 bytes a sample; hashing is shared by the samples of a column that lie between two lattice lines,
-/// less so where a stretch is turned, and not at all with a warp.
+/// differ by up to 65 %. Octaves finer than two samples are not resolved and look like grit: use fewer octaves. A
+/// lattice repeats after 2^32 cells. With `period_m` the wavelengths are moved to the nearest ones that divide the
+/// period (with a warning when by over 2 %), and `rotation_deg` must be 0. Mean and deviation of the nonlinear fractals
+/// are measured on 4096 places, so they are true to about 3 %. Writes 4 bytes a sample; hashing is shared by the
+/// samples of a column that lie between two lattice lines, less so where a stretch is turned, and not at all with a
+/// warp.
 ///
 /// **After** Perlin, SIGGRAPH 1985 and 2002 (simplex: 2001); Worley, SIGGRAPH 1996; Musgrave, Kolb & Mace, SIGGRAPH
 /// 1989 (translate and scale); Musgrave in "Texturing and Modeling" (multifractals). We differ in that every octave
@@ -78,7 +78,7 @@ pub struct Noise {
     /// What nonlinear fractals multiply the noise by (s above).
     #[schemars(range(min = 0.0, max = 4.0), extend("x-slider" = [0.2, 3.0]))]
     pub scale: f64,
-    /// How far places are displaced before the noise is taken (standard deviation); 0 for not at all.
+    /// How far places are displaced before the noise is taken (standard deviation); 0 turns it off.
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [0.0, 1000.0]))]
     pub warp_m: f64,
     /// Wavelength of the displacement.
@@ -90,7 +90,7 @@ pub struct Noise {
     /// How many times longer than wide features are: rolling hills.
     #[schemars(range(min = 0.01, max = 100.0), extend("x-slider" = [1.0, 8.0]))]
     pub stretch: f64,
-    /// Where the long side points, counter-clockwise from east; without a stretch there is none, and nothing turns.
+    /// Where the long side points, counter-clockwise from east; without a stretch it has no effect.
     #[schemars(range(min = -360.0, max = 360.0), extend("x-unit" = "deg", "x-slider" = [-90.0, 90.0]))]
     pub rotation_deg: f64,
     /// Distance after which the land repeats in x and y, for maps that loop; 0 for never.
@@ -140,12 +140,12 @@ impl Op for Noise {
 
     fn faults(&self) -> Vec<Fault> {
         if self.period_m > 0.0 && self.rotation_deg != 0.0 {
-            let message = format!("found {}, allowed is 0 where period_m is set", self.rotation_deg);
+            let message = format!("must be 0 when period_m is set, found {}", self.rotation_deg);
             return vec![Fault::of("rotation_deg", message)];
         }
         if self.period_m > 0.0 && self.period_m < self.wavelength_m * self.stretch.max(1.0) {
             let message = format!(
-                "found {}, allowed is 0 or at least one wavelength ({})",
+                "{} is below one wavelength ({}) and not 0",
                 self.period_m,
                 self.wavelength_m * self.stretch.max(1.0)
             );

@@ -160,17 +160,17 @@ fn parallel(v: f64) -> [f64; 2] {
 
 impl<'a> Globe<'a> {
     fn new(params: &'a Planet, seed: Seed) -> Self {
-        let luck = seed.child("faults");
+        let own_seed = seed.child("faults");
         let cuts = (0..u64::from(params.faults))
             .map(|i| {
-                let z = 2.0 * luck.unit(4 * i) - 1.0;
+                let z = 2.0 * own_seed.unit(4 * i) - 1.0;
                 let wide = (1.0 - z * z).max(0.0).sqrt();
-                let turn = luck.unit(4 * i + 1);
+                let turn = own_seed.unit(4 * i + 1);
                 let angle = TAU * (turn - 0.5);
                 Cut {
                     normal: [wide * math::cos(angle), wide * math::sin(angle), z],
-                    off: params.off_centre * (2.0 * luck.unit(4 * i + 2) - 1.0),
-                    up: if luck.bits(4 * i + 3) & 1 == 0 { 1 } else { -1 },
+                    off: params.off_centre * (2.0 * own_seed.unit(4 * i + 2) - 1.0),
+                    up: if own_seed.bits(4 * i + 3) & 1 == 0 { 1 } else { -1 },
                     turn,
                     wide,
                 }

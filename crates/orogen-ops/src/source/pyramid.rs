@@ -1,6 +1,6 @@
 //! A lattice that is halved again and again, on any window: what the subdivision sources share.
 //!
-//! A level is a lattice of points; the next has twice as many along each axis. What is random hangs on the level and
+//! A level is a lattice of points; the next has twice as many along each axis. Random numbers depend on the level and
 //! the point, and a window of a level needs the same window of the level above it and at most one ring more. So a
 //! window is worked out from the top with small margins, and shared edges of two windows are equal to the bit.
 
@@ -14,7 +14,7 @@ use super::lattice::{Axis, Blend, Share, interpolate};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Edges {
-    /// More land: squares go on for ever from the zero of the world, and tiles fit together.
+    /// More land: squares go on without end from the origin of the world, and tiles fit together.
     #[default]
     Endless,
     /// Nothing: whole squares are laid over the recipe's frame, and points on its border have fewer neighbours.
@@ -43,18 +43,18 @@ const MOST_LEVELS: u32 = 40;
 pub(super) struct Level {
     /// 0 is the coarsest.
     pub number: u32,
-    /// Luck of this level.
+    /// Seed of this level.
     pub seed: Seed,
     /// Last point along each axis, when the land ends there.
     pub last: Option<[i64; 2]>,
-    /// Points along each axis after which luck repeats, when the land loops.
+    /// Points along each axis after which the random numbers repeat, when the land loops.
     pub period: Option<[i64; 2]>,
     /// Points of the full lattice from one point to the next, so that a thinned one has the random numbers of its places.
     pub stride: i64,
 }
 
 impl Level {
-    /// The luck of a row of points.
+    /// The seed of a row of points.
     #[inline]
     pub fn row_seed(&self, j: i64) -> Seed {
         Seed(self.seed.bits((self.stride * self.period.map_or(j, |[_, n]| j.rem_euclid(n))) as u64))
@@ -108,7 +108,7 @@ pub(super) trait Rule: Sync {
 }
 
 impl Pyramid {
-    /// Squares of about `wavelength_m`, from the zero of the world or over its frame.
+    /// Squares of about `wavelength_m`, from the origin of the world or over its frame.
     pub fn new(edges: Edges, wavelength_m: f64, world: &Frame) -> Self {
         if edges == Edges::Endless {
             return Self { origin_m: [0.0; 2], cell_m: [wavelength_m; 2], count: None, edges, stride: 1 };

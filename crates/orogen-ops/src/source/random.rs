@@ -25,7 +25,7 @@ pub enum Method {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
-    /// None: every point for itself.
+    /// None: every point on its own.
     None,
     /// The same weight up to the length, along both axes.
     Box,
@@ -49,7 +49,7 @@ pub enum Filter {
 /// with `cell_m = 0` and without a filter gives every sample a height of its own.
 ///
 /// **Guarantees** (1) The mean is `level_m`; the standard deviation of displacement at its points is `amplitude_m`,
-/// whatever the filter. (2) A height depends on the seed and its place only: tiles fit together to the bit, and
+/// whatever the filter. (2) A height depends only on the seed and its place: tiles fit together to the bit, and
 /// displacement has the same height at a place whatever the distance of samples. (3) A filter leaves nothing finer than
 /// its own length.
 ///
@@ -64,8 +64,8 @@ pub enum Filter {
 pub struct Random {
     /// How random numbers become heights.
     pub method: Method,
-    /// Distance of the points; of the coarsest ones for additions. 0 gives every sample a height of its own, for
-    /// displacement without a filter; otherwise 0.01 or more.
+    /// Distance between the points; between the coarsest ones for additions. 0 gives every sample a height of its own,
+    /// for displacement without a filter; otherwise 0.01 or more.
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [10.0, 2000.0]))]
     pub cell_m: f64,
     /// Standard deviation of the heights; of the coarsest ones for additions.
@@ -121,12 +121,12 @@ impl Op for Random {
             return vec![Fault::of("cell_m", message.to_owned())];
         }
         if self.cell_m > 0.0 && self.cell_m < LEAST_CELL_M {
-            let message = format!("{} is outside {LEAST_CELL_M} to 1e6, and is not 0", self.cell_m);
+            let message = format!("{} is outside {LEAST_CELL_M} to 1e6 and not 0", self.cell_m);
             return vec![Fault::of("cell_m", message)];
         }
         let most = MOST_TAPS * self.cell_m;
         if filtered && self.filter_m > most {
-            let message = format!("{} is more than {MOST_TAPS} cells, {most}", self.filter_m);
+            let message = format!("{} is above {most}, which is {MOST_TAPS} cells", self.filter_m);
             return vec![Fault::of("filter_m", message)];
         }
         Vec::new()
@@ -177,7 +177,7 @@ fn taps(params: &Random, cell_m: f64) -> Vec<f32> {
     weights.iter().map(|w| (w / energy.sqrt()) as f32).collect()
 }
 
-/// White noise without a lattice: a height for each place that is asked for.
+/// White noise without a lattice: a height for each requested place.
 fn own_heights(params: &Random, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
     let seed = ctx.seed().child("own heights");
     let whole = |m: f64| (m * PLACES_PER_M).round() as i64 as u64;
@@ -186,9 +186,9 @@ fn own_heights(params: &Random, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f
     let counter = ctx.counter(frame.rows());
     let mut out = Raster::filled(frame.cols(), frame.rows(), 0.0f32);
     out.try_par_rows(|row, values| {
-        let luck = Seed(seed.bits(whole(frame.y_m(row))));
+        let own_seed = Seed(seed.bits(whole(frame.y_m(row))));
         for (v, &x) in values.iter_mut().zip(&xs) {
-            *v = level_m + d * bell_curve(luck.bits(x));
+            *v = level_m + d * bell_curve(own_seed.bits(x));
         }
         counter.done()
     })?;
@@ -207,7 +207,7 @@ fn displacement(params: &Random, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<
     let rows = Line::new(row_places(0..frame.rows()), reach).numbers.len();
     if cols.numbers.len() as f64 * rows as f64 > MOST_NUMBERS {
         return Err(OpError::Failed(format!(
-            "points {} m apart take {:.1} billion random numbers on this frame; at most 2 billion are drawn: make cell_m larger{}",
+            "points {} m apart need {:.1} billion random numbers on this frame, more than the maximum of 2 billion; make cell_m larger{}",
             params.cell_m,
             cols.numbers.len() as f64 * rows as f64 / 1e9,
             if reach > 0 { " or filter_m shorter" } else { "" },
@@ -226,9 +226,9 @@ fn displacement(params: &Random, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<
         let rows = Line::new(row_places(first..first + part.len() / frame.cols()), reach);
         let mut wide = Raster::filled(cols.points.len(), rows.numbers.len(), 0.0f32);
         wide.try_par_rows(|row, out| {
-            let luck = Seed(seed.bits(rows.numbers[row] as u64));
+            let own_seed = Seed(seed.bits(rows.numbers[row] as u64));
             let raw: Vec<f32> =
-                cols.numbers.iter().map(|&c| SPREAD * bell_curve(luck.bits(c as u64))).collect();
+                cols.numbers.iter().map(|&c| SPREAD * bell_curve(own_seed.bits(c as u64))).collect();
             for run in &cols.runs {
                 filter(&taps, &mut out[run.points.clone()], |k, out, w| {
                     let source = &raw[(run.middle as i64 + k) as usize..];
@@ -434,8 +434,8 @@ mod tests {
         for (text, message) in [
             ("cell_m = 0", "cell_m: 0 gives every sample a height of its own"),
             ("cell_m = 0\nmethod = \"displacement\"", "cell_m: 0 gives every sample a height of its own"),
-            ("cell_m = 0.001", "cell_m: 0.001 is outside 0.01 to 1e6, and is not 0"),
-            ("cell_m = 1\nmethod = \"displacement\"", "filter_m: 3000 is more than 256 cells, 256"),
+            ("cell_m = 0.001", "cell_m: 0.001 is outside 0.01 to 1e6 and not 0"),
+            ("cell_m = 1\nmethod = \"displacement\"", "filter_m: 3000 is above 256"),
         ] {
             let op: Random = toml::from_str(text).unwrap();
             let faults: Vec<String> = op.faults().iter().map(ToString::to_string).collect();

@@ -130,17 +130,13 @@ impl Op for Subdivision {
     fn faults(&self) -> Vec<Fault> {
         let rows = &self.heights_m;
         if rows.len() == 1 {
-            return vec![Fault::of("heights_m", "found one row, allowed are none or at least two")];
+            return vec![Fault::of("heights_m", "expected no rows or at least two, found one")];
         }
         let wrong = rows.iter().enumerate().find(|(_, row)| row.len() != rows[0].len());
         let Some((i, row)) = wrong else { return Vec::new() };
         vec![Fault {
             path: vec![Segment::Key(String::from("heights_m")), Segment::Index(i)],
-            message: format!(
-                "found {} heights, allowed are as many as in the first row: {}",
-                row.len(),
-                rows[0].len()
-            ),
+            message: format!("has {} heights, but the first row has {}", row.len(), rows[0].len()),
         }]
     }
 
@@ -247,7 +243,9 @@ impl<'a> Meshes<'a> {
         let mut sheet = Sheet::new(self.first_m, false, extent);
         let (level_m, d) = (self.params.level_m as f32, self.params.amplitude_m as f32);
         match Controls::of(self.params, world) {
-            None => sheet.fill(|place, luck| level_m + d * bell_curve(luck.bits(place.x as u64)), seed),
+            None => {
+                sheet.fill(|place, own_seed| level_m + d * bell_curve(own_seed.bits(place.x as u64)), seed)
+            }
             Some(controls) => {
                 // Smoothing takes a half and a twelfth of six neighbours; sharpened by as much beforehand.
                 let of = |place: &Place| {
@@ -304,12 +302,12 @@ impl<'a> Meshes<'a> {
         let share = math::pow(self.edge_m(level) / p.wavelength_m, p.roughness);
         let d = (p.amplitude_m * each * share) as f32;
         to.fill(
-            |place, luck| {
+            |place, own_seed| {
                 let (mean, allowed) = match p.scheme {
                     Scheme::Edge => edge(from, context, &place),
                     Scheme::Sqrt3 => sqrt3(from, context, &place),
                 };
-                mean + d * allowed * bell_curve(luck.bits(place.x as u64))
+                mean + d * allowed * bell_curve(own_seed.bits(place.x as u64))
             },
             seed,
         );

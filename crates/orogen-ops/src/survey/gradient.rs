@@ -90,7 +90,7 @@ fn measure_at<T: Copy + Default + Send + Sync>(
     Ok(out)
 }
 
-/// The gradient of a raster where it is asked for: for loops that do more with it than [`measure`] does.
+/// The gradient of a raster at given samples: for loops that do more with it than [`measure`] does.
 pub struct Gradient<'a> {
     height: &'a Raster<f32>,
     stencil: Stencil,
@@ -148,7 +148,7 @@ impl<'a> Gradient<'a> {
 
 /// `f` of the 3 × 3 neighbourhood of every sample, rows from the north; a hole stays a hole.
 ///
-/// Beyond edges and beside holes neighbours are made up as for gradients, so `f` never sees a hole. 8 bytes a cell.
+/// Beyond edges and beside holes neighbours are extrapolated as for gradients, so `f` never sees a hole. 8 bytes a cell.
 ///
 /// # Errors
 /// When cancelled.
@@ -218,7 +218,7 @@ fn window([north, here, south]: &[[&[f32; LANES]; 3]; 3], i: usize) -> [[f32; 3]
     ]
 }
 
-/// The neighbourhoods of a stretch, each mended by itself: who stands north-west of whom, north, and so on.
+/// The neighbourhoods of a stretch, each mended by itself: the neighbours to the north-west, to the north, and so on.
 #[cold]
 fn mended_parts(around: [[&[f32; LANES]; 3]; 3]) -> [[[f32; LANES]; 3]; 3] {
     let mut parts = [[[0.0; LANES]; 3]; 3];

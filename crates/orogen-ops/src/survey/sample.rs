@@ -19,7 +19,7 @@ pub enum Between {
 /// **Guarantees** (1) a sample has its own height, whichever way; (2) a hole poisons no place that does not lie in a cell
 /// beside it; (3) bilinear heights lie between those of the four corners.
 ///
-/// **Limits** The outermost half cell round the samples belongs to nobody: a place there is outside.
+/// **Limits** A place in the half cell beyond the outermost samples is outside.
 #[must_use]
 pub fn sample(height: &Raster<f32>, [col, row]: [f64; 2], between: Between) -> f32 {
     // A place on the edge itself may come out a rounding error beyond it.
@@ -90,7 +90,7 @@ const MOST_STATIONS: f64 = 1e7;
 /// square; (3) no two stations fall together.
 ///
 /// # Errors
-/// When the line has under two vertices, is not finite, or would have too many stations.
+/// When the line has fewer than two vertices, is not finite, or would have too many stations.
 pub fn profile(
     height: &Raster<f32>,
     spacing_m: [f64; 2],
@@ -99,7 +99,7 @@ pub fn profile(
     between: Between,
 ) -> Result<Profile, OpError> {
     if line.len() < 2 || line.iter().flatten().any(|v| !v.is_finite()) {
-        return Err(OpError::Failed(String::from("a profile needs a line of at least two places")));
+        return Err(OpError::Failed(String::from("a profile needs a line of at least two points")));
     }
     let leg = |pair: &[[f64; 2]]| {
         math::hypot((pair[1][0] - pair[0][0]) * spacing_m[0], (pair[1][1] - pair[0][1]) * spacing_m[1])
@@ -107,7 +107,7 @@ pub fn profile(
     let length: f64 = line.windows(2).map(leg).sum();
     if length / step_m > MOST_STATIONS {
         return Err(OpError::Failed(format!(
-            "a line of {length:.0} m with a station every {step_m} m has more than {MOST_STATIONS} stations; take a longer step"
+            "a line of {length:.0} m with a station every {step_m} m has more than {MOST_STATIONS} stations; use a longer step"
         )));
     }
     let mut profile = Profile::default();

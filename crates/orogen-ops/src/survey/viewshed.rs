@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::sample::{Between, sample};
 
-/// Who looks, at what, through which air.
+/// The observer, the target and the refraction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sight {
     /// Height of the eye above its ground, in metres.
@@ -53,7 +53,7 @@ const DEEP: f64 = -1e30;
 ///            ╲ b
 /// ```
 ///
-/// **Guarantees** (1) the same samples as `gdal_viewshed` in its default mode, but for ties in the last bit; (2) the eight
+/// **Guarantees** (1) the same samples as `gdal_viewshed` in its default mode, except for ties in the last bit; (2) the eight
 /// neighbours of the eye are seen; (3) level ground is seen up to the horizon; (4) the same bits on any number of threads.
 ///
 /// **Limits** Planes pass on what they saw, which smears far shadows a little; [`exact`] does not. A hole hides nothing.
@@ -130,9 +130,9 @@ struct Quarter<'a> {
     west: bool,
     /// Columns, the eye's own included.
     count: usize,
-    /// Ground of the row at hand, relative to the eye.
+    /// Ground of the current row, relative to the eye.
     ground: Vec<f64>,
-    /// The lowest heights seen above each sample, of the row at hand and of the one before.
+    /// The lowest heights seen above each sample, of the current row and of the one before.
     seen: Vec<f64>,
     before: Vec<f64>,
     /// `1 / (x − 1)`.

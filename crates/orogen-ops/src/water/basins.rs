@@ -24,8 +24,8 @@ use crate::drainage::{Drainage, area, drainage};
 /// basins. A basin whose samples meet at a corner only has several outlines of one number.
 ///
 /// **Limits** Divides belong to a resolution: they move by a sample or two, small basins come and go about
-/// `min_area_m2`, and the numbers that follow shift. At most 16,777,216 basins have numbers, as layers hold no larger whole ones; the
-/// rest is 0. 40 bytes a cell.
+/// `min_area_m2`, and the numbers that follow shift. At most 16,777,216 basins have numbers, as layers cannot hold
+/// larger whole numbers; the rest is 0. 40 bytes a cell.
 ///
 /// **After** the same drainage as `water.flow`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub struct Basins {
     /// Smallest basin that gets a number.
     #[schemars(range(min = 0.0, max = 1e15), extend("x-unit" = "m2", "x-slider" = [0.0, 1e7]))]
     pub min_area_m2: f64,
-    /// Outlets of one's own, (x, y) each; empty for all places where water leaves.
+    /// Outlets to use, (x, y) each; empty for all places where water leaves.
     #[schemars(
         length(max = 100_000),
         inner(inner(range(min = -1e9, max = 1e9))),
@@ -77,7 +77,7 @@ impl Op for Basins {
         let bad = self.places_m.iter().enumerate().filter(|(_, [x, y])| !(x.is_finite() && y.is_finite()));
         bad.map(|(i, [x, y])| Fault {
             path: vec![Segment::Key(String::from("places_m")), Segment::Index(i)],
-            message: format!("found {x}, {y}, allowed are numbers of metres"),
+            message: format!("{x}, {y} is not a valid place in metres"),
         })
         .collect()
     }
@@ -115,7 +115,7 @@ impl Basins {
             on.then_some([col as usize, row as usize]).ok_or_else(|| {
                 let (low, high) = (frame.extent().min, frame.extent().max);
                 OpError::Failed(format!(
-                    "places_m[{i}] ({x}, {y}) lies outside the land, which reaches from ({}, {}) to ({}, {})",
+                    "places_m[{i}] ({x}, {y}) is outside the land, which reaches from ({}, {}) to ({}, {})",
                     low[0], low[1], high[0], high[1]
                 ))
             })

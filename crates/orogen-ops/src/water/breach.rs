@@ -23,14 +23,14 @@ use crate::drainage::breach::{Breached, Breaching, breach};
 /// land turns the result, where no two heights are equal and nothing is filled.
 ///
 /// **Limits** A channel is one sample wide. Each sample keeps only its cheapest way during a search, so that with a
-/// `max_length_m` a dearer but shorter channel may be missed, and the pit is then filled. One thread searches; time goes
-/// by the size of the depressions that are drained or filled. 18 bytes a cell.
+/// `max_length_m` a dearer but shorter channel may be missed, and the pit is then filled. One thread searches; the time
+/// grows with the size of the depressions that are drained or filled. 18 bytes a cell.
 ///
 /// **After** Lindsay & Dhun, Int. J. Geogr. Inf. Sci. 29 (2015), who let channels slope and search up to a fixed length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Breach {
-    /// Deepest cut; pits behind higher dams are the rest.
+    /// Deepest cut; pits behind higher dams are left to `rest`.
     #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 100.0]))]
     pub max_depth_m: f64,
     /// How far a channel may lead from the level ground of its pit, as the crow flies.

@@ -21,7 +21,7 @@ use crate::drainage::{Spare, depressions};
 /// the map that never rises; (3) filling again changes nothing, to the bit; (4) the result is that of a priority flood, which is
 /// unique.
 ///
-/// **Limits** A hole stays a hole. Cost is linear in the samples but for a sort of the passes between basins.
+/// **Limits** A hole stays a hole. Cost is linear in the samples except for a sort of the passes between basins.
 ///
 /// **After** Barnes, Lehman & Mulla, Comput. Geosci. 62 (2014) for what filling means; the method is a flood over the
 /// graph of basins, as in Cordonnier, Bovy & Braun, Earth Surf. Dyn. 7 (2019).

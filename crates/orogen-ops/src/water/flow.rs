@@ -17,9 +17,9 @@ use crate::drainage::{Drainage, Spare, area, drainage};
 /// Depressions are drained over their lowest passes without changing the land: the way out of a pit is followed back to
 /// where it spills. Of two equally steep ways the first clockwise from north is taken.
 ///
-/// **Guarantees** (1) the flow of all outlets adds up to the whole map, holes included; (2) flow never falls
-/// downstream with `d8`; (3) on a cone `dinf` and `mfd` drain evenly in all directions, within 10 %; (4) rounding does
-/// not depend on threads.
+/// **Guarantees** (1) the flow of all outlets adds up to the whole map, holes included; (2) flow never falls downstream
+/// with `d8`; (3) on a cone `dinf` and `mfd` drain evenly in all directions, within 10 %; (4) rounding does not depend
+/// on the number of threads.
 ///
 /// **Limits** Water leaves at the edge of the map, so that what flows in from beyond is missing. Flow belongs to a
 /// resolution: a river is one sample wide, so previews differ along its banks.
@@ -36,7 +36,7 @@ pub struct Flow {
     pub concentration: f64,
     /// Whether land at or below sea level (0 m) is sea, where water leaves.
     pub sea: bool,
-    /// Whether the land is filled to the brim of its depressions too, as by `water.fill` but without a second look at it.
+    /// Whether depressions are also filled to the brim, as by `water.fill` but without a second pass.
     pub fill: bool,
 }
 

@@ -32,10 +32,11 @@ use crate::noise::Noise;
 /// Of the rock cut, `beach_share` is laid along sheltered shores within about `drift_m`: surfaces of `beach_deg` up to
 /// a berm of `berm_m`, as far out to sea as the sand lasts. The layer `sand` holds its depth; the rest goes offshore.
 ///
-/// **Guarantees** (1) what is cut is the beach and what goes offshore, and the manifest has all three; (2) land that the
-/// cliffs and beaches do not come to keeps its bits; (3) water that waves do not come to keeps its shore; (4) capes retreat
-/// more than bays; (5) neither threads nor visiting order change a bit, and land turned by 90 degrees with its wind gives the turned
-/// result (without `variety`, whose noise does not turn); (6) what is held keeps its height to the bit.
+/// **Guarantees** (1) the volume cut equals the beach and what goes offshore, and the manifest has all three; (2) land
+/// that the cliffs and beaches do not reach keeps its bits; (3) water that waves do not reach keeps its shore; (4)
+/// capes retreat more than bays; (5) neither the number of threads nor the visiting order changes a bit, and land
+/// turned by 90 degrees with its wind gives the turned result (without `variety`, whose noise does not turn); (6) what
+/// is held keeps its height to the bit.
 ///
 /// **Limits** The sea keeps its level, and tides, currents, spits and scree are not modelled (`erode.thermal` lays scree). A
 /// hole is land that stays. The volume cut changes by about 4 % when cells of 12 m are halved. Cliffs
@@ -163,7 +164,7 @@ const HALF_M: f32 = 80.0;
 /// Retreat at a place after which its cliff is as steep and its platform as deep as it gets, in metres.
 const SHAPED_M: f32 = 4.0;
 
-/// The algorithm alone. `held` tells which samples must stay.
+/// The algorithm alone. `held` marks the samples that must stay.
 ///
 /// # Errors
 /// When cancelled.

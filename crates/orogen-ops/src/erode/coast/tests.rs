@@ -114,9 +114,9 @@ fn land_inland_keeps_its_bits_and_harder_rock_retreats_less() {
 #[test]
 fn turned_land_in_a_turned_wind_gives_the_turned_result_to_the_bit() {
     let n = 90;
-    let luck = Seed(8);
+    let seed = Seed(8);
     let before = Raster::from_fn(n, n, |c, r| {
-        let bump = Noise::new(luck).at(c as f64 / 17.0, r as f64 / 13.0);
+        let bump = Noise::new(seed).at(c as f64 / 17.0, r as f64 / 13.0);
         (0.2 * (c as f64 - 40.0) + 25.0 * f64::from(bump)) as f32
     });
     // A quarter turn to the left: what lay east lies north.

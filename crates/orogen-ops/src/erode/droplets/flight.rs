@@ -34,7 +34,7 @@ pub(super) struct Droplet {
 }
 
 impl Droplet {
-    /// Begins anew near a sample, each drop at its own place, as none should follow another step by step.
+    /// Starts again near a sample, each drop at its own place, as none should follow another step by step.
     fn start_near(&mut self, sample: usize, cols: usize, rows: usize) {
         let place = |at: usize, count: usize, past: f32| {
             let cell = if past < 0.0 { at.saturating_sub(1) } else { at }.min(count - 2);

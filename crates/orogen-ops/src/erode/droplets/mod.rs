@@ -29,10 +29,10 @@ use crate::hold;
 /// each carries more and feels its bed over a longer way, so streams cut with the root of the area and gullies grow together to
 /// branching valleys. What a drop takes and leaves is spread over `radius_m`.
 ///
-/// Drops fall in rounds. In a round the land stands still, so none feels another; then it takes in what all of them did. In
-/// standing water a drop goes straight on and lays down what it carries; where a lake has no room for more, or a drop
-/// nothing left to lay down, it goes on below the outlet. Running water evens out what lies loose under it, and what is steeper
-/// than `talus_deg` slides, as with `erode.thermal`.
+/// Drops fall in rounds. In a round the land stands still, so none feels another; then it takes in what all of them
+/// did. In standing water a drop goes straight on and lays down what it carries; where a lake has no room for more, or
+/// a drop has nothing left to lay down, it goes on below the outlet. Running water evens out what lies loose under it,
+/// and what is steeper than `talus_deg` slides, as with `erode.thermal`.
 ///
 /// **Guarantees** (1) neither the order of drops nor the number of threads changes a bit: what they do is counted in whole
 /// numbers; (2) ground is conserved: what is worn away is laid down or carried off (over the edge, into a hole, by a sea
@@ -51,7 +51,7 @@ use crate::hold;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Droplets {
-    /// Depth of rain in all where the moisture is 1: how much is worn away.
+    /// Total depth of rain where the moisture is 1: how much is worn away.
     #[schemars(range(min = 0.0, max = 1e4), extend("x-unit" = "m", "x-slider" = [0.0, 100.0]))]
     pub rain_m: f64,
     /// How much of the rain falls, from 0 to 1: a number, or a layer such as `moisture`.
@@ -75,10 +75,10 @@ pub struct Droplets {
     /// Area that drains through a metre of width where a stream begins: three times as much, and each drop carries twice as much.
     #[schemars(range(min = 1.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [10.0, 1000.0]))]
     pub gather_m: f64,
-    /// Distance over which a drop takes up two thirds of what it could carry more.
+    /// Distance over which a drop takes up two thirds of what it can still carry.
     #[schemars(range(min = 1.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [10.0, 1000.0]))]
     pub erode_m: f64,
-    /// Distance over which a drop lays down two thirds of what it carries too much.
+    /// Distance over which a drop lays down two thirds of its excess load.
     #[schemars(range(min = 1.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [10.0, 1000.0]))]
     pub settle_m: f64,
     /// How far to either side a drop works.
@@ -170,7 +170,7 @@ const NS_A_CELL: f64 = 8.0;
 const NS_A_ROUND: f64 = 60.0;
 
 impl Droplets {
-    /// Refuses so many drops, or rounds, that nobody waits for them.
+    /// Refuses so many drops, or rounds, that they would take far too long.
     fn check_work(&self, frame: &Frame) -> Result<(), OpError> {
         let [dx, dy] = frame.spacing_m();
         let rounds = f64::from(self.rounds);
@@ -179,9 +179,9 @@ impl Droplets {
         let each =
             NS_A_CELL * (self.travel_m / dx.min(dy)).min((frame.cols() + frame.rows()) as f64).max(1.0);
         let most = self.drops_per_km2 * work::MOST_NS_A_SAMPLE / (drops * each);
-        let advice = format!("with this travel_m and as many rounds about {most:.0} is possible");
+        let advice = format!("with this travel_m and rounds the maximum is about {most:.0}");
         work::check("drops_per_km2", self.drops_per_km2, drops * each, &advice)?;
-        let advice = format!("up to {:.0} is possible", work::MOST_NS_A_SAMPLE / NS_A_ROUND);
+        let advice = format!("the maximum is {:.0}", work::MOST_NS_A_SAMPLE / NS_A_ROUND);
         work::check("rounds", rounds, NS_A_ROUND * rounds, &advice)
     }
 }

@@ -511,10 +511,10 @@ impl<'a> Rain<'a> {
         let span = |a: f64, b: f64| (a / self.apart_m).floor() as i64..=(b / self.apart_m).floor() as i64;
         for j in span(frame.y_m(rows.end), frame.y_m(rows.start)) {
             for i in span(frame.x_m(cols.start), frame.x_m(cols.end)) {
-                let luck = seed.bits2(i, j);
+                let bits = seed.bits2(i, j);
                 let part = |bits: u64| (bits & 0xffff_ffff) as f64 / 4_294_967_296.0;
-                let x_m = (i as f64 + part(luck)) * self.apart_m;
-                let y_m = (j as f64 + part(luck >> 32)) * self.apart_m;
+                let x_m = (i as f64 + part(bits)) * self.apart_m;
+                let y_m = (j as f64 + part(bits >> 32)) * self.apart_m;
                 let [col, row] = frame.locate(x_m, y_m);
                 let at = [col.floor(), row.floor()];
                 let (c, r) = (at[0] as usize, at[1] as usize);
@@ -531,7 +531,7 @@ impl<'a> Rain<'a> {
                         water: water.min(1.0),
                         load: 0.0,
                         left: self.steps,
-                        bend: self.bend * (2.0 * part(luck >> 16) - 1.0) as f32,
+                        bend: self.bend * (2.0 * part(bits >> 16) - 1.0) as f32,
                     });
                 }
             }

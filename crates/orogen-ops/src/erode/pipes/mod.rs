@@ -65,7 +65,7 @@ pub struct Spring {
 ///
 /// ```text
 /// ∂v/∂t = g ΔE / l − c v|u| / d          E = ground + d + |u|²/2g,  the energy head
-/// ∂d/∂t = rain − Σ w v d / l − evaporation        Σ w e eᵀ = 1: together the pipes know no axis
+/// ∂d/∂t = rain − Σ w v d / l − evaporation        Σ w e eᵀ = 1: together the pipes prefer no axis
 /// capacity C = min(capacity · |u| · slope, thickest) · d      slope of the steepest way down, within slope_min and slope_max
 /// C > s: (C − s) / erode_s is taken up, in rock times (1 − hardness) · 2^(−depth cut / harden_m)
 /// never more than a quarter of the drop to the lowest ground around, so that no pit is dug
@@ -73,25 +73,26 @@ pub struct Spring {
 /// ```
 ///
 /// The ground has layers, each of its own hardness: loose sediment on top, which goes first; soil; and rock, harder the
-/// deeper, as `harden_m` says. Drops fall at random, as often as the moisture says; undercut banks slide. At the end all
-/// that is still carried settles. Below sea level water is gone; the ground it brought drifts `delta_m` on average and
-/// settles on the sea bed as a fan. What finds no room drifts on, so that deltas grow out: their plain lies half a metre
-/// above the sea, and what was sea is land then. `snapshots` keeps water, sediment and change of height on the way, as
-/// layers `film.water_1` and so on; the relief export draws each as a picture, `film_1.png` and so on.
+/// deeper, as `harden_m` says. Drops fall at random, as often as the moisture says; undercut banks slide. At the end
+/// all that is still carried settles. Below sea level water disappears; the ground it brought drifts `delta_m` on
+/// average and settles on the sea bed as a fan. What finds no room drifts on, so that deltas grow out: their plain lies
+/// half a metre above the sea, and what was sea becomes land. `snapshots` keeps water, sediment and change of height on
+/// the way, as layers `film.water_1` and so on; the relief export draws each as a picture, `film_1.png` and so on.
 ///
-/// **Guarantees** (1) the time step follows from depth and speed, so that nothing runs away; (2) water and ground are
-/// conserved to rounding (`flux`), and the manifest says where they went: what was eroded lies on land or in the sea, or
-/// was carried off over an open edge of the map; (3) a lake at rest stays at rest; (4) a breaking
-/// dam follows the shallow-water solution: at most 5 % of the water lies elsewhere, and over standing water half as deep
-/// the bore is within 5 % of its place; (5) no axis is preferred: land turned by 90 degrees gives the turned result to the
-/// bit (random drops apart), by 45 degrees within a tenth of the change; (6) neither threads nor tiles change a bit: the
-/// result is that of a plain loop; (7) a hole is a wall and stays a hole; (8) what is held keeps its height to the bit: what
-/// water carries passes over it.
+/// **Guarantees** (1) the time step follows from depth and speed, so that the solution stays stable; (2) water and
+/// ground are conserved to rounding (`flux`), and the manifest says where they went: what was eroded lies on land or in
+/// the sea, or was carried off over an open edge of the map; (3) a lake at rest stays at rest; (4) a breaking dam
+/// follows the shallow-water solution: at most 5 % of the water lies elsewhere, and over standing water half as deep
+/// the bore is within 5 % of its place; (5) no axis is preferred: land turned by 90 degrees gives the turned result to
+/// the bit (except for random drops), by 45 degrees within a tenth of the change; (6) neither the number of threads nor
+/// tiles change a bit: the result is that of a plain loop; (7) a hole is a wall and stays a hole; (8) what is held
+/// keeps its height to the bit: what water carries passes over it.
 ///
-/// **Limits** Fans and gullies are as fine as the cells: a build at twice the resolution agrees in the large, and differs in
-/// where single gullies run. The number of steps grows with the resolution. Real water carries a few hundredths of its
-/// volume; a higher `capacity` makes a storm do the work of ages. Water that stands in the end is in the layer `water`, the
-/// sea included. Deltas are laid down when the storm is over, so rivers do not run on over them. 69 bytes a cell, beside the layers; 8 steps a pass, so that each moves 9 bytes a cell through memory.
+/// **Limits** Fans and gullies are as fine as the cells: a build at twice the resolution agrees at large scale, and
+/// differs in where single gullies run. The number of steps grows with the resolution. Real water carries a few
+/// hundredths of its volume; a higher `capacity` makes a storm do the work of ages. Water that is left at the end is in
+/// the layer `water`, the sea included. Deltas are laid down when the storm is over, so rivers do not run on over them.
+/// 69 bytes a cell, beside the layers; 8 steps a pass, so that each moves 9 bytes a cell through memory.
 ///
 /// **After** Mei, Decaudin & Hu, Pacific Graphics 2007, as extended by Weiss, "Procedural Terrain", 2015, chapter VI (rain
 /// by moisture, evaporation by temperature, constants by depth); layers after Beneš & Forsbach, SCCG 2001. New: eight pipes,
@@ -140,7 +141,7 @@ pub struct Pipes {
     /// Time in which water takes up two thirds of what it could carry.
     #[schemars(range(min = 0.01, max = 1e7), extend("x-unit" = "s", "x-slider" = [1.0, 300.0]))]
     pub erode_s: f64,
-    /// Time in which two thirds of what is too much to carry settle.
+    /// Time in which two thirds of the excess load settle.
     #[schemars(range(min = 0.01, max = 1e7), extend("x-unit" = "s", "x-slider" = [1.0, 300.0]))]
     pub settle_s: f64,
     /// Slopes gentler than this count as this steep.
@@ -254,10 +255,7 @@ impl Op for Pipes {
     fn faults(&self) -> Vec<Fault> {
         if self.slope_max < self.slope_min {
             let (max, min) = (self.slope_max, self.slope_min);
-            return vec![Fault::of(
-                "slope_max",
-                format!("found {max}, allowed is slope_min ({min}) or more"),
-            )];
+            return vec![Fault::of("slope_max", format!("{max} is below slope_min ({min})"))];
         }
         Vec::new()
     }
@@ -267,7 +265,7 @@ impl Op for Pipes {
         let [dx, dy] = terrain.frame().spacing_m();
         let ns_a_second = NS_A_STEP * BRISK / (storm::COURANT * dx.min(dy));
         let advice = format!(
-            "at this spacing up to {:.0} is possible, with runoff_s",
+            "at this spacing the maximum is {:.0}, including runoff_s",
             work::MOST_NS_A_SAMPLE / ns_a_second
         );
         work::check("duration_s", total_s, total_s * ns_a_second, &advice)?;
@@ -277,7 +275,7 @@ impl Op for Pipes {
         for spring in storm.dry_springs() {
             let Spring { x_m, y_m, .. } = self.springs[spring];
             ctx.warn(format!(
-                "springs[{spring}] at x_m = {x_m}, y_m = {y_m} lies outside the land and gives no water"
+                "springs[{spring}] at x_m = {x_m}, y_m = {y_m} is outside the land and gives no water"
             ));
         }
         let tick = |time_s: f64| ctx.tick((time_s / total_s * 1000.0) as usize, 1000);

@@ -133,7 +133,7 @@ impl<'a> Storm<'a> {
         (0..self.springs.len()).filter(|&i| self.springs[i].is_dry()).collect()
     }
 
-    /// Advances to a time, pass by pass; `tick` is told the time and may stop it.
+    /// Advances to a time, pass by pass; `tick` receives the time and may stop it.
     pub fn run_to<E>(&mut self, end_s: f64, mut tick: impl FnMut(f64) -> Result<(), E>) -> Result<(), E> {
         while self.time_s < end_s {
             tick(self.time_s)?;
@@ -161,8 +161,8 @@ impl<'a> Storm<'a> {
     /// What the sky gives in the next pass.
     pub fn weather(&self, dt: f64) -> Weather<'_> {
         let falls = self.time_s < self.params.duration_s;
-        let luck = self.seed.bits(self.passes) as u32;
-        Weather::new(self.params, self.terrain, &self.springs, &self.fixed, luck, falls, dt)
+        let own_seed = self.seed.bits(self.passes) as u32;
+        Weather::new(self.params, self.terrain, &self.springs, &self.fixed, own_seed, falls, dt)
     }
 
     /// One pass.

@@ -18,9 +18,9 @@ fn land(cols: usize, rows: usize, cell_m: f64, f: impl Fn(f64, f64) -> f64 + Syn
 }
 
 fn rough(cols: usize, rows: usize) -> Terrain {
-    let luck = Seed::from_text("rough");
+    let seed = Seed::from_text("rough");
     land(cols, rows, 10.0, |x, y| {
-        let noise = luck.unit2((x / 10.0) as i64, (y / 10.0) as i64);
+        let noise = seed.unit2((x / 10.0) as i64, (y / 10.0) as i64);
         60.0 + 50.0 * math::sin(x / 170.0) * math::cos(y / 130.0) + 6.0 * noise
     })
 }
@@ -372,7 +372,7 @@ fn a_spring_outside_the_frame_is_reported() {
     let params = Pipes { springs: vec![spring(100.0), spring(-500.0)], duration_s: 10.0, ..still() };
     let ctx = Ctx::silent();
     params.run(land(41, 41, 10.0, |_, _| 5.0), &ctx).unwrap();
-    let wanted = "springs[1] at x_m = -500, y_m = 100 lies outside the land and gives no water";
+    let wanted = "springs[1] at x_m = -500, y_m = 100 is outside the land and gives no water";
     assert_eq!(ctx.take_warnings(), [wanted]);
 }
 

@@ -131,7 +131,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// For a grid of a size and the threads at hand.
+    /// For a grid of a size and the available threads.
     pub fn of(cols: usize, rows: usize) -> Self {
         let threads = rayon::current_num_threads().max(1);
         let bands = threads * rows.div_ceil(threads * TALL);

@@ -27,7 +27,7 @@ pub(super) struct Weather<'a> {
     /// Exponent of 2 for what is left of the water after a step in the heat.
     dries: f32,
     dt: f32,
-    luck: u32,
+    seed: u32,
     soil_soft: f32,
     harder: f32,
     fills: f32,
@@ -40,7 +40,7 @@ impl<'a> Weather<'a> {
         terrain: &'a Terrain,
         springs: &'a [Source],
         fixed: &'a Fixed,
-        luck: u32,
+        seed: u32,
         falls: bool,
         dt: f64,
     ) -> Self {
@@ -58,7 +58,7 @@ impl<'a> Weather<'a> {
             drop: (depth * params.patter) as f32 * DROP,
             dries: (-dt / params.evaporate_s * std::f64::consts::LOG2_E) as f32,
             dt: dt as f32,
-            luck,
+            seed,
             soil_soft: (1.0 - params.soil_hardness) as f32,
             harder: (1.0 / params.harden_m) as f32,
             fills: (1.0 / params.fill_m) as f32,
@@ -93,7 +93,7 @@ impl<'a> Weather<'a> {
             }
         }
         let (x, y) = self.frame.lattice(0, r);
-        let line = (y as u32).wrapping_mul(0x85eb_ca77) ^ self.luck;
+        let line = (y as u32).wrapping_mul(0x85eb_ca77) ^ self.seed;
         let first = (x as u32).wrapping_add(from as u32).wrapping_sub(1);
         self.weigh(first, line, live, rock, loose, rain, soft, sinks, stays);
         for &cell in self.fixed.held_in(row, cols + 2) {

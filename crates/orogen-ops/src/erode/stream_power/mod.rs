@@ -31,21 +31,22 @@ use crate::water::sea_level;
 /// the heads), `S` the slope down the stream and `k` how fast a stream that drains 1 km² cuts at slope 1. Where uplift and
 /// cutting balance, a stream's slope is `(U/k)^(1/n) (A / 1 km²)^(-m/n)`: concave profiles, steep at the top.
 ///
-/// Time is implicit along the streams, so that steps may be long. Land grows up on a coarse lattice first, whose nodes
-/// lie at random so that valleys favour no direction; half of the time is spent there, half of what is left on a lattice
-/// twice as fine, and so on to the base, which has 512 cells along the longer side of the world whatever the frame's own
-/// spacing. Up to there the land is known only at the nodes of the base, so that valleys lie at the same places for every
-/// frame. Finer lattices take over the beds of its rivers and have the last thirty-second of the time, in which
-/// gullies form. Rivers leave the map at its edge and go on for `beyond_m` to the
-/// base level, so land at the edge does not fall off; with `sea`, land at or below 0 m is sea and stays.
+/// Time is implicit along the streams, so that steps may be long. Land grows on a coarse lattice first, whose nodes lie
+/// at random so that valleys favour no direction; half of the time is spent there, half of what is left on a lattice
+/// twice as fine, and so on to the base, which has 512 cells along the longer side of the world whatever the frame's
+/// own spacing. Up to there the land is known only at the nodes of the base, so that valleys lie at the same places for
+/// every frame. Finer lattices take over the beds of its rivers and have the last thirty-second of the time, in which
+/// gullies form. Rivers leave the map at its edge and go on for `beyond_m` to the base level, so land at the edge does
+/// not fall off; with `sea`, land at or below 0 m is sea and stays.
 ///
-/// What curves and features were told to `hold` keeps its height: streams work down to held rivers, and slopes lean on
+/// What curves and features `hold` keeps its height: streams work down to held rivers, and slopes lean on
 /// held crests no steeper than `talus_deg`.
 ///
-/// **Guarantees** (1) after a long time uplift and incision balance: the slope of streams follows the equation within 2 %
-/// at nineteen of twenty places; (2) what is held keeps its height within 1 m; (3) without uplift no land rises but under held ground and where ground creeps;
-/// (4) the result does not depend on threads; (5) sea and holes stay as they are; (6) frames of 513 samples and of four times as
-/// many have their valleys at the same places: heights differ by less than 3 % of the relief.
+/// **Guarantees** (1) after a long time uplift and incision balance: the slope of streams follows the equation within
+/// 2 % at nineteen of twenty places; (2) what is held keeps its height within 1 m; (3) without uplift no land rises
+/// except under held ground and where ground creeps; (4) the result does not depend on the number of threads; (5) sea
+/// and holes stay as they are; (6) frames of 513 samples and of four times as many have their valleys at the same
+/// places: heights differ by less than 3 % of the relief.
 ///
 /// **Limits** What is worn away leaves with the rivers: nothing is laid down in valleys. The manifest gives the volumes that
 /// rose, stayed and left. Slopes finer than the frame are not resolved, and frames of fewer samples than the base are coarser
@@ -97,7 +98,8 @@ pub struct StreamPower {
     /// How far rivers go on beyond the map until they are at their base; at 0 the edge keeps its height.
     #[schemars(range(min = 0.0, max = 1e7), extend("x-unit" = "m", "x-slider" = [0.0, 100000.0]))]
     pub beyond_m: f64,
-    /// Whether land grows up on coarser lattices first. Without, all steps are made on the frame's own: for land that has its valleys.
+    /// Whether land grows on coarser lattices first. If not, all steps run on the frame's own lattice: for land that
+    /// already has its valleys.
     pub coarse_first: bool,
     /// Steps in time, all lattices together; more follow fast changes better.
     #[schemars(range(min = 4, max = 100_000))]
@@ -354,7 +356,7 @@ impl StreamPower {
         Ok(height)
     }
 
-    /// Refuses so many steps, and so much creep in each, that nobody waits for them.
+    /// Refuses so many steps, and so much creep in each, that they would take far too long.
     fn check_work(&self, plan: &[Stretch], lattices: &[Nodes], frame: &Frame) -> Result<(), OpError> {
         let (mut steps_ns, mut creep_ns) = (0.0, 0.0);
         for (stretch, nodes) in plan.iter().zip(lattices) {
@@ -364,12 +366,12 @@ impl StreamPower {
             creep_ns += NS_A_STAGE * visits * slopes::stages(nodes.spacing_m, creep_m2);
         }
         let most = f64::from(self.steps) * work::MOST_NS_A_SAMPLE / steps_ns;
-        let advice = format!("up to {most:.0} is possible");
+        let advice = format!("the maximum is {most:.0}");
         work::check("steps", f64::from(self.steps), steps_ns, &advice)?;
         // Stages grow with the root of creep.
         let share = ((work::MOST_NS_A_SAMPLE - steps_ns) / creep_ns.max(f64::MIN_POSITIVE)).max(0.0);
         let advice = format!(
-            "at this spacing and duration_yr up to {:.3} is possible",
+            "at this spacing and duration_yr the maximum is {:.3}",
             self.creep_m2_per_yr * share * share
         );
         work::check("creep_m2_per_yr", self.creep_m2_per_yr, steps_ns + creep_ns, &advice)

@@ -59,15 +59,15 @@ pub fn base(frame: &Frame) -> Option<Nodes> {
 
 /// Nodes moved at random; those at the edge stay on it.
 fn moved(cols: usize, rows: usize, seed: Seed) -> Vec<[f32; 2]> {
-    let off = |at: usize, count: usize, luck: f64| {
+    let off = |at: usize, count: usize, draw: f64| {
         let free = at > 0 && at + 1 < count;
-        at as f64 + if free { JITTER * (2.0 * luck - 1.0) } else { 0.0 }
+        at as f64 + if free { JITTER * (2.0 * draw - 1.0) } else { 0.0 }
     };
     (0..cols * rows)
         .map(|cell| {
             let (col, row) = (cell % cols, cell / cols);
-            let luck = Seed(seed.bits2(col as i64, row as i64));
-            [off(col, cols, luck.unit(0)) as f32, off(row, rows, luck.unit(1)) as f32]
+            let own_seed = Seed(seed.bits2(col as i64, row as i64));
+            [off(col, cols, own_seed.unit(0)) as f32, off(row, rows, own_seed.unit(1)) as f32]
         })
         .collect()
 }

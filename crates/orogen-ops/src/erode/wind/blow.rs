@@ -67,7 +67,7 @@ impl Blow {
         std::mem::take(&mut self.out)
     }
 
-    /// Blows for `dt` years; tells the largest change of depth, in units.
+    /// Blows for `dt` years; returns the largest change of depth, in units.
     pub fn step(&mut self, land: &mut Land, gale: &Gale, dt: f64, stress: &mut Stress, params: &Wind) -> f32 {
         let (cols, rows) = (land.height.cols(), land.height.rows());
         let simd = Level::new();
@@ -237,7 +237,7 @@ fn part(carried: i32, gale: &Gale) -> i32 {
     ((gale.aside * carried as f32) as i32).min(carried)
 }
 
-/// Takes away what came round the edge of an open map; tells how much.
+/// Takes away what came round the edge of an open map; returns how much.
 fn lose(carried: &[i32], gale: &Gale, incoming: &mut [i32]) -> i64 {
     let n = carried.len();
     let (first, last) = if gale.right { (0, n - 1) } else { (n - 1, 0) };

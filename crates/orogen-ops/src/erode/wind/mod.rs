@@ -21,7 +21,7 @@ use crate::hold;
 use crate::noise::Noise;
 
 /// Blows sand into dunes: the wind lifts it where it is fast, drops it in the lee, and what is too steep slides down a
-/// slip face. Dunes grow of a sheet of sand, meet, and wander with the wind over the rock.
+/// slip face. Dunes grow from a sheet of sand, meet, and wander with the wind over the rock.
 ///
 /// ```text
 /// ∂d/∂t = −∂q/∂s + 0.3 flux ∇²h        ∂q/∂s = (Q − q) / saturation_m          s: metres along the wind
@@ -46,9 +46,10 @@ use crate::noise::Noise;
 /// it; (7) sand rests no steeper than its angle at the edge too, and with `edge = "loop"` across it, unless the rock makes
 /// a step there.
 ///
-/// **Limits** Ground finer than the lattice rises from the sand but steers no wind. The lattice has at most four million
-/// nodes; dunes too small for it come out larger, with a warning. The time goes with the duration times `flux_m2_per_yr`
-/// and with the fourth power of 1/`saturation_m`. 40 bytes a node, 8 a sample. A hole takes no sand: it passes over.
+/// **Limits** Ground finer than the lattice rises from the sand but does not steer the wind. The lattice has at most
+/// four million nodes; dunes too small for it come out larger, with a warning. The time grows with the duration times
+/// `flux_m2_per_yr` and with the fourth power of 1/`saturation_m`. 40 bytes a node, 8 a sample. A hole takes no sand:
+/// it passes over.
 ///
 /// **After** Sauermann, Kroy & Herrmann, Phys. Rev. E 64 (2001), for the flux; Jackson & Hunt, Q. J. R. Meteorol. Soc.
 /// 101 (1975), for the wind over hills; Werner, Geology 23 (1995), for slabs and shadows. We differ in that the wind over the
@@ -206,8 +207,8 @@ const NS_A_BLOW: f64 = 60.0;
 /// Sweeps of sliding at the end, at most.
 const LAST_SLIDES: usize = 400;
 
-/// The algorithm alone. `sand` is the depth at the start, part of the height and 0 in holes; `held` tells which samples must
-/// stay.
+/// The algorithm alone. `sand` is the depth at the start, part of the height and 0 in holes; `held` marks the samples
+/// that must stay.
 ///
 /// # Errors
 /// When cancelled, and when it would take too long.
@@ -230,7 +231,7 @@ pub fn wind(
     let lattice = Lattice::over(height.cols(), height.rows(), [dx, dy], params.saturation_m);
     if lattice.cell_m() > 1.5 * params.saturation_m {
         ctx.warn(format!(
-            "saturation_m is {}, and so large a map can be blown over in steps of {:.1} m only: dunes come out larger",
+            "saturation_m is {}, but a map this large is worked out in steps of {:.1} m, so dunes come out larger",
             params.saturation_m,
             lattice.cell_m()
         ));
@@ -300,7 +301,7 @@ pub fn wind(
     Ok(Blown { height: height_after, sand: sand_after, figures })
 }
 
-/// Refuses so many blows over so many nodes that nobody waits for them.
+/// Refuses so many blows over so many nodes that they would take far too long.
 fn check_work(params: &Wind, lattice: &Lattice, samples: usize) -> Result<(), OpError> {
     let (nodes, cell) = (lattice.len() as f64, lattice.cell_m());
     // As long as a blow may be, and as a strong wind lets it be.
@@ -312,7 +313,7 @@ fn check_work(params: &Wind, lattice: &Lattice, samples: usize) -> Result<(), Op
     // Small land may take as long as land of 129 samples a side.
     let ns_a_sample = NS_A_BLOW * nodes * blows / samples.max(129 * 129) as f64;
     let most = params.duration_yr * work::MOST_NS_A_SAMPLE / ns_a_sample;
-    let advice = format!("with this flux_m2_per_yr and saturation_m up to {most:.3} is possible");
+    let advice = format!("with this flux_m2_per_yr and saturation_m the maximum is {most:.3}");
     work::check("duration_yr", params.duration_yr, ns_a_sample, &advice)
 }
 
@@ -397,7 +398,7 @@ impl Land {
         })
     }
 
-    /// Lets all winds blow by turns; tells how much sand left the map, in units.
+    /// Lets all winds blow by turns; returns how much sand left the map, in units.
     fn blow(&mut self, params: &Wind, ctx: &Ctx<'_>) -> Result<i64, Cancelled> {
         let gales: Vec<Gale> =
             turns(params).map(|(deg, share)| Gale::new(deg, share, self.spacing_m)).collect();

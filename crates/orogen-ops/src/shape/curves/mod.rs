@@ -101,7 +101,7 @@ pub struct Curve {
     /// Whether it returns to its first point.
     #[serde(default)]
     pub closed: bool,
-    /// Whether later steps, erosion above all, are to keep its elevations: marks it in the vector layer `hold`.
+    /// Whether later steps, erosion above all, keep its elevations; marks it in the vector layer `hold`.
     #[serde(default)]
     pub hold: bool,
 }
@@ -119,12 +119,12 @@ pub struct Curve {
 /// with quadratic ends through their points; all other values are linear along them. They may be closed, cross each other
 /// and run off the map. A `relative` change is solved on a flat map and added, a `bounded` one on the land itself.
 ///
-/// **Guarantees** (1) a held plateau lies at its elevation to 1 cm; (2) slopes have their angle to 1°, and round the ends
-/// of a curve one side passes smoothly into the other; they end at their length, between samples, whatever their angle to
-/// the lattice; (3) land outside every envelope keeps its bits; (4) the order of the curves does not matter to a bit; (5) no value is wrong by more than
-/// `tolerance` of the relief, as the last multigrid cycle finds, whatever the number of samples; (6) away from held
-/// elevations and slopes the change has no peak or pit of its own; (7) a mirrored drawing gives mirrored land, within the
-/// tolerance; (8) a window has the bits of the whole.
+/// **Guarantees** (1) a held plateau lies at its elevation to 1 cm; (2) slopes have their angle to 1°, and round the
+/// ends of a curve one side passes smoothly into the other; they end at their length, between samples, whatever their
+/// angle to the lattice; (3) land outside every envelope keeps its bits; (4) the order of the curves does not change a
+/// bit; (5) no value is wrong by more than `tolerance` of the relief, as the last multigrid cycle finds, whatever the
+/// number of samples; (6) away from held elevations and slopes the change has no peak or pit of its own; (7) a mirrored
+/// drawing gives mirrored land, within the tolerance; (8) a window has the same bits as the whole.
 ///
 /// **Limits** Where held elevations of two curves cross they meet half way; where curves bend more sharply than their
 /// slopes are long, the slopes run into each other and their angle gives way. Noise is added last, and not on what is held. A hole
@@ -203,7 +203,7 @@ impl Op for Curves {
         if total > MOST_POINTS {
             faults.push(Fault::of(
                 "curves",
-                format!("found {total} points in all curves, allowed are at most {MOST_POINTS}"),
+                format!("expected at most {MOST_POINTS} points in all curves, found {total}"),
             ));
         }
         for (i, curve) in self.curves.iter().enumerate() {
@@ -217,7 +217,7 @@ impl Op for Curves {
             let n = curve.points.len();
             if curve.closed && n < 3 {
                 let path = vec![Segment::Key(String::from("curves")), Segment::Index(i)];
-                let message = format!("found {n} points in a closed curve, allowed are 3 or more");
+                let message = format!("a closed curve needs at least 3 points, found {n}");
                 faults.push(Fault { path, message });
                 continue;
             }
@@ -228,11 +228,9 @@ impl Op for Curves {
             };
             if let Some(j) = (0..pairs).find(same) {
                 let message = if (j + 1) % n == 0 {
-                    String::from(
-                        "lies in the place of the first point; a closed curve returns to it by itself",
-                    )
+                    String::from("repeats the first point; a closed curve returns to it by itself")
                 } else {
-                    format!("lies in the place of point {}, allowed is 1 mm or more away", j + 1)
+                    format!("is less than 1 mm away from point {}", j + 1)
                 };
                 faults.push(Fault { path: at(j), message });
             }
@@ -278,7 +276,7 @@ impl Op for Curves {
         }
         if let Some(error) = solved.iter().filter_map(|group| group.missed).reduce(f32::max) {
             ctx.warn(format!(
-                "the curves are solved to {error} m only: a tolerance of {} asks for more than single precision has",
+                "the curves were solved to {error} m only; a tolerance of {} is beyond single precision",
                 self.tolerance
             ));
         }
@@ -288,7 +286,7 @@ impl Op for Curves {
     }
 }
 
-/// Whether a curve leaves a mark: it wants to, and holds an elevation somewhere.
+/// Whether a curve leaves a mark: it is to be held, and has an elevation somewhere.
 fn marks(curve: &Curve) -> bool {
     curve.hold && curve.points.iter().any(|p| p.z_m.is_some())
 }
@@ -382,7 +380,7 @@ impl Curves {
         Ok(Solved { place, cols: part.cols(), change, touched, missed })
     }
 
-    /// The marks of the curves that want to be held.
+    /// The marks of the held curves.
     fn held(&self) -> Vec<Held> {
         let mut marks_made = Vec::new();
         for curve in self.curves.iter().filter(|curve| marks(curve)) {
@@ -435,8 +433,8 @@ fn roughen(change: &mut [f32], noise: &[[f32; 2]], part: &Frame, wavelength_m: f
     let stride = cols + 2;
     let waves: Vec<(Noise, [f64; 2])> = (0..OCTAVES as u64)
         .map(|octave| {
-            let luck = Seed(seed.bits(octave));
-            (Noise::new(luck), [luck.unit(1), luck.unit(2)])
+            let own_seed = Seed(seed.bits(octave));
+            (Noise::new(own_seed), [own_seed.unit(1), own_seed.unit(2)])
         })
         .collect();
     let inner = stride..stride * (rows + 1);

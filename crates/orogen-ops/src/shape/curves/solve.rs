@@ -24,7 +24,7 @@ pub const MOST_STEPS: usize = 200;
 /// Equations for the cells of a grid: `slack·u + Σ conductance·(u - neighbour's u) = right`.
 ///
 /// All grids here have a border of one empty cell, so that no cell lacks a neighbour; a cell without slack and
-/// conductances is no unknown.
+/// conductances is not an unknown.
 #[derive(Clone, Debug)]
 pub struct System {
     /// Columns, without the border.

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::flats::Flat;
+use super::fractal::{self, Fractal, Grain};
 use super::index::columns;
-use super::luck::{self, Grain, Luck};
 use super::peaks::below_top;
 use super::round::cubic;
 use super::sand::Sand;
@@ -23,7 +23,7 @@ pub(super) type Rings = Vec<Vec<[f64; 2]>>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Massif {
-    /// Tells it from others, so that it can be changed later; also the luck of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -46,11 +46,11 @@ pub struct Massif {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -81,7 +81,7 @@ impl Massif {
             apron: (APRON * self.edge_m) as f32,
             per_m: (1.0 / ((1.0 + APRON) * self.edge_m)) as f32,
             rough: self.roughness as f32,
-            luck: (self.roughness > 0.0).then(|| Luck::ridged(grain, 1.1 * self.edge_m, 5)),
+            fractal: (self.roughness > 0.0).then(|| Fractal::ridged(grain, 1.1 * self.edge_m, 5)),
         };
         let reach = [self.edge_m, APRON * self.edge_m];
         Area::new(self.at_m, self.radius_m, &self.outline, reach, self.strength, Form::Slope(slope))
@@ -115,7 +115,7 @@ pub(super) struct Slope {
     apron: f32,
     per_m: f32,
     rough: f32,
-    luck: Option<Luck>,
+    fractal: Option<Fractal>,
 }
 
 /// Room to work in, for one thread.
@@ -128,7 +128,7 @@ pub(super) struct Room {
     east: Vec<f64>,
     noise: Vec<f32>,
     breaks: Vec<f32>,
-    luck: luck::Room,
+    fractal: fractal::Room,
 }
 
 impl Area {
@@ -201,9 +201,14 @@ impl Area {
         let heights = &mut heights[start..start + room.east.len()];
         match &self.form {
             Form::Slope(slope) => {
-                match &slope.luck {
-                    Some(luck) => {
-                        luck.row(&room.east, frame.y_m(row) - self.at[1], &mut room.luck, &mut room.noise);
+                match &slope.fractal {
+                    Some(fractal) => {
+                        fractal.row(
+                            &room.east,
+                            frame.y_m(row) - self.at[1],
+                            &mut room.fractal,
+                            &mut room.noise,
+                        );
                     }
                     None => {
                         room.noise.clear();
@@ -219,7 +224,7 @@ impl Area {
             }
             Form::Sand { sand, per_m } => {
                 let north = frame.y_m(row) - self.at[1];
-                sand.noise(&room.east, north, &mut room.luck, &mut room.noise, &mut room.breaks);
+                sand.noise(&room.east, north, &mut room.fractal, &mut room.noise, &mut room.breaks);
                 for (i, h) in heights.iter_mut().enumerate().filter(|(i, _)| room.inside[*i] > 0.0) {
                     let t = (1.0 - room.inside[i] * per_m).max(0.0);
                     *h += self.strength * sand.height(room.east[i], north, t, room.noise[i], room.breaks[i]);

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::area::{self, Area};
-use super::luck::Grain;
+use super::fractal::Grain;
 use super::round::{Form, Round, cubic, level_out, widest};
 use super::{Ready, half, one};
 
@@ -12,7 +12,7 @@ use super::{Ready, half, one};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plateau {
-    /// Tells it from others, so that it can be changed later; also the luck of its outline.
+    /// Its name, by which it can be changed later; also the seed of its outline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -38,11 +38,11 @@ pub struct Plateau {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -52,7 +52,7 @@ pub struct Plateau {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lake {
-    /// Tells it from others, so that it can be changed later; also the luck of its outline.
+    /// Its name, by which it can be changed later; also the seed of its outline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -86,11 +86,11 @@ pub struct Lake {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::luck::{Grain, Luck};
+use super::fractal::{Fractal, Grain};
 use super::peaks::mountain;
 use super::round::{cubic, level_out, wandering};
 use super::spline::{Near, Spline, Values};
@@ -20,7 +20,7 @@ pub struct RidgePoint {
     /// Northing.
     #[schemars(range(min = -1e9, max = 1e9), extend("x-unit" = "m"))]
     pub y_m: f64,
-    /// How high the ridge stands above the land here, if not as high as elsewhere.
+    /// How high the ridge stands above the land here; the height of the whole ridge when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -20_000.0, max = 20_000.0), extend("x-unit" = "m"))]
     pub height_m: Option<f64>,
@@ -30,7 +30,7 @@ pub struct RidgePoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ridge {
-    /// Tells it from others, so that it can be changed later; also the luck of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -40,7 +40,7 @@ pub struct Ridge {
     /// How far from the crest its foot reaches.
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [50.0, 3000.0]))]
     pub radius_m: f64,
-    /// How high it stands above the land, where its points say nothing else.
+    /// How high it stands above the land, unless its points say otherwise.
     #[schemars(range(min = -20_000.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [20.0, 2000.0]))]
     pub height_m: f64,
     /// From a rounded back (0) to an edge (1).
@@ -51,11 +51,11 @@ pub struct Ridge {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -70,7 +70,7 @@ pub struct CanyonPoint {
     /// Northing.
     #[schemars(range(min = -1e9, max = 1e9), extend("x-unit" = "m"))]
     pub y_m: f64,
-    /// How deep the canyon is here, if not as deep as elsewhere.
+    /// How deep the canyon is here; the depth of the whole canyon when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m"))]
     pub depth_m: Option<f64>,
@@ -80,7 +80,7 @@ pub struct CanyonPoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Canyon {
-    /// Tells it from others, so that it can be changed later; also the luck of its walls.
+    /// Its name, by which it can be changed later; also the seed of its walls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -90,7 +90,7 @@ pub struct Canyon {
     /// How far from the middle line its walls end.
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [20.0, 2000.0]))]
     pub radius_m: f64,
-    /// How deep its floor is below the land, where its points say nothing else.
+    /// How deep its floor is below the land, unless its points say otherwise.
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [10.0, 1000.0]))]
     pub depth_m: f64,
     /// Width of its floor as a share of its whole width.
@@ -105,11 +105,11 @@ pub struct Canyon {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -194,11 +194,11 @@ pub(super) enum Profile {
 }
 
 impl Profile {
-    pub fn fractal(&self, grain: Grain, reach: f64) -> Luck {
+    pub fn fractal(&self, grain: Grain, reach: f64) -> Fractal {
         match self {
-            Self::Ridge { .. } => Luck::ridged(grain, 0.9 * reach, 5),
-            Self::Canyon { .. } => Luck::soft(grain, 1.6 * reach, 5),
-            Self::River => Luck::soft(grain, 1.5 * reach, 3),
+            Self::Ridge { .. } => Fractal::ridged(grain, 0.9 * reach, 5),
+            Self::Canyon { .. } => Fractal::soft(grain, 1.6 * reach, 5),
+            Self::River => Fractal::soft(grain, 1.5 * reach, 3),
         }
     }
 

@@ -2,9 +2,9 @@
 
 mod area;
 mod flats;
+mod fractal;
 mod index;
 mod lines;
-mod luck;
 mod marks;
 mod peaks;
 mod river;
@@ -29,8 +29,8 @@ pub use river::{River, RiverPoint};
 pub use sand::DuneField;
 
 use crate::hold::{self, HOLD};
+use fractal::Grain;
 use index::{Bands, Part};
-use luck::Grain;
 
 /// Name of the vector layer with rivers.
 const RIVERS: &str = "rivers";
@@ -85,12 +85,12 @@ macro_rules! kinds {
                 self
             }
 
-            /// Marks it as to be kept by later steps, or not.
+            /// Sets whether later steps keep it.
             pub fn set_hold(&mut self, hold: bool) {
                 match self { $(Self::$kind(feature) => feature.hold = hold,)* }
             }
 
-            /// Whether later steps are to keep it.
+            /// Whether later steps keep it.
             #[must_use]
             pub fn hold(&self) -> bool {
                 match self { $(Self::$kind(feature) => feature.hold,)* }
@@ -181,8 +181,8 @@ impl Feature {
         }
     }
 
-    /// Its luck: that of its name, or of its place where it has none, so that others may come and go.
-    fn luck(&self, seed: Seed) -> Seed {
+    /// Its own seed: from its name, or from its place where it has none, so that others may come and go.
+    fn own_seed(&self, seed: Seed) -> Seed {
         match self.name() {
             Some(name) => seed.child(self.kind()).child(name),
             None => {
@@ -214,28 +214,29 @@ fn half() -> f64 {
 /// dunes      h + s·H·(crest across the wind)·(noise by which dunes begin and end)
 /// ```
 ///
-/// A lake, plateau or dune field may have an outline as well: then the distance to the outline takes the place of that to
-/// the middle. Noise lowers a mountain, hill or massif as it likes, but raises it only as far as its top stays the highest.
+/// A lake, plateau or dune field may have an outline as well: then the distance to the outline takes the place of that
+/// to the middle. Noise may lower a mountain, hill or massif by any amount, but raises it only as long as its top stays
+/// the highest.
 ///
 /// N is a fractal that moves with the feature and is 0 in its middle; it also lets outlines wander. Its waves shorter
 /// than two samples are left out. Lines are centripetal
 /// Catmull-Rom curves; between two branches of a hairpin everything goes smoothly from one to the other.
 ///
 /// Features act in the order of the list, each on what the ones before it have left: a river after a mountain cuts
-/// through it, a mountain after a river buries it. Rivers that follow each other in the list make their banks first and
-/// their beds then, so that none dams another where they meet. A feature with a `name` keeps the luck of its shape when it
-/// is moved.
+/// through it, a mountain after a river buries it. Rivers that follow each other in the list make all banks first and
+/// then all beds, so that none dams another where they meet. A feature with a `name` keeps its random shape when it is
+/// moved.
 ///
 /// Rivers of full strength also become lines of the vector layer `rivers`, with the height of the bed and `width_m`;
 /// former rivers stay where no feature touches them. Lakes with a depth set the layer `water`; with `keep_water` the
 /// water of earlier steps stays where the ground does. What has `hold` is
 /// marked in the vector layer `hold`.
 ///
-/// **Guarantees** (1) In the middle, or on the line, the land has the height, depth or level asked for, and on level land
-/// that is the summit of a mountain or hill; the crater of a volcano never lies below the land it stands on; (2) outside the
-/// radius nothing changes, to the bit; (3) the bed of a river falls downstream whatever land is underneath, and at its
-/// points the river is as wide and deep as asked; (4) no jump and no crease inside hairpins and loops; (5) a window
-/// has the bits of the whole; (6) an empty list changes nothing.
+/// **Guarantees** (1) In the middle, or on the line, the land has the given height, depth or level, and on level land
+/// that is the summit of a mountain or hill; the crater of a volcano never lies below the land it stands on; (2)
+/// outside the radius nothing changes, to the bit; (3) the bed of a river falls downstream whatever land is underneath,
+/// and at its points the river has the given width and depth; (4) no jump and no crease inside hairpins and loops; (5)
+/// a window has the same bits as the whole; (6) an empty list changes nothing.
 ///
 /// **Limits** A hole stays a hole. Where a river crosses itself at two heights its bed goes from one to the other within
 /// a quarter of its width. On the inside of a bend as tight as the river is wide, its bed is a few per cent wider. A
@@ -251,11 +252,12 @@ pub struct Features {
     /// The features, in the order in which they act.
     #[schemars(length(max = 200_000))]
     pub features: Vec<Feature>,
-    /// A text that the luck of all shapes is drawn from in place of the step's own seed; empty for the latter. What
-    /// `shape.sketch` writes down has one, so that its features keep their shape in any recipe.
-    #[schemars(length(max = 100))]
-    pub luck: String,
-    /// Keeps the `water` that is there wherever the ground stays; without, lakes make the layer anew.
+    /// Seed of all shapes, any text; empty takes the step's own seed. The features that `shape.sketch` writes down have
+    /// one, so that they keep their shape in any recipe.
+    #[serde(alias = "luck")] // formerly
+    #[schemars(length(max = 100), extend("x-formerly" = "luck"))]
+    pub seed: String,
+    /// Keeps existing `water` wherever the ground stays; otherwise lakes replace the layer.
     pub keep_water: bool,
 }
 
@@ -298,7 +300,7 @@ impl Op for Features {
                 let path =
                     vec![Segment::Key("features".into()), Segment::Index(i), Segment::Key("name".into())];
                 let message =
-                    format!("features[{first}] has the name {name:?} too; names tell features apart");
+                    format!("features[{first}] is also named {name:?}; give every feature a different name");
                 faults.push(Fault { path, message });
             }
             if let Feature::River(river) = feature {
@@ -310,7 +312,7 @@ impl Op for Features {
                     let [features, outline] = path;
                     Fault {
                         path: vec![features, Segment::Index(i), outline, Segment::Index(k)],
-                        message: format!("found {} corners, allowed is at least 3", ring.len()),
+                        message: format!("an outline needs at least 3 corners, found {}", ring.len()),
                     }
                 },
             ));
@@ -324,11 +326,11 @@ impl Op for Features {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let frame = *terrain.frame();
         let layers = Op::layers(self);
-        let seed = if self.luck.is_empty() { ctx.seed() } else { Seed::from_text(&self.luck) };
+        let seed = if self.seed.is_empty() { ctx.seed() } else { Seed::from_text(&self.seed) };
         let seed = seed.child("features");
         let finest_m = 2.0 * frame.spacing_m()[0].max(frame.spacing_m()[1]);
         let ready: Vec<Ready> = (self.features.iter())
-            .map(|feature| feature.ready(Grain { seed: feature.luck(seed), finest_m }))
+            .map(|feature| feature.ready(Grain { seed: feature.own_seed(seed), finest_m }))
             .collect();
         let parts: Vec<(Part, Rect)> =
             ready.iter().enumerate().flat_map(|(i, ready)| ready.parts(i as u32)).collect();
@@ -479,7 +481,7 @@ fn lay(
         out.copy_from_slice(before.row(row));
         let (mut around, mut along) = (round::Room::default(), trace::Room::default());
         let mut inside = area::Room::default();
-        // Beds of the rivers at hand, and the run of the list they are in.
+        // Beds of the current rivers, and the run of the list they are in.
         let (mut beds, mut run) = (Vec::new(), 0);
         for parts in bands.of_row(row) {
             let number = parts[0].feature as usize;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::luck::{self, Grain, Luck};
+use super::fractal::{self, Fractal, Grain};
 use super::round::{Form, Round, cubic};
 use super::{half, one};
 
@@ -11,7 +11,7 @@ use super::{half, one};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mountain {
-    /// Tells it from others, so that it can be changed later; also the luck of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -32,11 +32,11 @@ pub struct Mountain {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -45,7 +45,7 @@ pub struct Mountain {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hill {
-    /// Tells it from others, so that it can be changed later; also the luck of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -62,11 +62,11 @@ pub struct Hill {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -75,7 +75,7 @@ pub struct Hill {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Volcano {
-    /// Tells it from others, so that it can be changed later; also the luck of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -100,11 +100,11 @@ pub struct Volcano {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -113,7 +113,7 @@ pub struct Volcano {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Crater {
-    /// Tells it from others, so that it can be changed later; also the luck of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -138,11 +138,11 @@ pub struct Crater {
     #[serde(default = "quarter")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -181,7 +181,7 @@ impl Mountain {
 
     pub(super) fn ready(&self, grain: Grain) -> Round {
         let shape = Shape::Mountain { height: self.height_m as f32, pointed: 0.7 * self.peakiness as f32 };
-        let fractal = Luck::ridged(grain, 0.75 * self.radius_m, 5);
+        let fractal = Fractal::ridged(grain, 0.75 * self.radius_m, 5);
         let peak = Peak::new(shape, fractal, 0.75 * self.roughness);
         Round::new(self.at_m, self.radius_m, self.strength, 0.45 * self.roughness, grain, Form::Peak(peak))
     }
@@ -196,7 +196,7 @@ impl Hill {
 
     pub(super) fn ready(&self, grain: Grain) -> Round {
         let shape = Shape::Mountain { height: self.height_m as f32, pointed: 0.0 };
-        let peak = Peak::new(shape, Luck::soft(grain, 0.6 * self.radius_m, 4), self.roughness);
+        let peak = Peak::new(shape, Fractal::soft(grain, 0.6 * self.radius_m, 4), self.roughness);
         Round::new(self.at_m, self.radius_m, self.strength, 0.45 * self.roughness, grain, Form::Peak(peak))
     }
 }
@@ -227,7 +227,7 @@ impl Volcano {
             rim,
             per_flank: 1.0 / flank(rim),
         };
-        let peak = Peak::new(shape, Luck::ridged(grain, 0.45 * self.radius_m, 5), 0.35 * self.roughness);
+        let peak = Peak::new(shape, Fractal::ridged(grain, 0.45 * self.radius_m, 5), 0.35 * self.roughness);
         Round::new(self.at_m, self.radius_m, self.strength, 0.45 * self.roughness, grain, Form::Peak(peak))
     }
 }
@@ -252,7 +252,7 @@ impl Crater {
     pub(super) fn ready(&self, grain: Grain) -> Round {
         let shape =
             Shape::Crater { depth: self.depth_m as f32, rim: self.rim_m as f32, peak: self.peak_m as f32 };
-        let peak = Peak::new(shape, Luck::soft(grain, 0.4 * self.radius_m, 4), 0.5 * self.roughness);
+        let peak = Peak::new(shape, Fractal::soft(grain, 0.4 * self.radius_m, 4), 0.5 * self.roughness);
         Round::new(self.at_m, self.radius_m, self.strength, 0.45 * self.roughness, grain, Form::Peak(peak))
     }
 }
@@ -268,23 +268,23 @@ enum Shape {
 /// A shape and its fractal.
 pub(super) struct Peak {
     shape: Shape,
-    fractal: Option<(f32, Luck)>,
-    /// The fractal at the middle, which is taken away there: the height in the middle is the one asked for.
+    fractal: Option<(f32, Fractal)>,
+    /// The fractal at the middle, which is taken away there: the height in the middle is the given one.
     middle: f32,
 }
 
 impl Peak {
-    fn new(shape: Shape, fractal: Luck, roughness: f64) -> Self {
+    fn new(shape: Shape, fractal: Fractal, roughness: f64) -> Self {
         let fractal = (roughness > 0.0).then_some((roughness as f32, fractal));
-        Self { shape, fractal, middle: fractal.map_or(0.0, |(_, luck)| luck.at_center()) }
+        Self { shape, fractal, middle: fractal.map_or(0.0, |(_, fractal)| fractal.at_center()) }
     }
 
     /// The fractal along a row; `false` when there is none.
-    pub fn noise(&self, east: &[f64], north: f64, room: &mut luck::Room, out: &mut Vec<f32>) -> bool {
+    pub fn noise(&self, east: &[f64], north: f64, room: &mut fractal::Room, out: &mut Vec<f32>) -> bool {
         match &self.fractal {
             None => false,
-            Some((_, luck)) => {
-                luck.row(east, north, room, out);
+            Some((_, fractal)) => {
+                fractal.row(east, north, room, out);
                 true
             }
         }
@@ -332,8 +332,8 @@ fn each(plain: &[f32], shares: &[f32], noise: &[f32], heights: &mut [f32], f: im
     }
 }
 
-/// A share of the height, 1 at the top, times noise that may lower it as it likes but raise it only as far as it stays
-/// below the top: what is asked for is the highest. On the top itself noise may add `spare`.
+/// A share of the height, 1 at the top, times noise that may lower it by any amount but raise it only as long as it
+/// stays below the top: the given height is the highest. On the top itself noise may add `spare`.
 #[inline]
 pub(super) fn below_top(share: f32, noise: f32, spare: f32) -> f32 {
     if noise <= 0.0 {

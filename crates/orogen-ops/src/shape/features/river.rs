@@ -4,8 +4,8 @@ use orogen_core::param::{Fault, Segment};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::fractal::Grain;
 use super::lines::Profile;
-use super::luck::Grain;
 use super::spline::{Spline, Values};
 use super::trace::Trace;
 use super::{half, one};
@@ -20,7 +20,7 @@ pub struct RiverPoint {
     /// Northing.
     #[schemars(range(min = -1e9, max = 1e9), extend("x-unit" = "m"))]
     pub y_m: f64,
-    /// Height of the banks above sea level; where it is left out, it follows from the points around.
+    /// Height of the banks above sea level; when left out, it follows from the points around.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -20_000.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [0.0, 3000.0]))]
     pub z_m: Option<f64>,
@@ -32,7 +32,8 @@ pub struct RiverPoint {
     #[serde(default = "three")]
     #[schemars(range(min = 0.0, max = 5000.0), extend("x-unit" = "m", "x-slider" = [0.0, 30.0]))]
     pub depth_m: f64,
-    /// Width of the land on either side that is brought to the level of the banks, if not as wide as elsewhere.
+    /// Width of the land on either side that is brought to the level of the banks; that of the whole river when left
+    /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [10.0, 2000.0]))]
     pub bank_m: Option<f64>,
@@ -42,14 +43,14 @@ pub struct RiverPoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct River {
-    /// Tells it from others, so that it can be changed later; also the luck of its valley.
+    /// Its name, by which it can be changed later; also the seed of its valley.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
     /// Its course, from the spring downstream.
     #[schemars(length(min = 2, max = 10_000))]
     pub points: Vec<RiverPoint>,
-    /// Width of the land on either side that is brought to the level of the banks, where its points say nothing else.
+    /// Width of the land on either side that is brought to the level of the banks, unless its points say otherwise.
     #[serde(default = "hundred")]
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [10.0, 2000.0]))]
     pub bank_m: f64,
@@ -61,11 +62,11 @@ pub struct River {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub roughness: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -187,7 +188,7 @@ impl River {
         let given: Vec<(usize, f64)> =
             self.points.iter().enumerate().filter_map(|(i, p)| p.z_m.map(|z| (i, z))).collect();
         if given.is_empty() {
-            let message = "a river needs the height of its banks, \"z_m\", at one of its points or more";
+            let message = "at least one point of a river needs \"z_m\", the height of its banks";
             return vec![fault(None, message.to_owned())];
         }
         let mut faults: Vec<Fault> = given
@@ -196,7 +197,7 @@ impl River {
             .map(|pair| {
                 let ((_, above), (i, z)) = (pair[0], pair[1]);
                 let message =
-                    format!("found {z:?}, allowed is at most {above:?} m, as the points run downstream");
+                    format!("{z:?} is above the {above:?} m of the point before; points run downstream");
                 fault(Some((i, "z_m")), message)
             })
             .collect();
@@ -205,7 +206,7 @@ impl River {
             let bed = |i: usize| levels[i] - self.points[i].depth_m;
             faults.extend((1..self.points.len()).filter(|&i| bed(i) > bed(i - 1) + 1e-9).map(|i| {
                 let message = format!(
-                    "found {:?}, allowed is at least {:.3} m: the bed would rise downstream",
+                    "with {:?} the bed would rise downstream; give {:.3} m or more",
                     self.points[i].depth_m,
                     levels[i] - bed(i - 1)
                 );

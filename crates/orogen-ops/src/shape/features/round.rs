@@ -3,8 +3,8 @@
 use orogen_core::{Frame, Rect};
 
 use super::flats::Flat;
+use super::fractal::{self, Fractal, Grain};
 use super::index::columns;
-use super::luck::{self, Grain, Luck};
 use super::peaks::Peak;
 use super::sand::Sand;
 
@@ -43,7 +43,7 @@ pub(super) struct Round {
     radius: f64,
     strength: f32,
     /// How far the outline wanders, and the noise it does so by.
-    outline: Option<(f32, Luck)>,
+    outline: Option<(f32, Fractal)>,
     form: Form,
 }
 
@@ -60,7 +60,7 @@ pub(super) enum Form {
 /// Room to work in, for one thread.
 #[derive(Default)]
 pub(super) struct Room {
-    pub luck: luck::Room,
+    pub fractal: fractal::Room,
     pub east: Vec<f64>,
     /// Distance as a share of the radius: plain, and with the outline's noise.
     plain: Vec<f32>,
@@ -74,7 +74,7 @@ impl Round {
         // What is rough all over needs no fine outline.
         let octaves = if matches!(form, Form::Flat(_)) { 4 } else { 2 };
         let outline = (roughness > 0.0).then(|| {
-            ((roughness * OUTLINE) as f32, Luck::soft(grain.child("outline"), 1.1 * radius, octaves))
+            ((roughness * OUTLINE) as f32, Fractal::soft(grain.child("outline"), 1.1 * radius, octaves))
         });
         Self { at, radius, strength: strength as f32, outline, form }
     }
@@ -114,8 +114,8 @@ impl Round {
         room.share.clear();
         match &self.outline {
             None => room.share.extend_from_slice(&room.plain),
-            Some((wander, luck)) => {
-                luck.row(&room.east, north, &mut room.luck, &mut room.noise);
+            Some((wander, fractal)) => {
+                fractal.row(&room.east, north, &mut room.fractal, &mut room.noise);
                 room.share.extend(room.plain.iter().zip(&room.noise).map(|(t, n)| wandering(*t, wander * n)));
             }
         }
@@ -130,7 +130,7 @@ impl Round {
         let strength = self.strength;
         match &self.form {
             Form::Peak(peak) => {
-                let rough = peak.noise(&room.east, north, &mut room.luck, &mut room.noise);
+                let rough = peak.noise(&room.east, north, &mut room.fractal, &mut room.noise);
                 if !rough {
                     room.noise.clear();
                     room.noise.resize(room.east.len(), 0.0);
@@ -145,7 +145,7 @@ impl Round {
                 }
             }
             Form::Sand(sand) => {
-                sand.noise(&room.east, north, &mut room.luck, &mut room.noise, &mut room.breaks);
+                sand.noise(&room.east, north, &mut room.fractal, &mut room.noise, &mut room.breaks);
                 for (i, h) in heights.iter_mut().enumerate() {
                     if room.plain[i] < 1.0 {
                         let (noise, breaks) = (room.noise[i], room.breaks[i]);

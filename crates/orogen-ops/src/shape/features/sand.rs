@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::area::{self, Area};
-use super::luck::{self, Grain, Luck};
+use super::fractal::{self, Fractal, Grain};
 use super::round::{Form, Round, cubic};
 use super::{Ready, half, one};
 
@@ -13,7 +13,7 @@ use super::{Ready, half, one};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DuneField {
-    /// Tells it from others, so that it can be changed later; also the luck of its shape.
+    /// Its name, by which it can be changed later; also the seed of its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub name: Option<String>,
@@ -51,11 +51,11 @@ pub struct DuneField {
     #[serde(default = "hundred")]
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [10.0, 2000.0]))]
     pub edge_m: f64,
-    /// Share of its effect.
+    /// How much of its effect is applied.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub strength: f64,
-    /// Marks it as to be kept by later steps.
+    /// Whether later steps keep it.
     #[serde(default)]
     pub hold: bool,
 }
@@ -94,15 +94,15 @@ impl DuneField {
 
     pub(super) fn ready(&self, grain: Grain) -> Ready {
         let wind = self.wind_deg.to_radians();
-        let luck = Luck::soft(grain, 6.0 * self.spacing_m, 3);
+        let fractal = Fractal::soft(grain, 6.0 * self.spacing_m, 3);
         let sand = Sand {
             way: [math::sin(wind) / self.spacing_m, math::cos(wind) / self.spacing_m],
             height: self.height_m as f32,
             wander: self.wander as f32,
-            luck,
-            middle: luck.at_center(),
+            fractal,
+            middle: fractal.at_center(),
             breaks: (self.breaks > 0.0)
-                .then(|| (self.breaks as f32, Luck::soft(grain.child("breaks"), 3.5 * self.spacing_m, 3))),
+                .then(|| (self.breaks as f32, Fractal::soft(grain.child("breaks"), 3.5 * self.spacing_m, 3))),
             per_m: (1.0 / self.radius_m) as f32,
         };
         if !self.outline.is_empty() {
@@ -125,11 +125,11 @@ pub(super) struct Sand {
     way: [f64; 2],
     height: f32,
     wander: f32,
-    luck: Luck,
+    fractal: Fractal,
     /// The noise at the middle, which is taken away so that a crest passes through it.
     middle: f32,
     /// How far dunes begin and end, and the noise by which they do.
-    breaks: Option<(f32, Luck)>,
+    breaks: Option<(f32, Fractal)>,
     per_m: f32,
 }
 
@@ -143,18 +143,18 @@ impl Sand {
         &self,
         east: &[f64],
         north: f64,
-        room: &mut luck::Room,
+        room: &mut fractal::Room,
         out: &mut Vec<f32>,
         breaks: &mut Vec<f32>,
     ) {
         if self.wander > 0.0 {
-            self.luck.row(east, north, room, out);
+            self.fractal.row(east, north, room, out);
         } else {
             out.clear();
             out.resize(east.len(), self.middle);
         }
         match &self.breaks {
-            Some((_, luck)) => luck.row(east, north, room, breaks),
+            Some((_, fractal)) => fractal.row(east, north, room, breaks),
             None => {
                 breaks.clear();
                 breaks.resize(east.len(), 1.0);

@@ -259,7 +259,7 @@ impl Spline {
         let kappa2 = (0.75 * chord2).max(floor * floor).min(reach2 - near2).max(1e-12 * reach2);
         let kappa = kappa2.sqrt();
         let mut sums = [0.0; CARRIED];
-        // Adds the mean over a chord, and tells its weight.
+        // Adds the mean over a chord, and returns its weight.
         let mut add = |arc: &Arc| -> f64 {
             let way = sub(at, arc.from);
             let foot = dot(way, arc.along);
@@ -570,9 +570,9 @@ mod tests {
         for (number, points) in curves().iter().enumerate() {
             let spline = Spline::new(points, 0.01);
             let dense = spline.dense(512);
-            let luck = Seed(number as u64);
+            let seed = Seed(number as u64);
             for i in 0..600 {
-                let at = [-150.0 + 700.0 * luck.unit(2 * i), -250.0 + 500.0 * luck.unit(2 * i + 1)];
+                let at = [-150.0 + 700.0 * seed.unit(2 * i), -250.0 + 500.0 * seed.unit(2 * i + 1)];
                 let (distance, _) = spline.closest(at);
                 let sampled =
                     dense.iter().map(|p| dot(sub(*p, at), sub(*p, at)).sqrt()).fold(f64::INFINITY, f64::min);

@@ -2,9 +2,9 @@
 
 use orogen_core::{Frame, Rect};
 
+use super::fractal::{self, Fractal, Grain};
 use super::index::{Part, columns};
 use super::lines::Profile;
-use super::luck::{self, Grain, Luck};
 use super::round::OUTLINE;
 use super::spline::{self, Spline};
 
@@ -20,14 +20,14 @@ pub(super) struct Trace {
     /// How far on the line itself branches that meet are blended.
     floor: f64,
     strength: f32,
-    wander: Option<(f32, Luck)>,
+    wander: Option<(f32, Fractal)>,
     profile: Profile,
 }
 
 /// Room to work in, for one thread.
 #[derive(Default)]
 pub(super) struct Room {
-    luck: luck::Room,
+    fractal: fractal::Room,
     spline: spline::Room,
     /// Arcs that come near the row, and of those the ones near a chunk of columns.
     row: Vec<u32>,
@@ -110,10 +110,10 @@ impl Trace {
                     room.noise.clear();
                     room.noise.resize(end - start, 0.0);
                 }
-                Some((wander, luck)) => {
+                Some((wander, fractal)) => {
                     room.east.clear();
                     room.east.extend(xs[start..end].iter().map(|x| x - self.at[0]));
-                    luck.row(&room.east, y - self.at[1], &mut room.luck, &mut room.noise);
+                    fractal.row(&room.east, y - self.at[1], &mut room.fractal, &mut room.noise);
                     room.noise.iter_mut().for_each(|n| *n *= wander);
                 }
             }

@@ -16,15 +16,16 @@ mod tests;
 
 /// Makes cliffs lean over: a vector height field that moves steep ground sideways as well as down.
 ///
-/// Height stays. Three layers say how far each sample is moved to the east, north and up: `displace.x`, `displace.y` and
-/// `displace.z`, in metres. The exports `exr` and `mesh` take them up; whatever sets `height` afterwards drops them.
+/// Height stays. Three layers say how far each sample is moved to the east, north and up: `displace.x`, `displace.y`
+/// and `displace.z`, in metres. The exports `exr` and `mesh` use them; any step that sets `height` afterwards drops
+/// them.
 ///
 /// ```text
 /// (x, y, h)  ─▶  (x, y, P) + n·(−d·sin φ, cos φ)         n = h − P: height over the pivot P
 ///
 /// P = B + (2·undercut − 1)·E      B: the mean of h within radius_m, E: twice the mean of |h − B|
 /// d = ∇B / √(|∇B|² + 0.2²)        uphill; −d points to where the cliff leans
-/// tan φ = strength · mean of (least limit · steepest band · luck) within radius_m
+/// tan φ = strength · mean of (least limit · steepest band · noise) within radius_m
 /// limit = min(tan lean_deg, lean_m / N, 0.8 / (N·(δ + 1.06/radius_m) + |2·undercut − 1|·|∇E|))
 /// ```
 ///
@@ -34,12 +35,12 @@ mod tests;
 /// slope leans over that rises by more than `1 / tan φ` a metre beyond the slope of B. Limit and band are taken from all
 /// ground within `radius_m` before the mean, so that φ is whole on the cliff itself and changes slowly around it.
 ///
-/// **Guarantees** (1) nothing moves sideways further than `lean_m`; (2) what moves and does not cross itself: of the part of
-/// space at one height, no two places come closer than 0.2 times their distance, along the line between them. For the
+/// **Guarantees** (1) nothing moves sideways further than `lean_m`; (2) what moves does not cross itself: of the part
+/// of space at one height, no two places come closer than 0.2 times their distance, along the line between them. The
 /// shift at a height z is `U = −(z − P)·tan φ·d`; where it compresses, it does so by at most
-/// `N·(|∇(tan φ)| + tan φ·δ) + tan φ·|∇(P − B)|`, which the limit keeps under 0.8, and the rest, `tan φ·d⊗∇B`, only
-/// stretches; (3) with a strength of 0, and on ground gentler than `from_deg` all around, all three layers are 0; (4) a wall
-/// keeps its length: the offset from the pivot is turned, not stretched.
+/// `N·(|∇(tan φ)| + tan φ·δ) + tan φ·|∇(P − B)|`, which the limit keeps under 0.8, and the rest, `tan φ·d⊗∇B`, only stretches; (3) with a
+/// strength of 0, and on ground gentler than `from_deg` all around, all three layers are 0; (4) a wall keeps its
+/// length: the offset from the pivot is turned, not stretched.
 ///
 /// **Limits** Guarantee 2 is about the land as a smooth surface, whose gradients are measured between samples; a mesh of
 /// triangles follows it to within the bend inside a cell, and the tests hold the meshes of cliffs, terraces and rough
@@ -66,7 +67,7 @@ pub struct Overhang {
     /// Slope from which ground leans fully.
     #[schemars(range(min = 0.0, max = 90.0), extend("x-unit" = "deg"))]
     pub full_deg: f64,
-    /// Size of the cliffs: how far the mean reaches that tells top from foot, and over which the lean fades.
+    /// Size of the cliffs: the distance over which the mean separates top from foot, and over which the lean fades.
     #[schemars(range(min = 1e-1, max = 1e4), extend("x-unit" = "m", "x-slider" = [20.0, 500.0]))]
     pub radius_m: f64,
     /// What of a cliff moves: at 0 the foot stays and the top leans out, at 1 the top stays and the foot is undercut.
@@ -122,7 +123,7 @@ impl Op for Overhang {
         if self.from_deg <= self.full_deg {
             return Vec::new();
         }
-        let message = format!("found {}, allowed is at most full_deg, {}", self.from_deg, self.full_deg);
+        let message = format!("{} is above full_deg ({})", self.from_deg, self.full_deg);
         vec![Fault::of("from_deg", message)]
     }
 
@@ -253,17 +254,18 @@ fn lean(
     steep.par_rows(|_, out| out.iter_mut().for_each(|value| *value = value.max(0.0)));
     let mut raw = extreme(&steep, around, f32::max, ctx)?;
     let strength = params.strength.on(terrain)?;
-    let luck = Octaves::over(&ctx.world(terrain), ctx.seed().child("variety"), params.wavelength_m, 2, 0.5);
+    let octaves =
+        Octaves::over(&ctx.world(terrain), ctx.seed().child("variety"), params.wavelength_m, 2, 0.5);
     let variety = params.variety as f32;
     let counter = ctx.counter(frame.rows());
     raw.try_par_rows(|row, out| {
         let (mut room, mut noise) = (Room::default(), vec![0.0; out.len()]);
-        luck.row(&frame, row, 0..out.len(), &mut room, &mut noise);
+        octaves.row(&frame, row, 0..out.len(), &mut room, &mut noise);
         for (col, value) in out.iter_mut().enumerate() {
             let strength = strength.at(col, row);
             let share = if strength.is_nan() { 0.0 } else { strength.clamp(0.0, 1.0) };
-            let luck = 1.0 - variety * smoothstep(-0.35, 0.35, noise[col]);
-            *value *= share * luck * limit.row(row)[col];
+            let varied = 1.0 - variety * smoothstep(-0.35, 0.35, noise[col]);
+            *value *= share * varied * limit.row(row)[col];
         }
         counter.done()
     })?;

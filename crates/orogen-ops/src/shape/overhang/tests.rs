@@ -290,5 +290,5 @@ fn windows_equal_the_whole() {
 #[test]
 fn a_band_that_ends_before_it_starts_is_refused() {
     let op = Overhang { from_deg: 70.0, ..Overhang::default() };
-    assert_eq!(op.faults()[0].to_string(), "from_deg: found 70, allowed is at most full_deg, 60");
+    assert_eq!(op.faults()[0].to_string(), "from_deg: 70 is above full_deg (60)");
 }

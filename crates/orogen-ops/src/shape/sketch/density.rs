@@ -42,7 +42,7 @@ impl Kind {
     }
 }
 
-/// How features of one kind like to be near another.
+/// How features of one kind are drawn to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -50,12 +50,12 @@ pub struct Rule {
     pub kind: Kind,
     /// What is near.
     pub near: Kind,
-    /// How it likes that: above 0 it comes near, below 0 it keeps away, 0 is all the same.
+    /// Above 0 draws it near, below 0 keeps it away, 0 has no effect.
     #[schemars(range(min = -100.0, max = 100.0), extend("x-slider" = [-3.0, 3.0]))]
     pub weight: f64,
 }
 
-/// The rules that hold where a recipe has no others: what is placed, what is near, how it likes that.
+/// The default rules: what is placed, what is near, and the weight.
 const USUAL: [(Kind, Kind, f64); 31] = {
     use Kind::{Dune, Forest, Hill, Lake, Mountain, Plain, River};
     [
@@ -93,12 +93,12 @@ const USUAL: [(Kind, Kind, f64); 31] = {
     ]
 };
 
-/// How every kind likes every other.
+/// The weight of every kind near every other.
 #[derive(Clone, Debug)]
 pub(super) struct Table([[f64; KINDS]; KINDS]);
 
 impl Table {
-    /// The usual rules with a recipe's own in their place.
+    /// The default rules, replaced by a recipe's own where it has any.
     pub fn new(rules: &[Rule]) -> Self {
         let mut table = [[0.0; KINDS]; KINDS];
         let usual = USUAL.iter().copied();
@@ -192,8 +192,8 @@ impl Crowd {
         Self { table: Table::new(rules), drawn: Default::default(), placed: Default::default() }
     }
 
-    /// How well a feature of a kind and size would stand at a place: drawn ones of its kind draw it, and the rules
-    /// say how it likes what has been placed.
+    /// How well a feature of a kind and size would stand at a place: drawn ones of its kind attract it, and the rules
+    /// weigh what has been placed.
     pub fn likes(&self, kind: Kind, at: [f64; 2], size: f64) -> f64 {
         let radius = 4.0 * size;
         let own = 2.0 * self.drawn[kind as usize].density(at, radius);
@@ -211,11 +211,11 @@ mod tests {
 
     #[test]
     fn the_tree_finds_what_looking_at_all_finds() {
-        let luck = Seed(5);
+        let seed = Seed(5);
         let spots: Vec<Spot> = (0..700)
             .map(|i| Spot {
-                at: [luck.unit2(i, 0) * 900.0, luck.unit2(i, 1) * 700.0],
-                size: 5.0 + luck.unit2(i, 2) * 40.0,
+                at: [seed.unit2(i, 0) * 900.0, seed.unit2(i, 1) * 700.0],
+                size: 5.0 + seed.unit2(i, 2) * 40.0,
             })
             .collect();
         let mut tree = Tree::default();
@@ -223,7 +223,7 @@ mod tests {
         spots.iter().for_each(|spot| tree.push(*spot));
         for i in 0..60 {
             let (at, radius) =
-                ([luck.unit2(i, 7) * 900.0, luck.unit2(i, 8) * 700.0], 10.0 + 300.0 * luck.unit2(i, 9));
+                ([seed.unit2(i, 7) * 900.0, seed.unit2(i, 8) * 700.0], 10.0 + 300.0 * seed.unit2(i, 9));
             let all = spots.iter().map(|spot| {
                 let t = math::hypot(spot.at[0] - at[0], spot.at[1] - at[1]) / radius;
                 let s = (spot.size / radius).min(1.0);

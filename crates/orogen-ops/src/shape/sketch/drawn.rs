@@ -1,4 +1,4 @@
-//! What somebody has drawn: strokes and polygons of the recipe, lines and polygons of a file, pictures.
+//! What was drawn: strokes and polygons of the recipe, lines and polygons of a file, pictures.
 
 use orogen_core::{Ctx, FeatureSet, Frame, OpError, Property, Raster, Rect};
 use schemars::JsonSchema;
@@ -24,22 +24,22 @@ pub struct Drawn {
     /// The line, (x, y) each; one point makes a dab.
     #[schemars(length(min = 1, max = 10_000), inner(inner(range(min = -1e9, max = 1e9))), extend("x-unit" = "m"))]
     pub points_m: Vec<[f64; 2]>,
-    /// Half the width of the stroke; half the width of a river. 0 for the usual one.
+    /// Half the width of the stroke; half the width of a river. 0 takes the default.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [0.0, 2000.0]))]
     pub radius_m: f64,
     /// Fills the line: what lies inside is drawn too.
     #[serde(default)]
     pub closed: bool,
-    /// Height of mountains, hills or dunes, depth of a lake, if not the usual one.
+    /// Height of mountains, hills or dunes, or depth of a lake; the sketch's own when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [10.0, 3000.0]))]
     pub height_m: Option<f64>,
-    /// How many mountains or hills, if not as many as fit.
+    /// How many mountains or hills; as many as fit when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub number: Option<u32>,
-    /// Radius of a mountain or hill, distance from dune to dune, if not the usual one.
+    /// Radius of a mountain or hill, or distance from dune to dune; the sketch's own when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [50.0, 5000.0]))]
     pub size_m: Option<f64>,
@@ -54,32 +54,32 @@ pub struct Picture {
     /// The file, a PNG, relative to the recipe.
     #[schemars(extend("x-kind" = "file", "maxLength" = 4096))]
     pub path: String,
-    /// What it is stretched over: west, south, east and north; the whole world without.
+    /// What it is stretched over: west, south, east and north; the whole world when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(range(min = -1e9, max = 1e9)), extend("x-unit" = "m"))]
     pub over_m: Option<[f64; 4]>,
     /// Takes what is black, or transparent, as drawn.
     #[serde(default)]
     pub invert: bool,
-    /// Height of mountains, hills or dunes, depth of lakes, if not the usual one.
+    /// Height of mountains, hills or dunes, or depth of lakes; the sketch's own when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 20_000.0), extend("x-unit" = "m", "x-slider" = [10.0, 3000.0]))]
     pub height_m: Option<f64>,
-    /// How many mountains or hills in each shape, if not as many as fit.
+    /// How many mountains or hills in each shape; as many as fit when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub number: Option<u32>,
-    /// Radius of a mountain or hill, distance from dune to dune, if not the usual one.
+    /// Radius of a mountain or hill, or distance from dune to dune; the sketch's own when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-3, max = 1e6), extend("x-unit" = "m", "x-slider" = [50.0, 5000.0]))]
     pub size_m: Option<f64>,
-    /// Width of rivers, if not as wide as drawn.
+    /// Width of rivers; as drawn when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-3, max = 1e5), extend("x-unit" = "m", "x-slider" = [1.0, 300.0]))]
     pub width_m: Option<f64>,
 }
 
-/// What somebody wants of a shape.
+/// What is wanted of a shape.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Item {
     pub name: Option<String>,
@@ -297,7 +297,7 @@ impl Canvas {
         let sets = [&features.points, &features.lines, &features.polygons];
         let all = sets.iter().flat_map(|set| set.vectors().vertices()).map(|p| [p[0], p[1]]);
         let Some(covered) = covered(all) else {
-            let reason = String::from("it holds no points, lines or polygons");
+            let reason = String::from("it has no points, lines or polygons");
             return Err(OpError::File { path: sketch.path.clone(), reason });
         };
         let map = Map::new(sketch.placement, &covered, world, [0.0; 2]);
@@ -349,7 +349,7 @@ fn kind_of(set: &FeatureSet, feature: usize, path: &str) -> Result<Kind, OpError
     let fail = |found: &str| {
         let words = Kind::ALL.map(Kind::word).join(", ");
         let reason = format!(
-            "feature {} has {found}; allowed is a property \"kind\" that is one of {words}",
+            "feature {} has {found}; the property \"kind\" must be one of {words}",
             set.number(feature)
         );
         Err(OpError::File { path: path.to_owned(), reason })
@@ -359,12 +359,12 @@ fn kind_of(set: &FeatureSet, feature: usize, path: &str) -> Result<Kind, OpError
             Some(kind) => Ok(kind),
             None => fail(&format!("the kind {word:?}")),
         },
-        Some(_) => fail("a kind that is no text"),
+        Some(_) => fail("a kind that is not a string"),
         None => fail("no kind"),
     }
 }
 
-/// What the properties of a feature ask for; numbers that make no sense are as good as none.
+/// What the properties of a feature ask for; numbers out of range are ignored.
 fn item_of(set: &FeatureSet, feature: usize) -> Item {
     let positive = |name: &str, most: f64| number(set, feature, name).filter(|v| *v > 0.0 && *v <= most);
     Item {

@@ -317,11 +317,12 @@ pub(super) fn settle(
     spots.iter().for_each(|spot| crowd.drawn[kind as usize].push(*spot));
     let mut placed = Vec::with_capacity(spots.len());
     for spot in spots {
-        let luck = Seed(seed.bits2((spot.at[0] * 8.0) as i64, (spot.at[1] * 8.0) as i64));
+        let own_seed = Seed(seed.bits2((spot.at[0] * 8.0) as i64, (spot.at[1] * 8.0) as i64));
         let reach = (1.0 - fidelity) * 1.5 * spot.size;
         let tries = if reach > 0.0 { 12 } else { 0 };
         let other = (0..tries).map(|i| {
-            let (far, turn) = (luck.unit(2 * i).sqrt() * reach, std::f64::consts::TAU * luck.unit(2 * i + 1));
+            let (far, turn) =
+                (own_seed.unit(2 * i).sqrt() * reach, std::f64::consts::TAU * own_seed.unit(2 * i + 1));
             [spot.at[0] + far * math::cos(turn), spot.at[1] + far * math::sin(turn)]
         });
         let at = best(std::iter::once(spot.at).chain(other.filter(|p| may(*p))), |p| {
@@ -374,7 +375,7 @@ impl Range<'_> {
             massif.roughness = 0.75;
             features.push(massif.into());
         }
-        let luck = |at: [f64; 2], which: &str| {
+        let draw = |at: [f64; 2], which: &str| {
             self.seed.child(which).unit2((at[0] * 8.0) as i64, (at[1] * 8.0) as i64)
         };
         let pairs = tree(&self.peaks);
@@ -389,8 +390,8 @@ impl Range<'_> {
             let across = [-(q.at[1] - p.at[1]) / length, (q.at[0] - p.at[0]) / length];
             let height = RIDGE * self.height;
             let point = |t: f64, share: f64| {
-                let by = length * 0.28 * (luck(p.at, "swing") - 0.5) * math::sin(std::f64::consts::PI * t)
-                    + length * 0.2 * (luck(q.at, "sway") - 0.5) * math::sin(2.0 * std::f64::consts::PI * t);
+                let by = length * 0.28 * (draw(p.at, "swing") - 0.5) * math::sin(std::f64::consts::PI * t)
+                    + length * 0.2 * (draw(q.at, "sway") - 0.5) * math::sin(2.0 * std::f64::consts::PI * t);
                 RidgePoint {
                     x_m: rounded(p.at[0] + t * (q.at[0] - p.at[0]) + by * across[0], 0.01),
                     y_m: rounded(p.at[1] + t * (q.at[1] - p.at[1]) + by * across[1], 0.01),
@@ -409,15 +410,15 @@ impl Range<'_> {
             let joined = pairs.iter().any(|(a, b)| *a == i || *b == i);
             let share = 1.0 - MASSIF - if joined { RIDGE } else { 0.0 };
             let height = self.height
-                * (share + 0.3 * (luck(peak.at, "height") - 0.5))
+                * (share + 0.3 * (draw(peak.at, "height") - 0.5))
                 * (peak.size / self.size).clamp(0.45, 1.1);
             let mut mountain = Mountain::new(
                 peak.at.map(|v| rounded(v, 0.01)),
                 rounded(peak.size, 0.01).max(0.01),
                 rounded(height, 0.1),
             );
-            mountain.peakiness = rounded(0.45 + 0.5 * luck(peak.at, "peak"), 0.01);
-            mountain.roughness = rounded(0.75 + 0.25 * luck(peak.at, "rough"), 0.01);
+            mountain.peakiness = rounded(0.45 + 0.5 * draw(peak.at, "peak"), 0.01);
+            mountain.roughness = rounded(0.75 + 0.25 * draw(peak.at, "rough"), 0.01);
             features.push(mountain.into());
         }
         features
@@ -427,8 +428,8 @@ impl Range<'_> {
 /// Hills, without names.
 pub(super) fn hills(spots: &[Spot], height: f64, size: f64, seed: Seed) -> impl Iterator<Item = Feature> {
     spots.iter().map(move |spot| {
-        let luck = seed.unit2((spot.at[0] * 8.0) as i64, (spot.at[1] * 8.0) as i64);
-        let height = height * (0.7 + 0.6 * luck) * (spot.size / size).clamp(0.4, 1.3);
+        let draw = seed.unit2((spot.at[0] * 8.0) as i64, (spot.at[1] * 8.0) as i64);
+        let height = height * (0.7 + 0.6 * draw) * (spot.size / size).clamp(0.4, 1.3);
         let mut hill = Hill::new(
             spot.at.map(|v| rounded(v, 0.01)),
             rounded(1.35 * spot.size, 0.01).max(0.01),
@@ -445,7 +446,7 @@ pub(super) fn as_high_as(
     features: &mut [Feature],
     height: f64,
     lattice: &Lattice,
-    luck: &str,
+    seed: &str,
 ) -> Result<(), OpError> {
     let mut around = Rect { min: [f64::INFINITY; 2], max: [f64::NEG_INFINITY; 2] };
     for feature in features.iter() {
@@ -469,10 +470,10 @@ pub(super) fn as_high_as(
     around.min = around.min.map(|v| v - lattice.cell);
     around.max = around.max.map(|v| v + lattice.cell);
     let frame = lattice.frame.resampled(&around, [lattice.cell; 2]);
-    let frame = frame.map_err(|e| OpError::Failed(format!("no room for the heights of a shape: {e}")))?;
+    let frame = frame.map_err(|e| OpError::Failed(format!("cannot work out the heights of a shape: {e}")))?;
     let mut land = Terrain::new(frame);
     land.set(layer::HEIGHT, Raster::filled(frame.cols(), frame.rows(), 0.0));
-    let op = Features { features: features.to_vec(), luck: luck.to_owned(), ..Features::default() };
+    let op = Features { features: features.to_vec(), seed: seed.to_owned(), ..Features::default() };
     let made = Op::run(&op, land, &Ctx::new(Seed(0)))?;
     let top = made.get(layer::HEIGHT)?.range().map_or(0.0, |(_, high)| f64::from(high));
     if top > 0.0 {

@@ -2,7 +2,7 @@
 
 use orogen_core::{Frame, OpError, Raster, Rect};
 
-/// Cells along the longer side of a world where nobody asks for another size, and the most there may be.
+/// Cells along the longer side of a world by default, and the most there may be.
 const USUAL: f64 = 512.0;
 const MOST: f64 = 1024.0;
 
@@ -30,7 +30,8 @@ impl Lattice {
             [(cols - 1) as f64 * cell, (rows - 1) as f64 * cell],
             [cols, rows],
         );
-        let frame = frame.map_err(|e| OpError::Failed(format!("the sketch finds no lattice here: {e}")))?;
+        let frame =
+            frame.map_err(|e| OpError::Failed(format!("cannot lay the lattice of the sketch: {e}")))?;
         Ok(Self { frame, cell, first })
     }
 

@@ -46,7 +46,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// What a sketch has become, with what somebody has changed.
+    /// What a sketch has become, with what was changed by hand.
     pub fn new(features: Vec<(Feature, bool)>, sketch: &Sketch) -> Self {
         let named = |(feature, drawn): (Feature, bool)| Named {
             name: feature.name().unwrap_or_default().to_owned(),
@@ -92,7 +92,7 @@ impl List {
     pub fn unknown(&self) -> Vec<String> {
         let sentence = |(name, near): &(String, Option<String>)| {
             let near = near.as_ref().map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-            format!("remove: no feature of this sketch is named {name:?}{near}")
+            format!("remove: this sketch has no feature named {name:?}{near}")
         };
         self.unknown.iter().take(20).map(sentence).collect()
     }
@@ -102,7 +102,7 @@ impl List {
     }
 
     /// The vector layer: what each feature covers, its name, kind, origin and itself as TOML; then the forest.
-    pub fn vectors(&self, luck: &str, forest: &Forest) -> VectorLayer {
+    pub fn vectors(&self, seed: &str, forest: &Forest) -> VectorLayer {
         let mut layer = VectorLayer::new(Shape::Lines);
         let mut columns: [Vec<String>; 5] = Default::default();
         let mut row = |values: [&str; 5]| {
@@ -110,7 +110,7 @@ impl List {
         };
         for named in &self.named {
             layer.push_parts(outline(&named.feature));
-            row([&named.name, named.feature.kind(), named.from, luck, &inline(&named.feature)]);
+            row([&named.name, named.feature.kind(), named.from, seed, &inline(&named.feature)]);
         }
         if !forest.rings_m.is_empty() {
             let ring = |ring: &Vec<[f64; 2]>| {
@@ -118,9 +118,9 @@ impl List {
                 closed.map(|p| [p[0], p[1], 0.0]).collect::<Vec<_>>()
             };
             layer.push_parts(forest.rings_m.iter().map(ring));
-            row(["forest", "forest", "", luck, &inline(forest)]);
+            row(["forest", "forest", "", seed, &inline(forest)]);
         }
-        for (name, column) in ["name", "kind", "from", "luck", "recipe"].into_iter().zip(columns) {
+        for (name, column) in ["name", "kind", "from", "seed", "recipe"].into_iter().zip(columns) {
             // One entry a feature was pushed above, so it fits.
             let _ = layer.set_feature_attribute(name, Column::Text(column));
         }
@@ -193,10 +193,10 @@ pub(super) fn forest(rings_m: &[Vec<[f64; 2]>], to: &LayerName) -> Forest {
 
 /// Parameters as one line of TOML, what they are first.
 fn inline(value: &impl serde::Serialize) -> String {
-    // Parameters are plain data, which TOML can hold: the catalogue test would tell.
+    // Parameters are plain data, which TOML can hold: the catalogue test checks it.
     let Ok(toml::Value::Table(mut table)) = toml::Value::try_from(value) else { return String::new() };
     let first = ["kind", "name", "at_m", "radius_m", "height_m", "level_m"];
-    // What every feature has unless somebody wants otherwise.
+    // What every feature has by default.
     table.retain(|key, value| {
         !(key == "hold" && value.as_bool() == Some(false)
             || key == "strength" && value.as_float() == Some(1.0))
@@ -209,7 +209,7 @@ fn inline(value: &impl serde::Serialize) -> String {
 }
 
 /// The piece of a recipe that makes the features of a vector layer `features` again, with `shape.features` and, for the
-/// forest, `mask.polygon`. `None` when the layer is none that `shape.sketch` has made.
+/// forest, `mask.polygon`. `None` when `shape.sketch` did not make the layer.
 #[must_use]
 pub fn fragment(layer: &VectorLayer) -> Option<String> {
     let column = |name: &str| match layer.feature_attributes().get(name) {
@@ -217,16 +217,17 @@ pub fn fragment(layer: &VectorLayer) -> Option<String> {
         _ => None,
     };
     let (kinds, froms) = (column("kind")?, column("from")?);
-    let (lucks, recipes) = (column("luck")?, column("recipe")?);
+    let seeds = column("seed").or_else(|| column("luck"))?; // formerly
+    let recipes = column("recipe")?;
     let mut text = String::from(
-        "# What a sketch has become. Put this in place of the shape.sketch step and every feature can be moved, resized\n\
-         # or deleted; the land stays the same otherwise. Or keep the sketch, copy single lines into its `keep` and\n\
-         # change them there, and name what should go in its `remove`.\n",
+        "# The features of a sketch. Put this in place of the shape.sketch step to move, resize or delete any of them;\n\
+         # otherwise the land stays the same. Or keep the sketch, copy single lines into its `keep` and change them\n\
+         # there, and list what should go in its `remove`.\n",
     );
-    let luck = lucks.first().map_or("", String::as_str);
+    let seed = seeds.first().map_or("", String::as_str);
     let _ = write!(
         text,
-        "\n[[step]]\nid = \"features\"\nop = {:?}\n\n[step.params]\nluck = {luck:?}\nfeatures = [\n",
+        "\n[[step]]\nid = \"features\"\nop = {:?}\n\n[step.params]\nseed = {seed:?}\nfeatures = [\n",
         <Features as orogen_core::Op>::ID
     );
     let mut last = "";

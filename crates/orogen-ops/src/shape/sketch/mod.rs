@@ -59,31 +59,31 @@ pub enum Crossing {
 ///              D = Σ C(d/R)·(s/R)²,  C(t) = 2t³ − 3t² + 1,  R = 4 sizes
 /// ```
 ///
-/// Undrawn land is filled by the same rules until it has the shares asked for. A kind that somebody has drawn is filled
-/// in by `1 − fidelity` of its share only. Drawn mountains become a massif of their outline, peaks and ridges between
-/// them; lakes, plains and dunes have their outlines; rivers run on to the sea, a lake, another river or the border. Rivers
-/// that meet, cross or part make a network: each arm runs downhill, arms that meet have one height there, and the main stem
-/// goes on while the others end. Land below 0 m is sea. Where a
-/// drawing contradicts itself (a river across a mountain, a lake on one), the step chooses and tells so in its warnings.
+/// Undrawn land is filled by the same rules until it has the given shares. A kind that was drawn is filled in by only
+/// `1 − fidelity` of its share. Drawn mountains become a massif of their outline, peaks and ridges between them; lakes,
+/// plains and dunes have their outlines; rivers run on to the sea, a lake, another river or the border. Rivers that
+/// meet, cross or part make a network: each arm runs downhill, arms that meet have one height there, and the main stem
+/// goes on while the others end. Land below 0 m is sea. Where a drawing contradicts itself (a river across a mountain,
+/// a lake on one), the step chooses and warns.
 ///
-/// **Changing it afterwards** All features and their numbers stand in the vector layer `features`, and a build writes
+/// **Changing it afterwards** All features and their numbers are in the vector layer `features`, and a build writes
 /// them to `features.toml`: a piece of a recipe that makes the same land with `shape.features` in place of this step.
-/// Or stay with the sketch: copy a feature's line into `keep` and change it, or name it in `remove`. The others
-/// keep every bit, and what was kept stays when the drawing, the seed or the shares change.
+/// Or stay with the sketch: copy a feature's line into `keep` and change it, or name it in `remove`. The others keep
+/// every bit, and what was kept stays when the drawing, the seed or the shares change.
 ///
 /// Forest has no shape: it becomes a mask (`forest_to`, from 0 to 1) that later steps can take as their `mask`.
 ///
-/// **Guarantees** (1) With `fidelity = 1` mountains and lakes lie where they are drawn (intersection over union at least
-/// 0.9), and 95 % of a drawn river within two cells of a river. (2) Rivers never rise downstream, and none stands on a dyke
-/// or is dammed where it meets another. The highest place of drawn mountains, hills or dunes stands as high above the land
-/// as asked, to 5 %. (3) Changing or
-/// removing a feature by name changes no other. (4) What is written down makes the same land, to the bit. (5) The same
-/// drawing gives the same features at any number of samples, as long as the land below is the same at the lattice.
+/// **Guarantees** (1) With `fidelity = 1` mountains and lakes lie where they are drawn (intersection over union at
+/// least 0.9), and 95 % of a drawn river within two cells of a river. (2) Rivers never rise downstream, and none stands
+/// on a dyke or is dammed where it meets another. The highest place of drawn mountains, hills or dunes stands as high
+/// above the land as given, to 5 %. (3) Changing or removing a feature by name changes no other. (4) What is written
+/// down makes the same land, to the bit. (5) The same drawing gives the same features at any number of samples, as long
+/// as the land below is the same at the lattice.
 ///
 /// **Limits** Details smaller than `cell_m` are lost, except that a lone pixel or thin river still counts; outlines are
-/// finer than cells. Shapes of one picture that touch are one shape, lakes that touch are one lake; all others keep what
-/// they were asked for. The 500 largest shapes of a kind are taken. The layer `water` is made anew. A hole of the land
-/// stays a hole. 70 bytes a cell of the lattice (at most 1025 a side) beside the copy of the land.
+/// finer than cells. Shapes of one picture that touch are one shape, lakes that touch are one lake; all others keep
+/// what they were asked for. Only the 500 largest shapes of a kind are used. The layer `water` is replaced. A hole of
+/// the land stays a hole. 70 bytes a cell of the lattice (at most 1025 a side) beside the copy of the land.
 ///
 /// **After** Zaaijer, "GPU Based Generation and Real-Time Rendering of Semi-Procedural Terrain Using Features", chapter
 /// 4; the distances are those of Felzenszwalb & Huttenlocher, "Distance transforms of sampled functions", 2012.
@@ -101,7 +101,7 @@ pub struct Sketch {
     /// `name`, `height_m`, `number`, `size_m`, `width_m` and `radius_m`.
     #[schemars(extend("x-kind" = "file", "maxLength" = 4096))]
     pub path: String,
-    /// How the coordinates of the file are laid upon the world.
+    /// How the coordinates of the file are placed in the world.
     pub placement: Placement,
     /// From a loose guide (0) to exactly as drawn (1).
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -127,7 +127,7 @@ pub struct Sketch {
     /// Direction that the wind blows to, clockwise from north: dunes lie across it.
     #[schemars(range(min = 0.0, max = 360.0), extend("x-unit" = "deg"))]
     pub wind_deg: f64,
-    /// Width of a river where nobody has drawn another; 0 for a four hundredth of the world.
+    /// Width of a river drawn without one; 0 for a four hundredth of the world.
     #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 300.0]))]
     pub river_width_m: f64,
     /// Slope of the sides of valleys.
@@ -150,19 +150,19 @@ pub struct Sketch {
     /// Share of undrawn land that forest fills.
     #[schemars(range(min = 0.0, max = 100.0), extend("x-unit" = "%", "x-slider" = [0.0, 100.0]))]
     pub fill_forest_pct: f64,
-    /// Rivers that undrawn land has, in a world of any size.
+    /// Number of rivers on undrawn land, in a world of any size.
     #[schemars(range(min = 0, max = 200), extend("x-slider" = [0, 20]))]
     pub fill_rivers: u32,
-    /// Rules between kinds that take the place of the usual ones.
+    /// Rules between kinds that replace the default ones.
     #[schemars(length(max = 100))]
     pub rules: Vec<Rule>,
-    /// Features as somebody has changed them: they replace those of the same name, whatever the drawing says.
+    /// Features changed by hand: they replace those of the same name, whatever the drawing says.
     #[schemars(length(max = 20_000))]
     pub keep: Vec<Feature>,
     /// Names of features to leave out.
     #[schemars(length(max = 20_000), inner(length(max = 100)))]
     pub remove: Vec<String>,
-    /// Marks what was drawn as to be kept by later steps.
+    /// Whether later steps keep what was drawn.
     pub hold: bool,
     /// Size of a cell of the lattice that the drawing is worked out on; 0 for 1/512 of the world, 1/1024 at least.
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [0.0, 100.0]))]
@@ -243,8 +243,7 @@ impl Op for Sketch {
         };
         let mut faults = Vec::new();
         for (i, shape) in self.shapes.iter().enumerate().filter(|(_, s)| s.closed && s.points_m.len() < 3) {
-            let message =
-                format!("found {} corners, allowed is at least 3 where closed", shape.points_m.len());
+            let message = format!("a closed shape needs at least 3 corners, found {}", shape.points_m.len());
             faults.push(at("shapes", i, Some("points_m"), message));
         }
         for (i, picture) in self.pictures.iter().enumerate() {
@@ -253,18 +252,21 @@ impl Op for Sketch {
                     "pictures",
                     i,
                     Some("path"),
-                    String::from("found \"\", allowed is the name of a PNG"),
+                    String::from("expected the name of a PNG, found \"\""),
                 ));
             }
             if let Some([west, south, east, north]) = picture.over_m
                 && (east - west < 1e-3 || north - south < 1e-3)
             {
-                let message = "found no area, allowed is west, south, east and north, west before east and south before north";
+                let message = "covers no area; expected west, south, east and north, with west below east and south below north";
                 faults.push(at("pictures", i, Some("over_m"), message.to_owned()));
             }
         }
         for (i, feature) in self.keep.iter().enumerate().filter(|(_, feature)| feature.name().is_none()) {
-            let message = format!("this {} has no name; its name tells what it replaces", feature.kind());
+            let message = format!(
+                "this {} has no name; give it the name of the feature that it replaces",
+                feature.kind()
+            );
             faults.push(at("keep", i, None, message));
         }
         for fault in Features::new(self.keep.clone()).faults() {
@@ -274,10 +276,8 @@ impl Op for Sketch {
         }
         for word in [layer::HEIGHT.name(), layer::WATER.name()] {
             if self.forest_to == word {
-                let message = format!(
-                    "found {:?}, which this step writes itself; allowed is another layer",
-                    word.as_str()
-                );
+                let message =
+                    format!("{:?} is written by this step itself; choose another layer", word.as_str());
                 faults.push(Fault::of("forest_to", message));
             }
         }
@@ -291,13 +291,13 @@ impl Op for Sketch {
         let canvas = Canvas::new(self, &lattice, &world, ctx)?;
         ctx.tick(1, 20)?;
         let base = on_lattice(terrain.get(layer::HEIGHT)?, terrain.frame(), &lattice);
-        let luck = format!("{:016x}", ctx.seed().0);
-        let plan = plan::plan(self, &lattice, &canvas, &base, &luck, ctx)?;
+        let seed = format!("{:016x}", ctx.seed().0);
+        let plan = plan::plan(self, &lattice, &canvas, &base, &seed, ctx)?;
         plan.notes.iter().for_each(|note| ctx.warn(note.clone()));
 
         let list = list::List::new(plan.features, self);
         list.unknown().into_iter().for_each(|note| ctx.warn(note));
-        let features = Features { features: list.features(), luck: luck.clone(), ..Features::default() };
+        let features = Features { features: list.features(), seed: seed.clone(), ..Features::default() };
         terrain = Op::run(&features, terrain, ctx)?;
         if !Op::layers(&features).writes.contains(&layer::WATER.name()) {
             let frame = *terrain.frame();
@@ -312,7 +312,7 @@ impl Op for Sketch {
                 terrain.set_vector(name, VectorLayer::new(Shape::Lines));
             }
         }
-        terrain.set_vector(FEATURES, list.vectors(&luck, &forest));
+        terrain.set_vector(FEATURES, list.vectors(&seed, &forest));
         Ok(terrain)
     }
 }

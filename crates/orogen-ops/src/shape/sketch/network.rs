@@ -110,7 +110,7 @@ impl Network {
                 _ => land.at(nodes.places[node]),
             })
             .collect();
-        // The end of an arm that water leaves by, as far as that can be told from the arm alone.
+        // The end of an arm that water leaves by, as far as the arm alone shows it.
         let is_mouth = |node: usize| {
             let arm = nodes.at[node][0];
             let last = nodes.ends[arm][1] == node;
@@ -178,7 +178,7 @@ impl Network {
 
     /// Leads every river that ends on land on to water, and says so. Then filled rivers from their springs.
     pub fn run_on(&mut self, springs: Vec<Stream>, land: &Land<'_>, seed: Seed, notes: &mut Vec<String>) {
-        // What lies in the sea is no river.
+        // What lies in the sea is not a river.
         self.arms.retain_mut(|arm| {
             let dry = arm.points.iter().rposition(|p| !land.is_sea(*p)).map_or(0, |last| last + 2);
             if arm.points.last().is_some_and(|p| land.is_sea(*p)) {
@@ -259,7 +259,8 @@ impl Network {
                 };
                 if self.arms[arm].drawn {
                     let more = self.arms[arm].length() - before;
-                    notes.push(format!("{called} ended on land: it was led on to {into}, {more:.0} m away"));
+                    notes
+                        .push(format!("{called} ended on land; it was extended to {into}, {more:.0} m away"));
                 }
                 other
             }
@@ -400,7 +401,7 @@ impl Network {
         stems
     }
 
-    /// Depth of the bed along each arm, by its widths: no bed is shallower than those it comes from, lakes begin anew.
+    /// Depth of the bed along each arm, by its widths: no bed is shallower than those it comes from, lakes start again.
     pub fn depths(&self, widths: &[Vec<f64>], is_lake: impl Fn([f64; 2]) -> bool) -> Vec<Vec<f64>> {
         let nodes = Nodes::new(&self.arms);
         let mut at = vec![0.0f64; nodes.places.len()];

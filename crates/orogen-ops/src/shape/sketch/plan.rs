@@ -19,7 +19,7 @@ const MOST: usize = 500;
 /// What a sketch has become.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// In the order in which they act, with names, and whether somebody has drawn them.
+    /// In the order in which they act, with names, and whether they were drawn.
     pub features: Vec<(Feature, bool)>,
     /// Outlines of forests, in metres.
     pub forest: Vec<Vec<[f64; 2]>>,
@@ -49,10 +49,10 @@ pub(super) fn plan(
     lattice: &Lattice,
     canvas: &Canvas,
     base: &Raster<f32>,
-    luck: &str,
+    own_seed: &str,
     ctx: &Ctx<'_>,
 ) -> Result<Plan, OpError> {
-    let seed = Seed::from_text(luck);
+    let seed = Seed::from_text(own_seed);
     let fidelity = sketch.fidelity;
     let mut plan = Plan::default();
     let layers = untangled(canvas, lattice, &mut plan.notes);
@@ -118,7 +118,7 @@ pub(super) fn plan(
     for stream in &mut streams {
         if stream.width > widest_m {
             plan.notes.push(format!(
-                "{} is drawn {:.0} m wide: it is {widest_m:.0} m, as wide as a river may be here",
+                "{} is drawn {:.0} m wide; {widest_m:.0} m is used, the widest a river may be here",
                 stream.called(),
                 stream.width
             ));
@@ -164,9 +164,9 @@ pub(super) fn plan(
         })
     };
     for i in 0..count as u64 {
-        let luck = Seed(mountain_seed.bits(i));
-        let radii = [range_m * (1.6 + 1.6 * luck.unit(1)), range_m * (0.8 + 0.6 * luck.unit(2))];
-        let turn = std::f64::consts::PI * luck.unit(3);
+        let own_seed = Seed(mountain_seed.bits(i));
+        let radii = [range_m * (1.6 + 1.6 * own_seed.unit(1)), range_m * (0.8 + 0.6 * own_seed.unit(2))];
+        let turn = std::f64::consts::PI * own_seed.unit(3);
         let (c, s) = (math::cos(turn), math::sin(turn));
         // Share of the outline that would lie on something drawn.
         let over = |p: [f64; 2]| {
@@ -181,7 +181,7 @@ pub(super) fn plan(
             filling.likes(Kind::Mountain, p, 1.6 * range_m) - 4.0 * over(p)
         });
         let Some(at) = found else { break };
-        let patch = Patch::ellipse(at, radii, turn, lattice, luck);
+        let patch = Patch::ellipse(at, radii, turn, lattice, own_seed);
         crowd.placed[Kind::Mountain as usize].push(Spot { at, size: 1.6 * range_m });
         filling.placed[Kind::Mountain as usize].push(Spot { at, size: 1.6 * range_m });
         mountains.push(Area { patch, item: Item::default(), drawn: false });
@@ -314,12 +314,12 @@ pub(super) fn plan(
     let mut ground: Vec<(Feature, bool)> = named(ground);
     for (range, height) in tops {
         let mut group: Vec<Feature> = ground[range.clone()].iter().map(|(f, _)| f.clone()).collect();
-        as_high_as(&mut group, height, lattice, luck)?;
+        as_high_as(&mut group, height, lattice, own_seed)?;
         ground[range].iter_mut().zip(group).for_each(|((old, _), new)| *old = new);
         ctx.tick(8, 20)?;
     }
     let so_far = ground.iter().map(|(feature, _)| feature.clone()).collect();
-    let so_far = Features { features: so_far, luck: luck.to_owned(), ..Features::default() };
+    let so_far = Features { features: so_far, seed: own_seed.to_owned(), ..Features::default() };
     let coarse = Op::run(&so_far, coarse, &Ctx::new(Seed(0)))?;
     let height = coarse.get(layer::HEIGHT)?;
     ctx.tick(9, 20)?;
@@ -336,9 +336,9 @@ pub(super) fn plan(
             crowd.likes(Kind::Lake, p, 1.5 * lake_m) - 3.0 * h
         };
         let Some(at) = best(dart(lake_seed, i, 24).filter(|p| may(*p)), likes) else { break };
-        let luck = Seed(lake_seed.bits(i));
-        let radii = [lake_m * (1.0 + 0.6 * luck.unit(1)), lake_m * (0.6 + 0.4 * luck.unit(2))];
-        let patch = Patch::ellipse(at, radii, std::f64::consts::PI * luck.unit(3), lattice, luck);
+        let own_seed = Seed(lake_seed.bits(i));
+        let radii = [lake_m * (1.0 + 0.6 * own_seed.unit(1)), lake_m * (0.6 + 0.4 * own_seed.unit(2))];
+        let patch = Patch::ellipse(at, radii, std::f64::consts::PI * own_seed.unit(3), lattice, own_seed);
         crowd.placed[Kind::Lake as usize].push(Spot { at, size: lake_m });
         lakes.push(Area { patch, item: Item::default(), drawn: false });
     }
@@ -361,7 +361,7 @@ pub(super) fn plan(
         let level = at(0.12);
         if area.drawn && level < 0.0 {
             plan.notes.push(format!(
-                "{} is drawn in the sea: its level is that of the sea",
+                "{} is drawn in the sea; it takes the level of the sea",
                 area.called(Kind::Lake, lattice)
             ));
         }
@@ -397,7 +397,7 @@ pub(super) fn plan(
     for ((area, before), now) in lakes.iter().zip(before).zip(&ground_with_water.levels) {
         if area.drawn && before - now > 5.0 {
             plan.notes.push(format!(
-                "{} lies {:.0} m below its shores: a river that runs into it comes from lower ground",
+                "{} lies {:.0} m below its shores, because a river that flows into it comes from lower ground",
                 area.called(Kind::Lake, lattice),
                 before - now
             ));
@@ -461,7 +461,7 @@ fn untangled(canvas: &Canvas, lattice: &Lattice, notes: &mut Vec<String>) -> [Ve
             let [x, y] = lattice.place(*first);
             let m2 = over.len() as f64 * lattice.cell * lattice.cell;
             notes.push(format!(
-                "{0} and {1} are drawn over each other on {m2:.0} m² at {x:.0}, {y:.0}: there it is {1}",
+                "{0} and {1} overlap on {m2:.0} m² at {x:.0}, {y:.0}; {1} is used there",
                 less.word(),
                 more.word()
             ));
@@ -487,7 +487,7 @@ fn components(kind: Kind, layer: &[u32], lattice: &Lattice, notes: &mut Vec<Stri
     let mut found = label(layer, lattice.cols(), !matches!(kind, Kind::Lake | Kind::River));
     if found.len() > MOST {
         notes.push(format!(
-            "{} shapes of {} are drawn: the {MOST} largest are taken, as a sketch has no more",
+            "{} shapes of {} are drawn; only the {MOST} largest are used",
             found.len(),
             kind.word()
         ));

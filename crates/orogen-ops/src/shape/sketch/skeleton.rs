@@ -363,7 +363,7 @@ mod tests {
         cross[10] = "#".repeat(22);
         cross[9] = "#".repeat(22);
         assert_eq!(lines(&cross.iter().map(String::as_str).collect::<Vec<_>>()).len(), 4);
-        // A river round an island: above, two channels, below; a speck of one cell is no island.
+        // A river round an island: above, two channels, below; a speck of one cell is not an island.
         let mut island: Vec<String> = vec![String::from("........##........"); 8];
         for width in [2, 4, 6, 8, 8, 8, 6, 4, 2] {
             let side = 8 - width;

@@ -315,11 +315,14 @@ fn a_map_is_drawn_from_its_features() {
             texts(&made, "name")
         );
     }
-    // A kind that is none gets a sentence.
+    // An unknown kind gets a sentence.
     add(&mut features.lines, &course(), "moutain", "oops");
     let files = Given { picture: Raster::filled(1, 1, 0), features };
     let error = sketch.apply(slope(65), &Ctx::silent().with_files(&files)).unwrap_err().to_string();
-    assert!(error.contains("feature 1 has the kind \"moutain\"; allowed is"), "{error}");
+    assert!(
+        error.contains("feature 1 has the kind \"moutain\"; the property \"kind\" must be one of"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -373,7 +376,7 @@ fn everything_drawn_and_one_pixel_drawn_are_land_too() {
     };
     let (made, notes) = run(&every);
     assert!(heights(&made).as_slice().iter().all(|h| h.is_finite()));
-    assert!(notes.iter().any(|note| note.contains("drawn over each other")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("overlap on")), "{notes:?}");
 }
 
 #[test]
@@ -386,13 +389,13 @@ fn a_river_across_a_mountain_is_resolved_and_told() {
         assert_falls(&made);
         (made, notes.join("; "))
     };
-    assert!(notes(&from_within, Crossing::Auto).1.contains("has its spring there"));
-    let (pass, told) = notes(&across, Crossing::Auto);
-    assert!(told.contains("it takes a pass"), "{told}");
-    let (gorge, told) = notes(&across, Crossing::Gorge);
-    assert!(told.contains("has cut a gorge"), "{told}");
-    let (spring, told) = notes(&across, Crossing::Spring);
-    assert!(told.contains("two rivers have their springs"), "{told}");
+    assert!(notes(&from_within, Crossing::Auto).1.contains("its spring is there"));
+    let (pass, said) = notes(&across, Crossing::Auto);
+    assert!(said.contains("it runs through a pass"), "{said}");
+    let (gorge, said) = notes(&across, Crossing::Gorge);
+    assert!(said.contains("it cuts a gorge"), "{said}");
+    let (spring, said) = notes(&across, Crossing::Spring);
+    assert!(said.contains("it becomes two rivers"), "{said}");
     assert_eq!(spring.vector("rivers").unwrap().len(), 2);
     assert_ne!(heights(&pass), heights(&gorge));
     // The mountain stays where it is drawn all the same.
@@ -446,11 +449,25 @@ fn changing_one_feature_changes_no_other() {
     assert!(texts(&other, "recipe").iter().any(|line| line.contains("5000.0, 6800.0")));
 }
 
+/// The layer as earlier versions wrote it: the column of the seed had another name.
+fn with_former_column(layer: &VectorLayer) -> VectorLayer {
+    let mut former = VectorLayer::new(Shape::Lines);
+    for line in 0..layer.len() {
+        former.push_parts(layer.parts(line).map(|part| layer.vertices()[part].to_vec()));
+    }
+    for (name, column) in layer.feature_attributes() {
+        let name = if name == "seed" { "luck" } else { name.as_str() }; // formerly
+        assert!(former.set_feature_attribute(name, column.clone()));
+    }
+    former
+}
+
 #[test]
 fn what_is_written_down_makes_the_same_land() {
     let sketch = Sketch { fidelity: 0.7, fill_forest_pct: 20.0, fill_lake_pct: 2.0, hold: true, ..full() };
     let (made, _) = run(&sketch);
     let text = fragment(made.vector(FEATURES).unwrap()).unwrap();
+    assert_eq!(fragment(&with_former_column(made.vector(FEATURES).unwrap())).unwrap(), text);
     let recipe: toml::Table = toml::from_str(&text).unwrap();
     let steps = recipe["step"].as_array().unwrap();
     assert_eq!(steps.len(), 2);
@@ -491,20 +508,22 @@ fn number_and_size_are_kept_to() {
 
 #[test]
 fn bad_drawings_get_a_sentence() {
-    let told = |sketch: Sketch| sketch.faults().first().map(ToString::to_string).unwrap_or_default();
+    let said = |sketch: Sketch| sketch.faults().first().map(ToString::to_string).unwrap_or_default();
     let line = shape(Kind::Lake, &[[0.0, 0.0], [9.0, 9.0]], 0.0, true);
     assert_eq!(
-        told(Sketch { shapes: vec![line], ..bare() }),
-        "shapes[0].points_m: found 2 corners, allowed is at least 3 where closed"
+        said(Sketch { shapes: vec![line], ..bare() }),
+        "shapes[0].points_m: a closed shape needs at least 3 corners, found 2"
     );
     let flat = Picture { over_m: Some([0.0, 0.0, 0.0, 9.0]), ..picture(Kind::Hill) };
-    assert!(told(Sketch { pictures: vec![flat], ..bare() }).starts_with("pictures[0].over_m: found no area"));
+    assert!(
+        said(Sketch { pictures: vec![flat], ..bare() }).starts_with("pictures[0].over_m: covers no area")
+    );
     let nameless = Lake::new([0.0, 0.0], 50.0, 3.0);
     assert!(
-        told(Sketch { keep: vec![nameless.into()], ..bare() }).starts_with("keep[0]: this lake has no name")
+        said(Sketch { keep: vec![nameless.into()], ..bare() }).starts_with("keep[0]: this lake has no name")
     );
-    let message = told(Sketch { forest_to: layer::WATER.name(), ..bare() });
-    assert!(message.contains("which this step writes itself"), "{message}");
+    let message = said(Sketch { forest_to: layer::WATER.name(), ..bare() });
+    assert!(message.contains("is written by this step itself"), "{message}");
 }
 
 /// Lines painted with a brush of a width.
@@ -800,11 +819,11 @@ fn a_name_that_is_not_there_cannot_be_removed_unseen() {
     let wrong = name.replace("mountain", "montain");
     let sketch = Sketch { remove: vec![wrong.clone(), name.clone()], ..full() };
     let (_, notes) = run(&sketch);
-    let told: Vec<&String> = notes.iter().filter(|note| note.starts_with("remove")).collect();
-    assert_eq!(told.len(), 1, "{notes:?}");
+    let said: Vec<&String> = notes.iter().filter(|note| note.starts_with("remove")).collect();
+    assert_eq!(said.len(), 1, "{notes:?}");
     assert_eq!(
-        *told[0],
-        format!("remove: no feature of this sketch is named {wrong:?}; did you mean {name:?}?")
+        *said[0],
+        format!("remove: this sketch has no feature named {wrong:?}; did you mean {name:?}?")
     );
 }
 

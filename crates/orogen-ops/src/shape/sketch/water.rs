@@ -20,7 +20,7 @@ pub(super) struct Stream {
     pub item: Item,
     pub points: Vec<[f64; 2]>,
     pub width: f64,
-    /// Whether somebody has drawn it.
+    /// Whether it was drawn.
     pub drawn: bool,
     /// Which end is the spring, where that is known.
     pub spring: Option<End>,
@@ -280,7 +280,7 @@ pub(super) fn decide(
             let called = stream.called();
             if at_first != at_last {
                 stream.spring = stream.spring.or(Some(if at_first { End::First } else { End::Last }));
-                decided.notes.push(format!("{called} ends in {name}: it has its spring there"));
+                decided.notes.push(format!("{called} ends in {name}; its spring is there"));
                 continue;
             }
             let choice = match crossing {
@@ -297,24 +297,24 @@ pub(super) fn decide(
                 Crossing::Spring if at_first && at_last => {
                     decided
                         .notes
-                        .push(format!("{called} lies in {name} as a whole: its upper end is its spring"));
+                        .push(format!("{called} lies entirely in {name}; its spring is at its upper end"));
                 }
                 Crossing::Spring => {
                     split = split.or(Some(most));
                     decided.notes.push(format!(
-                        "{called} crosses {name}: two rivers have their springs there and run down either side"
+                        "{called} crosses {name}; it becomes two rivers with springs there, one down each side"
                     ));
                 }
                 Crossing::Pass | Crossing::Auto => {
                     let wide = (3.0 * stream.width).max(0.45 * f64::from(*deepest) * lattice.cell);
                     decided.passes.extend(stream.points[from..to].iter().map(|p| (*p, wide)));
                     decided.notes.push(format!(
-                        "{called} crosses {name}: it takes a pass, and peaks stand {wide:.0} m off on either side"
+                        "{called} crosses {name}; it runs through a pass, and peaks keep {wide:.0} m away on both sides"
                     ));
                 }
                 Crossing::Gorge => {
                     stream.gorge[from..to].fill(true);
-                    decided.notes.push(format!("{called} crosses {name}: it has cut a gorge"));
+                    decided.notes.push(format!("{called} crosses {name}; it cuts a gorge"));
                 }
             }
         }
@@ -435,7 +435,7 @@ impl<'a> Land<'a> {
                 }
                 cells.reverse();
                 let straight: Vec<[f64; 2]> = cells.iter().map(|cell| lattice.place(*cell)).collect();
-                // It wanders as far as it can without coming upon other rivers.
+                // It wanders as far as it can without meeting other rivers.
                 let clear = |way: &[[f64; 2]]| {
                     let inner = way.get(TAPER..way.len().saturating_sub(TAPER)).unwrap_or_default();
                     inner.iter().all(|p| lattice.cell_at(*p).is_none_or(|cell| river(cell).is_none()))
@@ -453,8 +453,8 @@ impl<'a> Land<'a> {
                 let h = if h.is_nan() { top } else { h };
                 let dear =
                     1.0 + 8.0 * (h - self.lowest) / self.relief + 60.0 * (h - top).max(0.0) / self.relief;
-                let luck = 1.0 + 0.9 * fractal(seed, lattice.place(next), 24.0 * lattice.cell);
-                let new = cost[cell] + far * dear * luck.max(0.15);
+                let rough = 1.0 + 0.9 * fractal(seed, lattice.place(next), 24.0 * lattice.cell);
+                let new = cost[cell] + far * dear * rough.max(0.15);
                 if new < cost[next] {
                     cost[next] = new;
                     before[next] = cell;

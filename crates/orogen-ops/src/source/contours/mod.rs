@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use self::bounds::{Bounds, Stop};
 use self::plate::{Lattice, Pin, Stuff, Work};
-pub use super::given::Placement;
-use super::given::{Heights, Map, covered};
-use super::made_up;
+use super::default_hills;
+pub use super::user_heights::Placement;
+use super::user_heights::{Heights, Map, covered};
 
 /// Makes land from contour lines, as digitised from a map, without the terraces that triangles between lines leave.
 ///
@@ -37,7 +37,7 @@ use super::made_up;
 /// ```
 ///
 /// Lines come inline, or from a GeoJSON file: lines and the outlines of polygons, their height a property or the third
-/// coordinate. Points of the file are spot heights. Without either, contours of made-up hills are drawn from the seed.
+/// coordinate. Points of the file are spot heights. Without either, contours of hills are generated from the seed.
 ///
 /// **Guarantees** (1) Where lines lie two lattice steps or more apart, land on a line has its height within 5 % of the
 /// interval between lines. (2) Between lines of two heights, land lies between them, give or take 2 % of what lies
@@ -52,8 +52,8 @@ use super::made_up;
 /// 14 MB with the default lattice, and as much as the lines again, and does not grow with the samples.
 ///
 /// **After** Briggs, "Machine contouring using minimum curvature", Geophysics 39, 1974, and the tension of Smith &
-/// Wessel, 1990. They move data to nodes and use one tension; here the cubic between nodes meets the lines where
-/// they cross the lattice, and tension stands only where the plate would swing too far.
+/// Wessel, 1990. They move data to nodes and use one tension; here the cubic between nodes meets the lines where they
+/// cross the lattice, and tension is added only where the plate would swing too far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Contours {
@@ -66,7 +66,7 @@ pub struct Contours {
     /// The property that holds the height; when empty, one that is named like a height, else the third coordinate.
     #[schemars(extend("maxLength" = 256))]
     pub property: String,
-    /// How the lines are laid upon the world.
+    /// How the lines are placed in the world.
     pub placement: Placement,
     /// Moves the placed lines east and north.
     #[schemars(inner(range(min = -1e9, max = 1e9)), extend("x-unit" = "m"))]
@@ -130,7 +130,7 @@ impl Op for Contours {
 
     fn faults(&self) -> Vec<Fault> {
         if !self.path.is_empty() && !self.contours.is_empty() {
-            let message = "names a file while contours holds lines; allowed is one of both";
+            let message = "cannot be combined with contours; give one of them";
             return vec![Fault::of("path", message)];
         }
         Vec::new()
@@ -141,7 +141,7 @@ impl Op for Contours {
         let mut lines = if !self.path.is_empty() {
             read(&*ctx.files().features(&self.path)?, self)?
         } else if self.contours.is_empty() {
-            Lines::made_up(&world, ctx.seed())
+            Lines::of_hills(&world, ctx.seed())
         } else {
             Lines::given(&self.contours)
         };
@@ -181,15 +181,15 @@ impl Lines {
         lines
     }
 
-    /// Some fourteen contours of made-up hills.
-    fn made_up(world: &Rect, seed: Seed) -> Self {
+    /// Some fourteen contours of generated hills.
+    fn of_hills(world: &Rect, seed: Seed) -> Self {
         const CELLS: f64 = 160.0;
         let [width, depth] = world.size();
         let step = width.max(depth) / CELLS;
         let (cols, rows) = ((width / step).round() as usize + 1, (depth / step).round() as usize + 1);
         let (cols, rows) = (cols.max(2), rows.max(2));
         let (dx, dy) = (width / (cols - 1) as f64, depth / (rows - 1) as f64);
-        let land = made_up::land(seed, world);
+        let land = default_hills::land(seed, world);
         let place = |at: [f64; 2]| [world.min[0] + at[0] * dx, world.min[1] + at[1] * dy];
         let heights = Raster::from_fn(cols, rows, |col, row| {
             let [x, y] = place([col as f64, row as f64]);
@@ -409,7 +409,7 @@ fn read(features: &Features, params: &Contours) -> Result<Lines, OpError> {
     }
     if lines.ends.is_empty() {
         let reason =
-            String::from("it holds no lines or polygons; points of known height are for source.points");
+            String::from("it has no lines or polygons; for points of known height use source.points");
         return Err(OpError::File { path: params.path.clone(), reason });
     }
     let spots = &features.points;
@@ -444,7 +444,7 @@ pub fn contours_to_height(
     let lattice = lattice_of(world, lattice_m);
     if lattice_m.is_some_and(|asked| lattice.spacing_m > 1.001 * asked) {
         ctx.warn(format!(
-            "lattice_m is finer than {MOST_CELLS} cells a side; {:.3} m is used",
+            "lattice_m gives more than {MOST_CELLS} cells a side; {:.3} m is used",
             lattice.spacing_m
         ));
     }
@@ -452,7 +452,7 @@ pub fn contours_to_height(
     let (mut sum, mut count) = (0.0, 0.0);
     lines.each_crossing(&lattice, |crossing| (sum, count) = (sum + f64::from(crossing.z), count + 1.0));
     if count == 0.0 {
-        let message = "no contour crosses the world: are its coordinates metres of the world, or should `placement` be \"fit\"?";
+        let message = "no contour crosses the world; check that the coordinates are metres of the world, or set `placement` to \"fit\"";
         return Err(OpError::Failed(message.to_owned()));
     }
     let counter = ctx.counter(((TENSIONS + 1) * (40 * ROUNDS + plate::COARSEST) + ROUNDS) / plate::TICK);
@@ -480,14 +480,14 @@ pub fn contours_to_height(
 /// Nanoseconds that a node of the lattice takes, about.
 const NS_A_NODE: f64 = 4000.0;
 
-/// Refuses a lattice so much finer than the samples that nobody waits for it.
+/// Refuses a lattice so much finer than the samples that it would take far too long.
 fn check_work(lattice: &Lattice, lattice_m: Option<f64>, samples: usize) -> Result<(), OpError> {
     // The lattice that comes by itself is small enough for any land.
     let Some(asked_m) = lattice_m else { return Ok(()) };
     let nodes = (lattice.cols * lattice.rows) as f64;
     let ns_a_sample = NS_A_NODE * nodes / samples as f64;
     let least_m = lattice.spacing_m * (ns_a_sample / work::MOST_NS_A_SAMPLE).sqrt();
-    let advice = format!("with so few samples {least_m:.3} or more is possible");
+    let advice = format!("with so few samples the minimum is {least_m:.3}");
     work::check("lattice_m", asked_m, ns_a_sample, &advice)
 }
 

@@ -365,8 +365,8 @@ mod tests {
 
     #[test]
     fn a_step_goes_down_the_gradient_of_the_energy() {
-        let luck = orogen_core::Seed(3);
-        let random = |k: u64| (0..289u64).map(|i| luck.unit(1000 * k + i) as f32).collect::<Vec<f32>>();
+        let seed = orogen_core::Seed(3);
+        let random = |k: u64| (0..289u64).map(|i| seed.unit(1000 * k + i) as f32).collect::<Vec<f32>>();
         let (h, stuff) = (random(0), Stuff { stiffness: random(1), tension: random(2) });
         let mut bends = Bends::new(&LATTICE);
         bends.bend(&h, &LATTICE, &stuff);

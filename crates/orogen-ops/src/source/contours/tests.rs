@@ -287,13 +287,13 @@ fn lines_polygons_and_spots_of_a_file_are_used() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "file \"map.geojson\": feature 1 has no height of -100000 to 100000 m in its property \"depth\" and third \
-         coordinates; `property` names where heights stand"
+        "file \"map.geojson\": feature 1 has no height from -100000 to 100000 m in its property \"depth\" and third \
+         coordinates; set `property` to the name of the property with heights"
     );
     let error = from_file(Features::default(), &Contours::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "file \"map.geojson\": it holds no lines or polygons; points of known height are for source.points"
+        "file \"map.geojson\": it has no lines or polygons; for points of known height use source.points"
     );
 }
 

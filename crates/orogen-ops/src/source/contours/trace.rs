@@ -2,7 +2,7 @@
 
 /// The pieces of line on which bilinear heights, by column and row, are `level`, in columns and rows.
 ///
-/// Where all four sides of a cell are crossed, the mean of its corners tells which pairs belong together.
+/// Where all four sides of a cell are crossed, the mean of its corners decides which pairs belong together.
 pub(super) fn pieces(
     height: &dyn Fn(usize, usize) -> f64,
     cols: usize,

@@ -17,7 +17,7 @@ pub enum Mode {
 
 /// One change: a polygon, or all that a brush stroke touches. Values left out stay as they are.
 ///
-/// Elevation is that of the ground before hills are added. What follows from a changed value is worked out anew:
+/// Elevation is that of the ground before hills are added. What follows from a changed value is worked out again:
 /// elevation decides sea, lakes, rivers and temperature; temperature and moisture decide biomes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -106,13 +106,13 @@ impl Edit {
     pub(super) fn faults(&self, number: usize, polygons: u32) -> Option<Fault> {
         let message = match self {
             Self::Polygon { index: None, at_m: None, .. } => {
-                String::from("give the polygon's \"index\" or a place in it, \"at_m\"")
+                String::from("expected \"index\", the number of a polygon, or \"at_m\", a place in it")
             }
             Self::Polygon { index: Some(_), at_m: Some(_), .. } => {
-                String::from("give either \"index\" or \"at_m\", not both")
+                String::from("\"index\" cannot be combined with \"at_m\"; give one of them")
             }
             Self::Polygon { index: Some(index), .. } if *index >= polygons => {
-                format!("found polygon {index}, allowed is 0 to {}", polygons - 1)
+                format!("polygon {index} is outside 0 to {}", polygons - 1)
             }
             _ => return None,
         };

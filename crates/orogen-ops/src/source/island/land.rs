@@ -116,7 +116,7 @@ impl Scale {
     }
 }
 
-/// One octave of a noise: its own luck, shifted so that no two octaves share their zeros, and its lattice slanted so
+/// One octave of a noise: its own seed, shifted so that no two octaves share their zeros, and its lattice slanted so
 /// that no direction stands out. (A slant along rows costs nothing; a turn would.)
 #[derive(Clone, Copy)]
 pub(super) struct Octave {

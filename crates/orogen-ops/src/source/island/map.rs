@@ -138,7 +138,7 @@ impl Map {
         Ok(map)
     }
 
-    /// Applies the edits to the map, then works out anew what follows from them.
+    /// Applies the edits to the map, then works out again what follows from them.
     pub fn edit(
         &mut self,
         params: &Island,
@@ -505,7 +505,7 @@ impl Map {
 
     /// Gives each lake one outlet, the corner that the flood met first, and leads the water of its other corners
     /// there along the lake. Water goes to a corner that the flood met earlier, or on to such a corner, so it still
-    /// never goes round; the order is made anew.
+    /// never goes round; the order is worked out again.
     fn join_lakes(&mut self) {
         let graph = &self.graph;
         let lake_of = |q: CornerIx| graph.corner_touches(q).map(|c| self.lake[c.at()]).min().unwrap_or(NONE);

@@ -42,7 +42,7 @@ use map::Map;
 /// ```
 ///
 /// where `e` is the elevation at a place moved by noise, and A and R, the height and roughness of hills, blend over
-/// biome borders. At last the highest place is `peak_m` and the deepest `-sea_depth_m`.
+/// biome borders. In the end the highest place is `peak_m` and the deepest `-sea_depth_m`.
 ///
 /// **Guarantees** (1) Every river reaches the sea and never rises on its way, and its volume never falls. (2) Lakes
 /// are level. (3) Land polygons never lie below the sea, and with the frame's border unedited the sea surrounds the
@@ -54,7 +54,7 @@ use map::Map;
 ///
 /// **Limits** Detail ends at the finest octave, `frame / (noise_frequency · 2^noise_octaves)` or so. Polygons are
 /// reported where they were drawn, before the perturbation: they are the handle for edits. `height` of a lake is its
-/// surface. The reach is `Point` although the map is one for the whole world: it is made anew for each window, which
+/// surface. The reach is `Point` although the map is one for the whole world: it is made again for each window, which
 /// costs less than keeping its result at the finest spacing.
 ///
 /// **After** Weiss, "Procedural Terrain", 2015, chapter IV, which follows Patel, "Polygonal map generation for
@@ -235,7 +235,7 @@ impl Op for Island {
     fn faults(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         if self.summit_c > self.coast_c {
-            let message = format!("found {}, allowed is at most coast_c ({})", self.summit_c, self.coast_c);
+            let message = format!("{} is above coast_c ({})", self.summit_c, self.coast_c);
             faults.push(Fault::of("summit_c", message));
         }
         for (i, edit) in self.edits.iter().enumerate() {

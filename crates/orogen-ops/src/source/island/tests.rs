@@ -368,13 +368,13 @@ fn bad_edits_are_refused_with_a_sentence() {
     for (text, sentence) in [
         (
             "edits = [{ kind = \"polygon\" }]",
-            "edits[0]: give the polygon's \"index\" or a place in it, \"at_m\"",
+            "edits[0]: expected \"index\", the number of a polygon, or \"at_m\", a place in it",
         ),
         (
             "polygons = 10\nedits = [{ kind = \"polygon\", index = 10 }]",
-            "edits[0]: found polygon 10, allowed is 0 to 9",
+            "edits[0]: polygon 10 is outside 0 to 9",
         ),
-        ("summit_c = 30", "summit_c: found 30, allowed is at most coast_c (24)"),
+        ("summit_c = 30", "summit_c: 30 is above coast_c (24)"),
     ] {
         let faults = island(text).faults();
         assert_eq!(faults.iter().map(ToString::to_string).collect::<Vec<_>>(), [sentence]);
@@ -650,7 +650,7 @@ fn rivers_start_from_nothing_below_the_crests() {
         drains[down as usize] += 1;
     }
     for q in (0..map.volume.len()).filter(|&q| map.volume[q] == 1) {
-        assert!(drains[q] > 0 && map.corner.elevation[q] <= 0.7, "corner {q} is no place for a spring");
+        assert!(drains[q] > 0 && map.corner.elevation[q] <= 0.7, "corner {q} cannot have a spring");
     }
     let layer = river_layer(&Island::default(), &land, &place);
     let width = layer.vertex_numbers("width_m").unwrap();

@@ -326,13 +326,13 @@ fn slopes_are_those_of_the_formula() {
         looks.push(Noise { basis, warp_m: 20.0, warp_wavelength_m: 150.0, ..base.clone() });
     }
     looks.push(Noise { basis: Basis::Worley, ..base.clone() });
-    let luck = Seed(77);
+    let seed = Seed(77);
     for params in looks {
         let field = field(&params, 5);
         let h = 0.05;
         let mut wrong = 0;
         for i in 0..400 {
-            let (x, y) = (4000.0 * luck.unit(2 * i) - 2000.0, 4000.0 * luck.unit(2 * i + 1) - 2000.0);
+            let (x, y) = (4000.0 * seed.unit(2 * i) - 2000.0, 4000.0 * seed.unit(2 * i + 1) - 2000.0);
             let slope = field.slope_at(x, y);
             assert_eq!(slope.value.to_bits(), field.at(x, y).to_bits());
             let by_x = f64::from(field.at(x + h, y) - field.at(x - h, y)) / (2.0 * h);
@@ -405,7 +405,7 @@ fn looped_land_wraps_to_the_bit() {
                 ..Noise::default()
             };
             let field = field(&params, 2);
-            // 300 steps of a length that is no binary fraction, over two periods and a bit.
+            // 300 steps of a length that is not a binary fraction, over two periods and a bit.
             for samples in [151, 385] {
                 let whole = Frame::new([-333.3, 71.9], [4000.0; 2], [2 * samples - 1; 2]).unwrap();
                 let land = field.raster(&whole);
@@ -471,12 +471,9 @@ fn a_stretched_hill_is_longer_than_wide() {
 #[test]
 fn what_does_not_fit_the_period_is_said() {
     let turned = Noise { period_m: 9000.0, rotation_deg: 30.0, ..Noise::default() };
-    assert_eq!(turned.faults()[0].to_string(), "rotation_deg: found 30, allowed is 0 where period_m is set");
+    assert_eq!(turned.faults()[0].to_string(), "rotation_deg: must be 0 when period_m is set, found 30");
     let short = Noise { period_m: 100.0, ..Noise::default() };
-    assert_eq!(
-        short.faults()[0].to_string(),
-        "period_m: found 100, allowed is 0 or at least one wavelength (3000)"
-    );
+    assert_eq!(short.faults()[0].to_string(), "period_m: 100 is below one wavelength (3000) and not 0");
     let odd = Noise { basis: Basis::Perlin, period_m: 4096.0, wavelength_m: 1500.0, ..Noise::default() };
     let ctx = Ctx::silent();
     odd.apply(Terrain::new(Frame::square(100.0, 9).unwrap()), &ctx).unwrap();

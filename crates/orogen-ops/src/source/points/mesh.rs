@@ -2,7 +2,7 @@
 //!
 //! Points are moved to a frame where they cover -1 to 1. Which side of a line a place lies on, and whether it lies in a
 //! circle, is decided exactly (Shewchuk's predicates), so the triangle of a place does not depend on where the search
-//! for it began, and a window has the bits of the whole.
+//! for it began, and a window has the same bits as the whole.
 
 use delaunator::{EMPTY, Point, Triangulation};
 use orogen_core::Rect;
@@ -69,7 +69,7 @@ impl Mesh {
     /// # Errors
     /// When there is no point, or too many.
     pub fn new(points: &[[f64; 3]]) -> Result<Self, GraphError> {
-        let covered = crate::source::given::covered(points.iter().map(|p| [p[0], p[1]]));
+        let covered = crate::source::user_heights::covered(points.iter().map(|p| [p[0], p[1]]));
         let Some(Rect { min, max }) = covered else { return Err(GraphError::NoPoints) };
         if points.len() > 1 << 28 {
             return Err(GraphError::TooManyPoints(points.len()));

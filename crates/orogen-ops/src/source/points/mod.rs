@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::mesh::{Mesh, Room};
-pub use super::given::Placement;
-use super::given::{Heights, MOST_M, Map, covered};
-use super::made_up;
+use super::default_hills;
+pub use super::user_heights::Placement;
+use super::user_heights::{Heights, MOST_M, Map, covered};
 
 /// Makes land from scattered points of known height: a survey, a table, or points of a map.
 ///
@@ -26,12 +26,12 @@ use super::made_up;
 ///           α = Σ λ_i d_i / Σ λ_i/d_i,  β = Σ λ_i d_i²,  d_i: the distance of point i
 /// ```
 ///
-/// `linear` has a crease along every side of a triangle; `natural` is smooth all over but for a peak or pit at the
+/// `linear` has a crease along every side of a triangle; `natural` is smooth everywhere except for a peak or pit at the
 /// points themselves; `smooth` has a slope there, too, that of the plane that fits the neighbours best, or none where
 /// a point is higher or lower than all of them.
 ///
 /// Points come inline, or from a file: GeoJSON points, or a table of x, y and z (`.csv`, `.xyz`, `.txt`). Without
-/// either, a survey of hills that nobody has seen is made up from the seed, so that there is land at once.
+/// either, a survey of hills is generated from the seed.
 ///
 /// **Guarantees** (1) Land has the height of each point exactly there. (2) A plane comes back as that plane, by all
 /// methods. (3) `linear` and `natural` stay between the lowest and the highest neighbour. (4) The order of the points
@@ -39,7 +39,7 @@ use super::made_up;
 /// sample depends on the points and its own place: `Point` reach, windows of any spacing agree to the bit.
 ///
 /// **Limits** `smooth` may rise above and fall below all points by a little, as hills between surveyed places do.
-/// Beyond the outline of the points nothing is known, and `outside` says what stands there. Points that all lie on a
+/// Beyond the outline of the points nothing is known, and `outside` says what the land is there. Points that all lie on a
 /// line have no inside. Every window triangulates all points: about 100 bytes and 2 µs a point.
 ///
 /// **After** Sibson, "A brief description of natural neighbour interpolation", 1981; the areas are summed over the
@@ -58,7 +58,7 @@ pub struct Points {
     pub property: String,
     /// How heights between points are found.
     pub method: Method,
-    /// How the points are laid upon the world.
+    /// How the points are placed in the world.
     pub placement: Placement,
     /// Moves the placed points east and north.
     #[schemars(inner(range(min = -1e9, max = 1e9)), extend("x-unit" = "m"))]
@@ -77,7 +77,7 @@ pub struct Points {
     /// Height added after scaling.
     #[schemars(range(min = -1e5, max = 1e5), extend("x-unit" = "m", "x-slider" = [-1000.0, 1000.0]))]
     pub offset_m: f64,
-    /// Distance between the points of a made-up survey, about; at least 1/256 of the world.
+    /// Distance between the points of a generated survey, about; at least 1/256 of the world.
     #[schemars(range(min = 0.01, max = 1e6), extend("x-unit" = "m", "x-slider" = [20.0, 1000.0]))]
     pub survey_m: f64,
 }
@@ -86,7 +86,7 @@ pub struct Points {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Straight, triangle by triangle; quick and edgy.
+    /// Straight, triangle by triangle; quick, with visible edges.
     Linear,
     /// By natural neighbours; never above or below them.
     Natural,
@@ -151,13 +151,13 @@ impl Op for Points {
 
     fn faults(&self) -> Vec<Fault> {
         if !self.path.is_empty() && !self.points_m.is_empty() {
-            let message = "names a file while points_m holds points; allowed is one of both";
+            let message = "cannot be combined with points_m; give one of them";
             return vec![Fault::of("path", message)];
         }
         let high = self.points_m.iter().enumerate().filter(|(_, point)| point[2].abs() > MOST_M).take(100);
         high.map(|(i, point)| Fault {
             path: vec![Segment::Key(String::from("points_m")), Segment::Index(i), Segment::Index(2)],
-            message: format!("found {}, allowed is {} to {MOST_M} m", point[2], -MOST_M),
+            message: format!("{} is outside {} to {MOST_M} m", point[2], -MOST_M),
         })
         .collect()
     }
@@ -193,17 +193,17 @@ fn read(features: &Features, params: &Points) -> Result<Vec<[f64; 3]>, OpError> 
         }
     }
     if points.is_empty() {
-        let reason = String::from("it holds no points; lines of equal height are for source.contours");
+        let reason = String::from("it has no points; for lines of equal height use source.contours");
         return Err(OpError::File { path: params.path.clone(), reason });
     }
     Ok(points)
 }
 
-/// Points in the cells of a lattice, each anywhere in its cell, with the heights of made-up land.
+/// Points in the cells of a lattice, each anywhere in its cell, with the heights of generated hills.
 fn survey(spacing_m: f64, world: &Rect, seed: Seed) -> Vec<[f64; 3]> {
     let [width, depth] = world.size();
     let step = spacing_m.max(width.max(depth) / 256.0);
-    let land = made_up::land(seed, world);
+    let land = default_hills::land(seed, world);
     let (east, north) = (seed.child("east"), seed.child("north"));
     let cells = |k: usize| {
         let first = (world.min[k] / step).floor() as i64 - 1;
@@ -242,7 +242,7 @@ pub fn points_to_height(
 ) -> Result<Raster<f32>, OpError> {
     let mut mesh = Mesh::new(points).map_err(|e| OpError::Failed(e.to_string()))?;
     if mesh.is_line() {
-        ctx.warn(format!("the {} points lie on one line, so all land lies outside of them", points.len()));
+        ctx.warn(format!("all {} points lie on one line, so all land is outside of them", points.len()));
     }
     if params.method == Method::Smooth {
         mesh.find_slopes();
@@ -267,7 +267,7 @@ pub fn points_to_height(
     Ok(out)
 }
 
-/// What stands so far from the outline, where that has a height.
+/// The height so far from the outline, given the height of the outline.
 fn beyond(edge_m: f64, distance_m: f64, params: &Points) -> f32 {
     match params.outside {
         Outside::Edge => edge_m as f32,

@@ -170,21 +170,21 @@ fn heights_of_a_file_come_from_properties_or_coordinates() {
     assert_eq!(from_file(features(7.0, Some("depth")), "depth").unwrap().as_slice()[60], 50.0);
     assert_eq!(
         from_file(features(f64::NAN, Some("depth")), "").unwrap_err().to_string(),
-        "file \"survey.geojson\": feature 1 has no height of -100000 to 100000 m in its properties and third \
-         coordinates; `property` names where heights stand"
+        "file \"survey.geojson\": feature 1 has no height from -100000 to 100000 m in its properties and third \
+         coordinates; set `property` to the name of the property with heights"
     );
     assert_eq!(
         from_file(Features::default(), "").unwrap_err().to_string(),
-        "file \"survey.geojson\": it holds no points; lines of equal height are for source.contours"
+        "file \"survey.geojson\": it has no points; for lines of equal height use source.contours"
     );
 }
 
 #[test]
 fn two_sources_of_points_and_wild_heights_are_refused() {
     let both = Points { points_m: vec![[0.0; 3]], path: String::from("a.csv"), ..Points::default() };
-    assert!(both.faults()[0].to_string().starts_with("path: names a file while"));
+    assert!(both.faults()[0].to_string().starts_with("path: cannot be combined with points_m"));
     let wild = Points { points_m: vec![[0.0; 3], [0.0, 0.0, 2e5]], ..Points::default() };
-    assert_eq!(wild.faults()[0].to_string(), "points_m[1][2]: found 200000, allowed is -100000 to 100000 m");
+    assert_eq!(wild.faults()[0].to_string(), "points_m[1][2]: 200000 is outside -100000 to 100000 m");
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub(super) struct Known {
     pub value: Raster<f32>,
 }
 
-/// How points that nobody knows are displaced.
+/// How unknown points are displaced.
 pub(super) struct Displace<'a> {
     /// Largest displacement on the finest grid, and how much larger it is on each coarser one.
     pub finest_m: f64,
@@ -74,21 +74,21 @@ pub(super) fn fill(
         };
         if (level as u32) < displace.levels {
             let reach = (displace.finest_m * math::pow(displace.growth, level as f64)) as f32;
-            let luck = Seed(displace.seed.bits(level as u64));
+            let own_seed = Seed(displace.seed.bits(level as u64));
             let base = displace.base;
             offsets.par_rows(|row, out| {
                 let j = known.first[1] + row as i64;
-                let line = Seed(luck.bits(j as u64));
+                let line = Seed(own_seed.bits(j as u64));
                 let from = base.row((row << level).min(base.rows() - 1));
                 for (col, v) in out.iter_mut().enumerate() {
                     let i = known.first[0] + col as i64;
                     // Points of coarser grids have been displaced there.
                     let old =
                         level as u32 + 1 < displace.levels && i.rem_euclid(2) == 0 && j.rem_euclid(2) == 0;
-                    let luck = (line.bits(i as u64) >> 40) as f32 / (1u32 << 23) as f32 - 1.0;
+                    let draw = (line.bits(i as u64) >> 40) as f32 / (1u32 << 23) as f32 - 1.0;
                     let here = from[(col << level).min(from.len() - 1)] / displace.high_m;
                     let here = (0.2 + 1.1 * here).clamp(0.1, 1.3);
-                    *v += if old { 0.0 } else { reach * here * luck };
+                    *v += if old { 0.0 } else { reach * here * draw };
                     *v *= 1.0 - known.share.row(row)[col];
                 }
             });

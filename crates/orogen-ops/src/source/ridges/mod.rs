@@ -32,9 +32,9 @@ use particles::{COARSE, Crest, Field, Node, Pieces, bells, crosses, ridges, rive
 /// what a cell of the working grid resolves, and nearly all land beside it is higher. (4) All steps are in metres on a
 /// grid of `cell_m`, so resolutions agree. (5) A height depends on the seed, the recipe's frame and its place: windows fit.
 ///
-/// **Limits** Detail ends at `cell_m`, which grows with frames of more than 32 km unless it is given: there valleys should
-/// be wider than the default too. Particles run in turn, so that part is not shared by threads. More than 4 million cells
-/// are refused. Endless land it cannot make: every river hangs on all ridges of the frame.
+/// **Limits** Detail ends at `cell_m`, which grows with frames of more than 32 km unless it is given: there valleys
+/// should be wider than the default too. Particles run in turn, so that part is not shared by threads. More than 4
+/// million cells are refused. It cannot make endless land: every river depends on all ridges of the frame.
 ///
 /// **Vectors** `rivers`: lines downstream with `width_m` and `mass` at every vertex, and the line each runs `into`, -1 for none.
 ///
@@ -179,7 +179,7 @@ impl Ridges {
         let least =
             1.1 * (size[0] * size[1] / MOST_CELLS).sqrt().max(size[0].max(size[1]) * 16.0 / MOST_CELLS);
         Err(OpError::Failed(format!(
-            "cell_m: found {cell_m}, which makes more than 4 million cells of a frame of {} m × {} m, or is less than {LEAST_CELL_M}; allowed is {:.3} or more, or 0 for a fitting one",
+            "cell_m: {cell_m} makes more than 4 million cells on a frame of {} m × {} m, or is below {LEAST_CELL_M}; use {:.3} or more, or 0 for a suitable size",
             size[0],
             size[1],
             least.max(LEAST_CELL_M)

@@ -385,7 +385,7 @@ impl Flow<'_> {
         None
     }
 
-    /// Forgets all steps of a track after one; who ran into them runs on.
+    /// Forgets all steps of a track after one; those that ran into them run on.
     fn cut(&mut self, track: usize, keep: usize, queue: &mut VecDeque<usize>) {
         for step in keep + 1..self.tracks[track].steps.len() {
             let [from, to] = [step - 1, step].map(|k| self.tracks[track].steps[k].at);
@@ -612,7 +612,7 @@ impl Flow<'_> {
     fn nodes(&self) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
         let mut first = vec![usize::MAX; self.tracks.len()];
-        // Whoever runs into nobody is first; then who runs into those that are drawn.
+        // Those that run into none come first; then those that run into drawn ones.
         let mut stack: Vec<usize> =
             (0..self.tracks.len()).filter(|&t| self.tracks[t].into.is_none()).collect();
         let mut i = 0;
@@ -630,7 +630,7 @@ impl Flow<'_> {
                 steps.pop();
             }
             if steps.is_empty() {
-                // Began where it ran into another; whoever joined it cannot have.
+                // Began where it ran into another; those that joined it cannot have.
                 steps.extend(track.steps.first());
             }
             first[t] = nodes.len();

@@ -215,7 +215,7 @@ fn too_fine_a_grid_gets_a_sentence() {
         let frame = Frame::square(side_m, 9).unwrap();
         let op = Ridges { cell_m, ..Ridges::default() };
         let message = op.apply(Terrain::new(frame), &Ctx::silent()).unwrap_err().to_string();
-        let allowed = message.split("allowed is ").nth(1).unwrap().split(' ').next().unwrap();
+        let allowed = message.split("use ").nth(1).unwrap().split(' ').next().unwrap();
         let op = Ridges { cell_m: allowed.parse().unwrap(), ..op };
         assert_eq!(op.on(&frame.extent()).unwrap(), op, "{message}");
     }

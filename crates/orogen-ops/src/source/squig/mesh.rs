@@ -17,7 +17,7 @@ const JITTER: [f64; 2] = [0.15, 0.2];
 /// Twice the area of a triangle against the square of its longest edge: no cut makes a slimmer one. It is 0.87 with
 /// three equal edges and 0.5 in half a square.
 const SLIMMEST: f64 = 0.25;
-/// How far luck moves the middle of an edge at first, when that makes a triangle too slim, and at last.
+/// How far an edge's middle is moved at random: at first, when that makes a triangle too slim, and at last.
 const CAUTION: [f64; 3] = [1.0, 0.5, 0.0];
 /// Waves that bend the lines of the first cuts: their length and how far they move a place, both in shorter sides of the
 /// frame. Steep enough waves would fold the land; these do not.
@@ -51,7 +51,7 @@ pub(super) struct Mesh {
 
 impl Mesh {
     /// Triangles about as wide as high over a rectangle, and a tree of ways through them all to the outlet: the
-    /// cheapest, where luck decides what it costs to cross an edge.
+    /// cheapest, where crossing an edge costs a random amount.
     pub fn over(rect: &Rect, params: &Squig, seed: Seed) -> Self {
         let (points, corners) = lattice(rect, params.spacing_m);
         let mut number = BTreeMap::new();
@@ -74,7 +74,7 @@ impl Mesh {
             triangles.push(Triangle { corners, edges: sides, exit: 0 });
         }
         // Near the middles of the sides, and never in one triangle.
-        let crossing = |side: Side, not: Option<usize>, luck: f64| {
+        let crossing = |side: Side, not: Option<usize>, draw: f64| {
             let (axis, high) = match side {
                 Side::North => (1, true),
                 Side::East => (0, true),
@@ -83,7 +83,7 @@ impl Mesh {
             };
             let on = if high { rect.max[axis] } else { rect.min[axis] };
             let along = 1 - axis;
-            let wanted = rect.min[along] + rect.size()[along] * (0.5 + 0.3 * (luck - 0.5));
+            let wanted = rect.min[along] + rect.size()[along] * (0.5 + 0.3 * (draw - 0.5));
             let off = |e: usize| {
                 let [a, b] = edges[e].ends.map(|p| points[p as usize][along]);
                 (0.5 * (a + b) - wanted).abs()
@@ -96,8 +96,8 @@ impl Mesh {
         };
         let outlet = crossing(params.outlet, None, seed.unit(0));
         let inlet = crossing(params.inlet, Some(beside[outlet][0]), seed.unit(1));
-        let luck = seed.child("ways");
-        let cost = |e: usize| (1e6 * (0.5 + (0.5 + params.wander) * luck.unit(e as u64))) as u64;
+        let own_seed = seed.child("ways");
+        let cost = |e: usize| (1e6 * (0.5 + (0.5 + params.wander) * own_seed.unit(e as u64))) as u64;
         let mut exits = vec![usize::MAX; triangles.len()];
         let mut heap = BinaryHeap::from([Reverse((0u64, outlet, beside[outlet][0]))]);
         while let Some(Reverse((far, exit, t))) = heap.pop() {
@@ -228,14 +228,14 @@ impl Mesh {
         }
     }
 
-    /// Where edges are cut: near their middles, moved by luck as far as no triangle gets too slim.
+    /// Where edges are cut: near their middles, moved at random as far as no triangle gets too slim.
     fn middles(&self, seed: Seed) -> Vec<[f64; 2]> {
         let middle = |e: usize, by: f64| {
             let edge = &self.edges[e];
             let [a, b] = edge.ends.map(|p| self.points[p as usize]);
-            let luck = |k: u64| by * (2.0 * seed.unit(2 * e as u64 + k) - 1.0);
-            let along = 0.5 + JITTER[0] * luck(0);
-            let across = if edge.border { 0.0 } else { JITTER[1] * luck(1) };
+            let draw = |k: u64| by * (2.0 * seed.unit(2 * e as u64 + k) - 1.0);
+            let along = 0.5 + JITTER[0] * draw(0);
+            let across = if edge.border { 0.0 } else { JITTER[1] * draw(1) };
             let way = [b[0] - a[0], b[1] - a[1]];
             [a[0] + along * way[0] - across * way[1], a[1] + along * way[1] + across * way[0]]
         };
@@ -272,7 +272,7 @@ impl Mesh {
         }
     }
 
-    /// Which half of each edge the water crosses. Luck decides, or the shorter way: round the corner that the triangles
+    /// Which half of each edge the water crosses. Drawn at random, or the shorter way: round the corner that the triangles
     /// on both sides are passed round.
     fn halves(&self, wander: f64, seed: Seed) -> Vec<u8> {
         let mut votes = vec![[0u8; 2]; self.edges.len()];

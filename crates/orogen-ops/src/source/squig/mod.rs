@@ -60,7 +60,7 @@ pub enum Side {
 /// `roughness` no hillside has a hollow: water from everywhere reaches a stream. (5) A height depends on the seed, the
 /// recipe's frame and its place: windows fit.
 ///
-/// **Limits** The border of the frame is a divide but for inlet and outlet: tiles of one recipe fit together, two
+/// **Limits** The border of the frame is a divide except at inlet and outlet: tiles of one recipe fit together, two
 /// recipes side by side do not. Ridges lie where two hillsides meet, so they are sharp. Samples do not resolve the beds
 /// of small streams: there a raster has hollows a sample wide. Triangles halve, so streams are apart by `spacing_m`
 /// only within a factor of 1.5. More than 600 thousand triangles are refused.
@@ -76,12 +76,12 @@ pub enum Side {
 pub struct Squig {
     /// Side on which the river comes in.
     pub inlet: Side,
-    /// Side on which it leaves, another one.
+    /// Side on which it leaves; must differ from the inlet.
     pub outlet: Side,
     /// Distance between streams, about: the width of the smallest triangles.
     #[schemars(range(min = 0.1, max = 1e6), extend("x-unit" = "m", "x-slider" = [200.0, 3000.0]))]
     pub spacing_m: f64,
-    /// How far the river winds: 0 takes the shorter way wherever there is one, 1 leaves it to luck.
+    /// How far the river winds: 0 takes the shorter way wherever there is one, 1 chooses at random.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub wander: f64,
     /// Height of the highest land above the outlet, about.
@@ -152,7 +152,7 @@ impl Op for Squig {
 
     fn faults(&self) -> Vec<Fault> {
         if self.inlet == self.outlet {
-            return vec![Fault::of("outlet", "found the side of the inlet, allowed is any other side")];
+            return vec![Fault::of("outlet", "must be another side than the inlet")];
         }
         Vec::new()
     }
@@ -167,7 +167,7 @@ impl Op for Squig {
 }
 
 impl Squig {
-    /// Steepness of hillsides: as asked for, or less where they alone would make more relief than is asked for.
+    /// Steepness of hillsides: as given, or less where they alone would exceed the relief.
     fn hillside(&self, spacing_m: f64) -> f64 {
         math::tan(self.slope_deg.to_radians()).min(1.3 * self.relief_m / spacing_m)
     }
@@ -264,7 +264,7 @@ fn triangles(params: &Squig, rect: &Rect, ctx: &Ctx<'_>) -> Result<Mesh, OpError
     if mesh.triangles.len() as f64 * math::exp2(2.0 * cuts) > MOST_TRIANGLES {
         let most = (0.5 * math::log2(MOST_TRIANGLES / mesh.triangles.len() as f64)).floor();
         return Err(OpError::Failed(format!(
-            "spacing_m: found {}, which makes more than 600 thousand triangles of a frame of {} m × {} m; allowed is {:.3} or more",
+            "spacing_m: {} makes more than 600 thousand triangles on a frame of {} m × {} m; use {:.3} or more",
             params.spacing_m,
             size[0],
             size[1],

@@ -271,8 +271,7 @@ fn bad_parameters_get_a_sentence() {
     let fine = Squig { spacing_m: 1.0, ..Squig::default() };
     let frame = Frame::square(SIDE_M, 9).unwrap();
     let message = fine.apply(Terrain::new(frame), &Ctx::silent()).unwrap_err().to_string();
-    let allowed: f64 =
-        message.split("allowed is ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let allowed: f64 = message.split("use ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     let op = Squig { spacing_m: allowed, ..Squig::default() };
     assert!(triangles(&op, &rect(), &Ctx::silent()).is_ok(), "{message}");
 }

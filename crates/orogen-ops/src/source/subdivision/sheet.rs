@@ -90,19 +90,19 @@ impl Sheet {
         self.edge_m
     }
 
-    /// Sets every value to `f(place, luck of its row)`, in any order on any thread.
+    /// Sets every value to `f(place, seed of its row)`, in any order on any thread.
     pub fn fill(&mut self, f: impl Fn(Place, Seed) -> f32 + Sync, seed: Seed) {
         let (first, turned) = (self.first, self.turned);
         self.values.par_rows(|row, out| {
             let y = first[1] + row as i64;
-            let luck = Seed(seed.bits(y as u64));
+            let own_seed = Seed(seed.bits(y as u64));
             for (col, v) in out.iter_mut().enumerate() {
-                *v = f(Place::stored(first[0] + col as i64, y, turned), luck);
+                *v = f(Place::stored(first[0] + col as i64, y, turned), own_seed);
             }
         });
     }
 
-    /// The value of a point; beyond the window that of its border, which nobody asks for but the border itself.
+    /// The value of a point; beyond the window that of its border, which only the border itself needs.
     #[inline]
     pub fn at(&self, place: &Place) -> f32 {
         self.values.clamped((place.x - self.first[0]) as isize, (place.y - self.first[1]) as isize)

@@ -80,7 +80,7 @@ fn detail_keeps_to_bent_ground() {
         let west = roughness(&height, |_, c| c < 150);
         let east = roughness(&height, |r, c| (60..140).contains(&r) && (300..400).contains(&c));
         assert!(west < 1e-3 && east > 0.2, "{west} in the west, {east} in the east");
-        // Told to subdivide everything, it does.
+        // It subdivides everything when asked to.
         let all = Subdivision { flat_deg: 0.0, steepness: 0.0, ..op };
         let height = land(&all, Frame::new([0.0; 2], [8000.0, 4000.0], [401, 201]).unwrap());
         assert!(roughness(&height, |_, c| c < 150) > 0.2);
@@ -92,7 +92,7 @@ fn steep_and_high_ground_is_rougher_as_far_as_asked() {
     let frame = Frame::square(16_000.0, 513).unwrap();
     let plain = Subdivision { steepness: 0.0, altitude: 0.0, flat_deg: 0.0, ..Subdivision::default() };
     for scheme in SCHEMES {
-        // Where ground is steep or high is told by the first levels, before detail.
+        // Where ground is steep or high is decided by the first levels, before detail.
         let broad = land(&Subdivision { scheme, detail_m: 500.0, ..plain.clone() }, frame);
         let steep = |r: usize, c: usize| {
             let x = broad.row(r)[c + 1] - broad.row(r)[c - 1];
@@ -160,7 +160,7 @@ fn the_finest_mesh_is_smaller_than_the_land_and_so_are_the_two_that_make_it() {
 #[test]
 fn ragged_heights_are_refused_with_their_row() {
     let op = Subdivision { heights_m: vec![vec![0.0; 3], vec![0.0; 2]], ..Subdivision::default() };
-    assert!(op.faults()[0].to_string().contains("heights_m[1]: found 2"));
+    assert!(op.faults()[0].to_string().contains("heights_m[1]: has 2"));
     let op = Subdivision { heights_m: vec![vec![0.0; 3]], ..Subdivision::default() };
-    assert!(op.faults()[0].to_string().contains("one row"));
+    assert!(op.faults()[0].to_string().contains("found one"));
 }

@@ -177,7 +177,7 @@ impl Tracer<'_> {
         let total = self.vertices.fetch_add(count, Ordering::Relaxed) + count;
         if total > MOST_VERTICES {
             return Err(OpError::Failed(format!(
-                "contours every {} m have more than {MOST_VERTICES} vertices here; take a larger interval",
+                "contours every {} m have more than {MOST_VERTICES} vertices here; use a larger interval",
                 self.levels.interval_m
             )));
         }

@@ -168,7 +168,7 @@ pub fn contours<P: Copy + Default + Send>(
     let (low, high) = (f64::from(low), f64::from(high));
     if (high - low) / params.interval_m > MOST_LEVELS {
         return Err(OpError::Failed(format!(
-            "heights from {low} to {high} m with {} m between contours make more than {MOST_LEVELS} levels; take a larger interval",
+            "heights from {low} to {high} m with {} m between contours make more than {MOST_LEVELS} levels; use a larger interval",
             params.interval_m
         )));
     }

@@ -14,7 +14,7 @@ fn of_kind(height: &Raster<f32>, kind: Kind) -> Vec<Fault> {
     found(height, &rivers).into_iter().filter(|fault| fault.kind == kind).collect()
 }
 
-/// A valley that falls to the south by 1 m a sample, 2 m up a sample to either side, with a wavy ground that is no plane.
+/// A valley that falls to the south by 1 m a sample, 2 m up a sample to either side, with a wavy ground that is not a plane.
 fn valley() -> Raster<f32> {
     Raster::from_fn(41, 60, |c, r| {
         let wave = ((c * c + 3 * r) % 5) as f32 * 0.02;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Stats;
 
-/// A statistic that tells real land from noise, and where it lies on real land.
+/// A statistic that distinguishes real land from noise, and where it lies on real land.
 #[derive(Clone, Copy, Debug)]
 pub struct Band {
     /// Its name, as the fields of [`Stats`] that lead to it.

@@ -1,4 +1,4 @@
-//! Geomorphons: ten forms of ground, told by what is seen in eight directions.
+//! Geomorphons: ten forms of ground, recognised by what is seen in eight directions.
 
 use orogen_core::{D8, Raster, math};
 use rayon::prelude::*;

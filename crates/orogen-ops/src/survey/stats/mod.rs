@@ -1,7 +1,7 @@
-//! The realism report: the statistics that tell real land from noise.
+//! The realism report: the statistics that distinguish real land from noise.
 //!
-//! Each is measured as on the real elevation models that ours are compared with, at the resolution of the raster; compare
-//! land of like spacing. [`realism`] does, and says of each statistic whether real land has the like.
+//! Each is measured as on the real elevation models that ours are compared with, at the resolution of the raster;
+//! compare land of similar spacing. [`realism`] does, and says of each statistic whether real land has similar values.
 
 mod bands;
 mod coarser;
@@ -59,7 +59,7 @@ pub struct Realism {
     pub cell_m: [f64; 2],
     /// Samples of that cell, from west to east and from north to south.
     pub samples: [usize; 2],
-    /// Of each statistic that tells land from noise, whether real land has the like.
+    /// For each statistic that distinguishes land from noise, whether real land has similar values.
     pub verdicts: Vec<Finding>,
     /// All that was measured.
     pub stats: Stats,

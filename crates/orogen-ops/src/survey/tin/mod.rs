@@ -16,7 +16,7 @@ pub struct Tin {
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// The smallest error that may be asked for, in metres: below it single precision cannot tell.
+/// The smallest error that is accepted, in metres: below it single precision does not suffice.
 pub const LEAST_ERROR_M: f64 = 1e-4;
 
 /// Triangles that stay within `max_error_m` of every sample, by greedy insertion: beginning with two triangles, the sample
@@ -44,7 +44,7 @@ pub fn greedy(height: &Raster<f32>, max_error_m: f64, ctx: &Ctx<'_>) -> Result<T
 /// Triangles that stay within `max_error_m` of every sample, from a hierarchy of right triangles, each half of another.
 /// More triangles than [`greedy`], in a fraction of its time, and nested: a coarser mesh has a part of the vertices.
 ///
-/// **Guarantees** (1) as [`greedy`], (1) to (4), but for the number of triangles of a plane when sides are not 2^n + 1; (2) no
+/// **Guarantees** (1) as [`greedy`], (1) to (4), except for the number of triangles of a plane when sides are not 2^n + 1; (2) no
 /// cracks: every vertex on an edge is a vertex of both sides.
 ///
 /// **Limits** Works on a square of 2^n + 1 samples that holds the model, at most 16,385 a side; 8 bytes a sample of it.
@@ -64,12 +64,12 @@ fn check(height: &Raster<f32>, max_error_m: f64, most_side: usize) -> Result<(),
     let (cols, rows) = (height.cols(), height.rows());
     if !(LEAST_ERROR_M..=1e6).contains(&max_error_m) {
         return Err(OpError::Failed(format!(
-            "found a largest error of {max_error_m} m, allowed is {LEAST_ERROR_M} to 1e6 m"
+            "a maximum error of {max_error_m} m is outside {LEAST_ERROR_M} to 1e6 m"
         )));
     }
     if cols < 2 || rows < 2 || cols.max(rows) > most_side {
         return Err(OpError::Failed(format!(
-            "found {cols} x {rows} samples; triangles need 2 to {most_side} a side"
+            "triangles need 2 to {most_side} samples a side, found {cols} x {rows}"
         )));
     }
     Ok(())

@@ -59,7 +59,7 @@ pub(super) fn settle(found: &mut Found, height: &Raster<f32>, drained: &Drainage
 const WAITING: u32 = u32::MAX;
 const QUEUED: u32 = u32::MAX - 1;
 
-/// Lets a lake rise from its lowest cell while it keeps its water, and tells what runs over.
+/// Lets a lake rise from its lowest cell while it keeps its water, and returns what runs over.
 fn lower(found: &mut Found, index: usize, inflow: f64, height: &Raster<f32>, climate: &Climate<'_>) -> f64 {
     let (cols, rows) = (height.cols(), height.rows());
     let h = height.as_slice();

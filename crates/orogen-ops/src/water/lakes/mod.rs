@@ -19,8 +19,8 @@ use find::Found;
 
 /// Fills depressions with water: large ones become lakes, small ones are drained, and no other pit is left.
 ///
-/// A depression is deep and wide enough, or it is none of the lakes: then it is cut open where the least rock has to go, or
-/// filled with rock. Lakes stand at the level at which they spill. With `balance` they stand where a year's water is lost again,
+/// A depression that is not deep and wide enough for a lake is cut open where the least rock has to go, or filled with
+/// rock. Lakes stand at the level at which they spill. With `balance` they stand where a year's water is lost again,
 ///
 /// ```text
 /// runoff · rain · (catchment − lake) + rain · lake + overflow of lakes upstream = evaporation · lake
@@ -51,7 +51,7 @@ pub struct Lakes {
     /// Area from which a depression is a lake.
     #[schemars(range(min = 0.0, max = 1e15), extend("x-unit" = "m2", "x-slider" = [0.0, 1e6]))]
     pub min_area_m2: f64,
-    /// What becomes of depressions that are no lakes.
+    /// What becomes of depressions that do not become lakes.
     pub rest: Rest,
     /// With `rest = "breach"`: deepest cut; what would need a deeper one is filled.
     #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [0.0, 100.0]))]
@@ -73,7 +73,7 @@ pub struct Lakes {
     pub keep: bool,
 }
 
-/// What becomes of depressions that are no lakes.
+/// What becomes of depressions that do not become lakes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rest {

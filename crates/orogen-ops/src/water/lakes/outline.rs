@@ -27,7 +27,7 @@ pub(super) fn shores(
         }
         let lakes = around(cell, cols, rows).filter_map(|other| found.lake_at(other));
         let lowest = lakes.map(|lake| here - lake.surface).fold(f32::INFINITY, f32::min);
-        // Holes are no ground and beside no lake.
+        // Holes are not ground and not beside a lake.
         if lowest == f32::INFINITY { FAR_M } else { lowest.max(DRY_M) }
     });
     // One level: all others lie beyond any ground.

@@ -76,7 +76,7 @@ impl Courses {
         };
         for (number, stem) in stems.iter().enumerate() {
             let tail = courses.tail(stem);
-            let pen = Pen { land, params, luck: Seed(seed.bits(number as u64)) };
+            let pen = Pen { land, params, seed: Seed(seed.bits(number as u64)) };
             let smooth = pen.smooth(stem, &tail, discharge);
             let course = courses.trace(land, lakes, stem, number, &smooth).unwrap_or_else(|| {
                 // The plain way from cell to cell always works.
@@ -273,7 +273,7 @@ impl Courses {
 struct Pen<'a> {
     land: &'a Land<'a>,
     params: &'a Rivers,
-    luck: Seed,
+    seed: Seed,
 }
 
 impl Pen<'_> {
@@ -330,7 +330,7 @@ impl Pen<'_> {
             let (a, b) = (straight[i - 1], straight[(i + 1).min(last)]);
             let [x, y] = grid.metres([b[0] - a[0], b[1] - a[1]]);
             let length = math::hypot(x, y).max(1e-9);
-            let by = swing * ends * wave(self.luck, phase);
+            let by = swing * ends * wave(self.seed, phase);
             let side = [-y / length * by, x / length * by];
             let at =
                 [straight[i][0] + side[0] / grid.spacing_m[0], straight[i][1] + side[1] / grid.spacing_m[1]];
@@ -370,12 +370,12 @@ fn soften(line: &mut Vec<Place>, free: usize, rounds: usize) {
 }
 
 /// Noise along a line, about -1 to 1: through zero at every whole number, with a slope of its own there.
-fn wave(luck: Seed, at: f64) -> f64 {
+fn wave(seed: Seed, at: f64) -> f64 {
     let low = at.floor();
     let t = at - low;
     // Slopes of alternating sign make bends to either side in turn.
     let slope = |k: f64| {
-        let strength = 0.55 + 0.9 * luck.unit(k as u64);
+        let strength = 0.55 + 0.9 * seed.unit(k as u64);
         if (k as u64).is_multiple_of(2) { strength } else { -strength }
     };
     let fade = t * t * (3.0 - 2.0 * t);

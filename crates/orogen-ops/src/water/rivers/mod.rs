@@ -31,7 +31,7 @@ const YEAR_S: f64 = 365.25 * 86400.0;
 const PARTS: f64 = 1024.0;
 
 /// Lays rivers on the land: where enough water gathers, a smooth line runs down the valley, as wide and deep as its
-/// discharge asks for, and is cut into the ground so that no river rises on its way.
+/// discharge requires, and is cut into the ground so that no river rises on its way.
 ///
 /// ```text
 /// Q = runoff · Σ rain · area        w = width_m · Q^width_exponent        d = depth_m · Q^depth_exponent        (Q in m³/s)
@@ -50,9 +50,10 @@ const PARTS: f64 = 1024.0;
 /// reach downstream, -1 for sea or edge), `river` (the same from spring to mouth), Strahler `order`, and, at the lower end
 /// and at each vertex, `discharge_m3s`, `width_m`, `depth_m`. Their z is that of the water.
 ///
-/// **Guarantees** (1) along every line z falls from vertex to vertex, level on lakes only, and so does the ground under the vertices outside lakes; (2) what flows
-/// in at a junction flows out of it; (3) every sample outside lakes and sea has a lower neighbour or lies at the edge or a
-/// hole, and lakes are level; (4) the result does not depend on threads.
+/// **Guarantees** (1) along every line z falls from vertex to vertex, level on lakes only, and so does the ground under
+/// the vertices outside lakes; (2) what flows in at a junction flows out of it; (3) every sample outside lakes and sea
+/// has a lower neighbour or lies at the edge or a hole, and lakes are level; (4) the result does not depend on the
+/// number of threads.
 ///
 /// **Limits** Water leaves at the edge, at holes and into the sea, so what comes in from beyond is missing. Where two ways down are
 /// equally good the first clockwise from north is taken, of equally low passes the first in the raster; else a turned map gives the
@@ -71,7 +72,7 @@ pub struct Rivers {
     /// Share of the rain that runs off; the rest evaporates.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub runoff: f64,
-    /// Least discharge of a river: where it springs.
+    /// Least discharge of a river: where it begins.
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "m3/s", "x-slider" = [0.001, 1.0]))]
     pub spring_m3_per_s: f64,
     /// Least area that a river drains, whatever the rain.
@@ -176,8 +177,7 @@ impl Op for Rivers {
         if self.spring_m3_per_s > 0.0 || self.spring_m2 > 0.0 {
             return Vec::new();
         }
-        let message =
-            "found 0 as well as 0 for spring_m2, allowed is one of them: else every sample were a river";
+        let message = "is 0, and so is spring_m2; set one of them, otherwise every sample would be a river";
         vec![Fault { path: vec![Segment::Key(String::from("spring_m3_per_s"))], message: message.to_owned() }]
     }
 

@@ -85,7 +85,7 @@ pub(super) fn stems(
     without_short(stems, &land.grid, shortest_m)
 }
 
-/// Leaves out rivers that are short and that no other joins; tells the others which they drain to.
+/// Leaves out rivers that are short and that no other joins; notes which river each of the others drains into.
 fn without_short(stems: Vec<Stem>, grid: &Grid, shortest_m: f64) -> Vec<Stem> {
     let lengths =
         D8.map(|(dc, dr)| math::hypot(f64::from(dc) * grid.spacing_m[0], f64::from(dr) * grid.spacing_m[1]));

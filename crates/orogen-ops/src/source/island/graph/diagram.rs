@@ -76,7 +76,7 @@ pub(super) struct Fan {
     /// A half-edge leaving the site: the clockwise-most on the hull, any elsewhere.
     pub(super) first: u32,
     pub(super) size: u32,
-    /// Of their circumcentres; gathered here as the cache line is at hand.
+    /// Of their circumcentres; gathered here as the cache line is loaded.
     sum: [f64; 2],
 }
 

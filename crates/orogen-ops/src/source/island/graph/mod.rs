@@ -587,7 +587,7 @@ impl Buckets {
     fn new(rect: Rect, count: usize) -> Self {
         let [w, h] = [rect.max[0] - rect.min[0], rect.max[1] - rect.min[1]];
         let side = (w * h / count as f64).sqrt();
-        // `as` saturates, and sends NaN to 0: a rectangle nobody checked gives one bucket, not a crash.
+        // `as` saturates, and sends NaN to 0: an unchecked rectangle gives one bucket, not a crash.
         let cols = ((w / side) as usize).clamp(1, count);
         let rows = ((h / side) as usize).clamp(1, 2 * count / cols);
         Self { rect, cols, rows, scale: [cols as f64 / w, rows as f64 / h] }

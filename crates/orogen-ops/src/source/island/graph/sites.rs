@@ -1,4 +1,4 @@
-//! The points as the triangulator likes them, and what is done when rounding spoils its work.
+//! The points as the triangulator needs them, and what is done when rounding spoils its work.
 
 use delaunator::{Point, Triangulation};
 
@@ -79,7 +79,7 @@ impl Frame {
 pub(crate) enum Flaw {
     /// Two sites, by index.
     TooClose(u32, u32),
-    /// The triangulation is none.
+    /// The triangulation is not valid.
     Inconsistent,
 }
 

@@ -126,7 +126,7 @@ fn check(name: &str, graph: &Graph, points: &[[f64; 2]]) {
         assert_eq!(m, [0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])]);
         if let Some(d1) = edge.d1 {
             let [m0, m1] = [edge.d0, d1].map(|c| squared(graph.center(c), m).sqrt());
-            assert!((m0 - m1).abs() <= tol, "{name}: {ix:?} is no bisector: {m0} {m1}");
+            assert!((m0 - m1).abs() <= tol, "{name}: {ix:?} is not a bisector: {m0} {m1}");
         }
     }
     for x in [rect.min[0], rect.max[0]] {

@@ -2,9 +2,15 @@ use super::*;
 use orogen_core::Seed;
 
 fn cloud(n: u64, seed: u64) -> Vec<[f64; 3]> {
-    let luck = Seed(seed);
+    let own_seed = Seed(seed);
     (0..n)
-        .map(|i| [luck.unit(3 * i) * 1000.0, luck.unit(3 * i + 1) * 700.0, luck.unit(3 * i + 2) * 100.0])
+        .map(|i| {
+            [
+                own_seed.unit(3 * i) * 1000.0,
+                own_seed.unit(3 * i + 1) * 700.0,
+                own_seed.unit(3 * i + 2) * 100.0,
+            ]
+        })
         .collect()
 }
 

@@ -1,4 +1,4 @@
-//! Made-up land for operators that turn given data into land, when nobody gave them any.
+//! Hills for operators that turn points and lines into land, when the recipe gives none.
 
 use orogen_core::{Rect, Seed};
 
@@ -18,5 +18,6 @@ pub(super) fn land(seed: Seed, world: &Rect) -> Field {
         offset_m: 1.2 * amplitude_m,
         ..Noise::default()
     };
-    Field::new(&look.look(), seed.child("made up"))
+    // The name is part of the seed, so it stays what it was.
+    Field::new(&look.look(), seed.child("made up")) // formerly
 }

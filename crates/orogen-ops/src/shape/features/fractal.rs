@@ -7,9 +7,9 @@ use crate::noise::Noise;
 /// What the noises of a feature come from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grain {
-    /// Luck.
+    /// Where its random numbers come from.
     pub seed: Seed,
-    /// Waves shorter than this cannot be shown by the samples at hand and are left out.
+    /// Waves shorter than this cannot be shown by the samples and are left out.
     pub finest_m: f64,
 }
 
@@ -22,7 +22,7 @@ impl Grain {
 
 /// Octaves of noise around the place of a feature, each twice as fine and half as strong as the one before.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Luck {
+pub(super) struct Fractal {
     seed: Seed,
     wavelength_m: f64,
     octaves: u32,
@@ -39,7 +39,7 @@ pub(super) struct Room {
     wave: Vec<f32>,
 }
 
-impl Luck {
+impl Fractal {
     /// Soft noise, within -1 to 1 and mostly within -0.5 to 0.5.
     pub fn soft(grain: Grain, wavelength_m: f64, octaves: u32) -> Self {
         let long = |octave: &u32| wavelength_m >= grain.finest_m * (1u64 << octave) as f64;
@@ -54,14 +54,14 @@ impl Luck {
 
     /// Noise, places a metre, shift and weight of an octave.
     fn wave(&self, octave: u32) -> (Noise, f64, [f64; 2], f32) {
-        let luck = Seed(self.seed.bits(u64::from(octave)));
+        let own_seed = Seed(self.seed.bits(u64::from(octave)));
         let halves = (1u64 << octave) as f64;
         // Weights of a geometric series that add up to 1.
         let whole = 2.0 - 1.0 / (1u64 << (self.octaves - 1)) as f64;
         (
-            Noise::new(luck),
+            Noise::new(own_seed),
             halves / self.wavelength_m,
-            [luck.unit(1), luck.unit(2)],
+            [own_seed.unit(1), own_seed.unit(2)],
             (1.0 / (halves * whole)) as f32,
         )
     }
@@ -106,22 +106,22 @@ mod tests {
         let east: Vec<f64> = (0..500).map(|i| -900.0 + 3.7 * f64::from(i)).collect();
         let mut room = Room::default();
         let grain = Grain { seed: Seed(4), finest_m: 1.0 };
-        for luck in [Luck::soft(grain, 300.0, 3), Luck::ridged(grain, 300.0, 5)] {
+        for fractal in [Fractal::soft(grain, 300.0, 3), Fractal::ridged(grain, 300.0, 5)] {
             let (mut all, mut part) = (Vec::new(), Vec::new());
-            luck.row(&east, 12.5, &mut room, &mut all);
-            luck.row(&east[200..230], 12.5, &mut room, &mut part);
+            fractal.row(&east, 12.5, &mut room, &mut all);
+            fractal.row(&east[200..230], 12.5, &mut room, &mut part);
             assert_eq!(all[200..230], part);
             let (low, high) = all.iter().fold((0.0f32, 0.0f32), |(a, b), v| (a.min(*v), b.max(*v)));
             assert!(low >= -1.7 && high <= 1.0 && high - low > 0.3, "{low} to {high}");
-            luck.row(&[-900.0, 0.0], 0.0, &mut room, &mut part);
-            assert_eq!(part[1], luck.at_center());
+            fractal.row(&[-900.0, 0.0], 0.0, &mut room, &mut part);
+            assert_eq!(part[1], fractal.at_center());
         }
     }
 
     #[test]
     fn waves_that_samples_cannot_show_are_left_out() {
         let grain = |finest_m| Grain { seed: Seed(4), finest_m };
-        let shown = |finest_m| Luck::soft(grain(finest_m), 300.0, 5).shown;
+        let shown = |finest_m| Fractal::soft(grain(finest_m), 300.0, 5).shown;
         assert_eq!([shown(1.0), shown(75.0), shown(80.0), shown(301.0)], [5, 3, 2, 0]);
     }
 }

@@ -4,20 +4,20 @@ use orogen_core::{FeatureSet, OpError, Property, Rect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How given coordinates are laid upon the world.
+/// How given coordinates are placed in the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
     /// They are metres of the world: x to the east, y to the north.
     #[default]
     Own,
-    /// At their own scale, the middle of what they cover upon the middle of the world.
+    /// At their own scale, with the middle of what they cover on the middle of the world.
     Middle,
     /// Stretched until what they cover is the world.
     Fit,
 }
 
-/// From given coordinates to those of the world, each axis for itself.
+/// From given coordinates to those of the world, each axis separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Map {
     from: [f64; 2],
@@ -76,14 +76,14 @@ const HEIGHT_NAMES: [&str; 13] = [
     "level",
 ];
 
-/// Where the heights of features stand.
+/// Where the heights of features are.
 pub(super) enum Heights<'a> {
     Property(&'a str),
     Vertices,
 }
 
 impl<'a> Heights<'a> {
-    /// The property asked for; else one that is named like a height; else the third coordinate.
+    /// The given property; else one that is named like a height; else the third coordinate.
     pub fn of(set: &'a FeatureSet, property: &'a str) -> Self {
         if !property.is_empty() {
             return Self::Property(property);
@@ -111,7 +111,7 @@ impl<'a> Heights<'a> {
             OpError::File {
                 path: path.to_owned(),
                 reason: format!(
-                    "feature {number} has no height of {} to {MOST_M} m in {sought}; `property` names where heights stand",
+                    "feature {number} has no height from {} to {MOST_M} m in {sought}; set `property` to the name of the property with heights",
                     -MOST_M
                 ),
             }
