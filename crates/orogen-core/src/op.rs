@@ -80,12 +80,12 @@ impl Layers {
 
     /// Also sets these, computed from layers of the result.
     #[must_use]
-    pub fn deriving<N: Into<LayerName>, const K: usize>(
+    pub fn deriving<N: Into<LayerName>>(
         mut self,
         names: impl IntoIterator<Item = N>,
-        from: [LayerName; K],
+        from: impl IntoIterator<Item = LayerName>,
     ) -> Self {
-        let from = from.map(Part::Layer).to_vec();
+        let from: Vec<Part> = from.into_iter().map(Part::Layer).collect();
         for name in names.into_iter().map(Into::into) {
             self.writes.push(name.clone());
             self.follows.insert(Part::Layer(name), from.clone());
@@ -116,12 +116,12 @@ impl Layers {
 
     /// Also sets these vectors, computed from layers of the result.
     #[must_use]
-    pub fn deriving_vectors<N: Into<LayerName>, const K: usize>(
+    pub fn deriving_vectors<N: Into<LayerName>>(
         mut self,
         names: impl IntoIterator<Item = N>,
-        from: [LayerName; K],
+        from: impl IntoIterator<Item = LayerName>,
     ) -> Self {
-        let from = from.map(Part::Layer).to_vec();
+        let from: Vec<Part> = from.into_iter().map(Part::Layer).collect();
         for name in names.into_iter().map(Into::into) {
             self.writes_vectors.push(name.clone());
             self.follows.insert(Part::Vectors(name), from.clone());

@@ -5,6 +5,7 @@
 pub mod biome;
 mod brush;
 pub mod combine;
+pub mod cover;
 pub mod drainage;
 pub mod erode;
 pub mod hold;

@@ -1,7 +1,7 @@
 //! The one list of operators: whatever is not named here does not exist for recipes, help, manual or Python.
 
 use orogen_core::{Catalog, Operator};
-use orogen_ops::{combine, erode, mask, shape, source, survey, water};
+use orogen_ops::{combine, cover, erode, mask, shape, source, survey, water};
 
 /// Every operator there is.
 #[must_use]
@@ -12,6 +12,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Max>(),
         Operator::of::<combine::Min>(),
         Operator::of::<combine::Multiply>(),
+        Operator::of::<cover::Biomes>(),
         Operator::of::<erode::Alluvium>(),
         Operator::of::<erode::Coast>(),
         Operator::of::<erode::Musgrave>(),

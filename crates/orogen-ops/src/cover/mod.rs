@@ -1,0 +1,5 @@
+//! What the land is covered with.
+
+mod biomes;
+
+pub use biomes::Biomes;
