@@ -10,12 +10,13 @@ mod shell;
 mod stubs;
 mod test;
 mod walls;
+mod words;
 
 use anyhow::{Result, bail};
 
 const HELP: &str = "\
 cargo xtask test              everything CI checks; installs what it needs
-cargo xtask test --only PART  one part of it: fmt, walls, clippy, rustdoc, rust, docs, book, python
+cargo xtask test --only PART  one part of it: fmt, walls, words, clippy, rustdoc, rust, docs, book, python
 cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
 cargo xtask stubs             writes the Python stubs alone
 cargo xtask book              builds the manual into docs/book

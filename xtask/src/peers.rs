@@ -1,6 +1,6 @@
 //! Our speed beside that of others: `cargo xtask bench --peers`.
 //!
-//! Whoever is measured is a runner: a program that reads one question a line and answers `ok NUMBER` or `no SENTENCE`.
+//! Each library measured has a runner: a program that reads one question a line and answers `ok NUMBER` or `no SENTENCE`.
 //! Orogen answers through its Python package (`bench/python/ours.py`). Every figure is asked in rounds, ours and theirs
 //! by turns, so that whatever else the machine does meets both; medians are compared. A peer that cannot be installed or
 //! built is passed over with a sentence.
@@ -454,7 +454,7 @@ impl Runner {
         let mut answer = String::new();
         self.answers.read_line(&mut answer)?;
         match answer.trim().split_once(' ') {
-            Some(("ok", number)) => number.parse().with_context(|| format!("{number:?} is no number")),
+            Some(("ok", number)) => number.parse().with_context(|| format!("{number:?} is not a number")),
             Some(("no", sentence)) => bail!("{sentence}"),
             _ => bail!("{question:?} was answered by {answer:?}"),
         }
@@ -515,7 +515,7 @@ fn with_cpp(command: &mut Command, venv: &Path) {
     if let Some(folder) = printed(Command::new(venv.join("bin/python")).args(["-c", place])) {
         command.env("LIBCLANG_PATH", folder);
     }
-    // That libclang comes without the headers of a compiler; those of the compiler at hand do.
+    // That libclang comes without the headers of a compiler; those of the installed compiler do.
     if let Some(folder) = printed(Command::new("cc").arg("-print-file-name=include")) {
         command.env("BINDGEN_EXTRA_CLANG_ARGS", format!("-I{folder}"));
     }

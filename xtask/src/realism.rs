@@ -51,7 +51,7 @@ pub fn run(only: &[&str]) -> Result<()> {
             own.push_str(&row(preset, Some(samples), &at_own));
             for finding in found.verdicts.iter().filter(|f| f.verdict != Verdict::Inside) {
                 let Some(value) = finding.value else {
-                    outside.push(format!("{preset} at {samples}: {} cannot be told", finding.statistic));
+                    outside.push(format!("{preset} at {samples}: {} cannot be measured", finding.statistic));
                     continue;
                 };
                 outside.push(format!(

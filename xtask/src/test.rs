@@ -6,13 +6,14 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::shell::{cargo, has, root, run, target};
-use crate::{docs, python, walls};
+use crate::{docs, python, walls, words};
 
 type Part = (&'static str, fn() -> Result<()>);
 
 const PARTS: &[Part] = &[
     ("fmt", || run(&mut cargo(&["fmt", "--all", "--check"]))),
     ("walls", walls::check),
+    ("words", words::check),
     ("clippy", || {
         run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
     }),

@@ -138,7 +138,7 @@ fn a_dem_that_is_missing_or_broken() {
     bench.run(&["check", "sub/r.toml"]).succeeds();
     std::fs::remove_file(bench.path("here.tif")).unwrap();
     std::fs::remove_dir_all(bench.path("sub")).unwrap();
-    bench.write("bad.tif", b"II*\0 this is no TIFF");
+    bench.write("bad.tif", b"II*\0 this is not a TIFF");
     bench.write("r.toml", recipe("bad.tif"));
     bench.run(&["build", "r.toml", "--samples", "65"]).fails(2, &["step \"dem\"", "bad.tif"]);
     assert_eq!(bench.files(), ["bad.tif", "r.toml"]);
@@ -168,14 +168,14 @@ fn options_that_are_out_of_range() {
         ("--window", "-64,0,1024,1024", "reaches beyond the recipe's frame 0,0,4096,4096"),
         ("--window", "1,1,2,2", "lies between two samples"),
         ("--window", "0,0,1e300,1", "too far out"),
-        ("--memory", "1M", "allowed is 1 MiB"),
+        ("--memory", "1M", "the limit of 1 MiB"),
     ] {
         bench.run(&["build", "r.toml", option, value]).fails(2, &[says]);
     }
 }
 
 #[test]
-fn a_step_whose_result_nobody_uses_is_told() {
+fn a_step_whose_result_nobody_uses_is_reported() {
     let bench = Bench::new();
     let steps = r#"
         [[step]]

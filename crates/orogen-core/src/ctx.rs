@@ -64,7 +64,7 @@ pub struct Figure {
     pub unit: String,
 }
 
-/// What surrounds an operator while it runs: its luck, the world it lies in, who watches, what went oddly.
+/// What surrounds an operator while it runs: its seed, the world it lies in, progress and cancellation, warnings.
 ///
 /// Threads are those of the rayon pool the call runs in.
 pub struct Ctx<'a> {
@@ -101,7 +101,7 @@ impl<'a> Ctx<'a> {
         Self::new(Seed(0))
     }
 
-    /// The recipe's own frame, of which the terrain at hand may be a window.
+    /// The recipe's own frame, of which the current terrain may be a window.
     #[must_use]
     pub fn in_world(mut self, world: Frame) -> Self {
         self.world = Some(world);

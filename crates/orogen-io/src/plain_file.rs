@@ -11,10 +11,10 @@ use std::path::Path;
 pub fn plain_file(path: &Path) -> Result<Metadata, String> {
     let about = std::fs::metadata(path).map_err(cannot)?;
     if about.is_dir() {
-        return Err(String::from("this is a folder, not a file"));
+        return Err(String::from("is a folder, not a file"));
     }
     if !about.is_file() {
-        return Err(String::from("this is not a plain file"));
+        return Err(String::from("is not a regular file"));
     }
     Ok(about)
 }
@@ -56,12 +56,12 @@ pub(crate) fn open(path: &Path, max_bytes: u64) -> Result<(File, u64), String> {
 
 fn cannot(e: std::io::Error) -> String {
     match e.kind() {
-        std::io::ErrorKind::NotFound => String::from("there is no such file"),
-        std::io::ErrorKind::PermissionDenied => String::from("this file may not be read (permission denied)"),
-        _ => format!("it cannot be read: {e}"),
+        std::io::ErrorKind::NotFound => String::from("no such file"),
+        std::io::ErrorKind::PermissionDenied => String::from("permission denied"),
+        _ => format!("cannot read it: {e}"),
     }
 }
 
 fn too_large(bytes: u64, max_bytes: u64) -> String {
-    format!("the file has {bytes} bytes; at most {max_bytes} are allowed")
+    format!("the file has {bytes} bytes, more than the limit of {max_bytes}")
 }

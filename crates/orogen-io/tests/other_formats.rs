@@ -91,7 +91,7 @@ fn bad_ascii_grids_get_a_sentence() {
             "5000000000 x 5000000000 samples is too large",
         ),
         (String::from("ncols 2\nnrows 2\ncellsize -1\n1 2 3 4"), "both should be positive"),
-        (String::from("cols 2\n"), "\"cols\" is no word of its header"),
+        (String::from("cols 2\n"), "\"cols\" is not a header keyword"),
     ] {
         let message = ascii(&text).unwrap_err();
         assert!(message.contains(part), "{message:?} does not say {part:?}");
@@ -153,7 +153,7 @@ fn a_sidecar_that_disagrees_is_refused() {
 fn pictures_of_other_kinds_are_refused() {
     let rgb = orogen_io::png8::encode(&Raster::filled(3, 2, [1, 2, 3]));
     let message = png16::decode(&rgb, None, &Limits::default()).unwrap_err().to_string();
-    assert_eq!(message, "this PNG has Rgb pixels of 8 bits; allowed is grey pixels of 8 or 16 bits");
+    assert_eq!(message, "this PNG has Rgb pixels of 8 bits; supported: grey pixels of 8 or 16 bits");
     let whole = png16::encode(&hills(9, 10.0), &frame(9, 9), &ABOUT).bytes;
     for length in 0..whole.len() - 12 {
         assert!(png16::decode(&whole[..length], None, &Limits::default()).is_err(), "cut at {length}");

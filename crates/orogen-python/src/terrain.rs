@@ -505,7 +505,7 @@ pub fn thread_count(threads: i64) -> PyResult<usize> {
 
 fn no_layer(land: &orogen::core::Terrain, name: &str) -> PyErr {
     let have: Vec<&str> = land.layers().keys().map(LayerName::as_str).collect();
-    let text = format!("there is no layer {name:?} here; there are {}", have.join(", "));
+    let text = format!("no layer {name:?} here; available: {}", have.join(", "));
     errors::OrogenKeyError::new_err(text)
 }
 

@@ -191,7 +191,7 @@ def test_errors_are_also_those_that_python_people_catch(tmp_path: Path) -> None:
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     with pytest.raises(KeyError) as missing:
         t["no"]
-    assert str(missing.value) == 'there is no layer "no" here; there are height'
+    assert str(missing.value) == 'no layer "no" here; available: height'
 
 
 def test_other_work_goes_on_while_a_terrain_is_changed() -> None:

@@ -161,7 +161,7 @@ impl Cache {
             Err(_) => return self.damaged(key, None, "its list of layers cannot be read"),
         };
         let Some(entry) = parse_entry(&bytes) else {
-            return self.damaged(key, None, "its list of layers does not verify");
+            return self.damaged(key, None, "the checksum of its list of layers does not match");
         };
         touch(&path);
         for blob in entry.blobs() {
@@ -205,11 +205,11 @@ impl Cache {
         let wrong = Unread::Damaged;
         let (cols, rows) = (frame.cols(), frame.rows());
         if (entry.cols, entry.rows) != (cols, rows) {
-            return Err(wrong("its layers have another shape"));
+            return Err(wrong("its layers do not match the frame"));
         }
         let mut layers = BTreeMap::new();
         for (name, blob) in &entry.layers {
-            let name = LayerName::parse(name).ok_or_else(|| wrong("it has a layer without a proper name"))?;
+            let name = LayerName::parse(name).ok_or_else(|| wrong("a layer has an invalid name"))?;
             let data = match blob.kind {
                 Kind::F32 => {
                     let mut values = vec![0f32; frame.len()];
@@ -223,7 +223,7 @@ impl Cache {
                 }
                 Kind::Vectors => None,
             };
-            let data = data.ok_or_else(|| wrong("a layer has another shape"))?;
+            let data = data.ok_or_else(|| wrong("a layer does not match the frame"))?;
             self.remember(&data, blob);
             layers.insert(name, data);
         }
@@ -235,17 +235,17 @@ impl Cache {
             let layer = vectors::decode(&bytes).ok_or_else(|| wrong("its vectors cannot be read"))?;
             all_vectors.insert(name.clone(), Arc::new(layer));
         }
-        Terrain::from_parts(*frame, layers, all_vectors).ok_or_else(|| wrong("a layer has another shape"))
+        Terrain::from_parts(*frame, layers, all_vectors).ok_or_else(|| wrong("a layer does not match the frame"))
     }
 
     fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), Unread> {
         let Ok(mut file) = open_plain(&self.blob_path(blob)) else { return Err(Unread::Missing) };
         if file.metadata().map_or(0, |meta| meta.len()) != into.len() as u64 || file.read_exact(into).is_err()
         {
-            return Err(Unread::Damaged("a layer has another size"));
+            return Err(Unread::Damaged("a layer has the wrong size"));
         }
         if hash_of(into) != blob.hash {
-            return Err(Unread::Damaged("a layer does not have its own hash"));
+            return Err(Unread::Damaged("the checksum of a layer does not match"));
         }
         Ok(())
     }
@@ -257,7 +257,7 @@ impl Cache {
             let _ = discard(&self.blob_path(blob));
         }
         let name = &key.to_hex()[..12];
-        Found::Damaged(format!("cache entry {name} is damaged ({reason}); recomputed"))
+        Found::Damaged(format!("cache entry {name} is damaged ({reason}); recomputing it"))
     }
 
     /// Stores a result, unless it is larger than a quarter of the cache.
@@ -535,7 +535,7 @@ mod tests {
             panic!("it was just stored")
         };
         assert_eq!(back, terrain);
-        // Another shape under the same key is no hit.
+        // Another shape under the same key is a miss.
         let other = Frame::square(100.0, 10).unwrap();
         assert!(matches!(cache.load(&key, &entry, &other), Found::Damaged(_)));
     }

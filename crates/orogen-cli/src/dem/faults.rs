@@ -93,12 +93,12 @@ pub fn run(args: &Args) -> Result<()> {
         for fault in listed(kind) {
             let _ = writeln!(text, "  {}", sentence(fault, &model));
         }
-        let _ = writeln!(text, "  to mend: {}\n", mend(kind));
+        let _ = writeln!(text, "  to repair: {}\n", mend(kind));
     }
     job.write_text(None, &text, facts, &said)
 }
 
-/// What mends a fault.
+/// How to repair a fault.
 fn mend(kind: Kind) -> &'static str {
     match kind {
         Kind::Sink => {

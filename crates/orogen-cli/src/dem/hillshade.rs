@@ -35,7 +35,7 @@ pub struct Args {
     /// Height of the sun above the horizon, in degrees.
     #[arg(long, value_name = "DEG", default_value = "45", value_parser = parse::number(0.0, 90.0), allow_hyphen_values = true)]
     pub altitude: f64,
-    /// How many times higher the ground is taken than it is.
+    /// Vertical exaggeration.
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse::number(0.0, 1000.0), allow_hyphen_values = true)]
     pub exaggeration: f64,
     /// Light from four sides instead of one.

@@ -27,7 +27,7 @@ pub struct Args {
     /// The csv file to write [default: standard output]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
-    /// A place in the file's own coordinates; may stand several times.
+    /// A place in the file's own coordinates; may be given several times.
     #[arg(long, value_name = "X,Y", value_parser = parse::spot, allow_hyphen_values = true)]
     pub at: Vec<Spot>,
     /// A file of places: geojson, or csv, xyz or txt with x and y first.
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     if !(2..=MOST_PLACES).contains(&spots.len()) {
         let text = format!(
-            "found {} places, allowed are 2 to {MOST_PLACES}: --at X,Y or --points FILE",
+            "expected 2 to {MOST_PLACES} places, found {}; name them with --at X,Y or --points FILE",
             spots.len()
         );
         return Err(BuildError::Call(text).into());

@@ -19,7 +19,7 @@ impl<'a> Source<'a> {
     pub fn disk(file: &'a File) -> Result<Self, FormatError> {
         let length = file.metadata().map_err(unreadable)?.len();
         let length = usize::try_from(length)
-            .map_err(|_| FormatError::broken(FORMAT, format!("it has {length} bytes, more than fit here")))?;
+            .map_err(|_| FormatError::broken(FORMAT, format!("it has {length} bytes, too many for this machine")))?;
         Ok(Self::Disk { file, length })
     }
 
@@ -94,7 +94,7 @@ pub(super) fn sized(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
 fn unreadable(e: io::Error) -> FormatError {
     match e.kind() {
         io::ErrorKind::UnexpectedEof => {
-            FormatError::broken(FORMAT, "it became shorter while it was being read")
+            FormatError::broken(FORMAT, "it was truncated while it was read")
         }
         _ => FormatError::Unreadable(e.to_string()),
     }

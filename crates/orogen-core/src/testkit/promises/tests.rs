@@ -482,7 +482,7 @@ operator! {
 }
 
 #[test]
-fn a_panic_is_told_with_the_operator_and_the_promise() {
+fn a_panic_is_reported_with_the_operator_and_the_promise() {
     breaks::<Fragile>("same bits on any number of threads", "it panicked: a hole!");
 }
 
