@@ -292,7 +292,9 @@ impl<'a> Checker<'a> {
             let branch = chosen.and_then(|c| names.iter().position(|n| *n == c));
             return match (branch, chosen) {
                 (Some(i), _) => self.table(branches[i], table),
-                (None, None) => self.fault(format!("{tag:?} is missing; expected one of {}", names.join(", "))),
+                (None, None) => {
+                    self.fault(format!("{tag:?} is missing; expected one of {}", names.join(", ")))
+                }
                 (None, Some(other)) => {
                     let hint = nearest(other, names.iter().copied())
                         .map_or(String::new(), |n| format!("; did you mean {n:?}?"));

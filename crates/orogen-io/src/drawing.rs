@@ -58,8 +58,10 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Raster<u8>, FormatError> 
     if let Some(palette) = &reader.info().palette
         && (palette.is_empty() || palette.len() > 3 * 256 || palette.len() % 3 != 0)
     {
-        let reason =
-            format!("its palette has {} bytes; it must have three for each of 1 to 256 colours", palette.len());
+        let reason = format!(
+            "its palette has {} bytes; it must have three for each of 1 to 256 colours",
+            palette.len()
+        );
         return Err(FormatError::broken(FORMAT, reason));
     }
     let size = reader.output_buffer_size().ok_or_else(|| FormatError::broken(FORMAT, "it has no size"))?;

@@ -152,9 +152,7 @@ impl Sidecar {
     pub(crate) fn range(&self) -> Result<(f64, f64), FormatError> {
         match (self.min, self.max) {
             (Some(min), Some(max)) if min <= max => Ok((min, max)),
-            (Some(min), Some(max)) => {
-                Err(FormatError::Sidecar(format!("min {min} is above max {max}")))
-            }
+            (Some(min), Some(max)) => Err(FormatError::Sidecar(format!("min {min} is above max {max}"))),
             _ => Err(FormatError::Sidecar(String::from(
                 "min and max are missing: the heights in metres of the lowest and the highest value",
             ))),

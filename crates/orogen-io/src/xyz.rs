@@ -41,7 +41,9 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Features, FormatError> {
                 line.len()
             )));
         }
-        let text = std::str::from_utf8(line).map_err(|_| broken(format!("line {number} is not valid UTF-8")))?.trim();
+        let text = std::str::from_utf8(line)
+            .map_err(|_| broken(format!("line {number} is not valid UTF-8")))?
+            .trim();
         if text.is_empty() || text.starts_with('#') {
             continue;
         }

@@ -245,7 +245,7 @@ def test_progress_is_shown_when_asked(capfd: pytest.CaptureFixture[str]) -> None
 
 
 def test_calls_that_ask_for_too_much_or_nothing_are_refused():
-    with pytest.raises(orogen.OrogenError, match="need about .* of memory; memory_bytes allows"):
+    with pytest.raises(orogen.OrogenError, match="need about .* of memory, more than the limit of"):
         orogen.Terrain.flat(samples=10**6, size_m=1000.0)
     with pytest.raises(orogen.OrogenError, match="samples: -1 is not a whole number"):
         orogen.Terrain.flat(samples=-1, size_m=1000.0)

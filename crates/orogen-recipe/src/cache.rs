@@ -235,7 +235,8 @@ impl Cache {
             let layer = vectors::decode(&bytes).ok_or_else(|| wrong("its vectors cannot be read"))?;
             all_vectors.insert(name.clone(), Arc::new(layer));
         }
-        Terrain::from_parts(*frame, layers, all_vectors).ok_or_else(|| wrong("a layer does not match the frame"))
+        Terrain::from_parts(*frame, layers, all_vectors)
+            .ok_or_else(|| wrong("a layer does not match the frame"))
     }
 
     fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), Unread> {

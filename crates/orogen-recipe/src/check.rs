@@ -392,8 +392,7 @@ impl Recipe {
     fn check_op(&self, spec: &StepSpec, catalog: &Catalog, faults: &mut Faults) -> Option<Box<dyn AnyOp>> {
         let (id, at) = spec.op.as_ref()?;
         let Some(operator) = catalog.get(id) else {
-            let hint =
-                catalog.nearest(id).map_or(String::new(), |name| format!("; did you mean {name:?}?"));
+            let hint = catalog.nearest(id).map_or(String::new(), |name| format!("; did you mean {name:?}?"));
             let message = format!("no such operator {}{hint}", quoted(id));
             let kind = if hint.is_empty() { FaultKind::UnknownOperator } else { FaultKind::Other };
             self.report_as(faults, spec, *at, kind, message);
@@ -444,15 +443,13 @@ impl Recipe {
         if let Some((name, at)) = &spec.mask
             && !draft.has(input, name)
         {
-            let message =
-                format!("mask: no layer {name:?} in the step's input; {}", there_is(input));
+            let message = format!("mask: no layer {name:?} in the step's input; {}", there_is(input));
             self.report(faults, spec, *at, message);
         }
         let combines = !step.layers.reads_second.is_empty();
         match (second, &spec.with) {
             (None, _) if combines => {
-                let message =
-                    format!("{op} combines two terrains; name the second step with `with`");
+                let message = format!("{op} combines two terrains; name the second step with `with`");
                 self.report(faults, spec, op_at, message);
             }
             (Some(_), Some((_, at))) if !combines => {

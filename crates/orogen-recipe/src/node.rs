@@ -153,14 +153,20 @@ impl Reader<'_> {
     pub fn table(&mut self, from: DeTable<'_>, offset: usize, depth: usize) -> Table {
         let mut table = Table::new();
         if from.len() > MOST_KEYS {
-            self.fault(offset, format!("the table has {} keys, more than the limit of {MOST_KEYS}", from.len()));
+            self.fault(
+                offset,
+                format!("the table has {} keys, more than the limit of {MOST_KEYS}", from.len()),
+            );
             return table;
         }
         for (key, value) in from {
             let offset = key.span().start;
             let key = key.into_inner().into_owned();
             if key.len() > LONGEST_KEY {
-                self.fault(offset, format!("the key has {} bytes, more than the limit of {LONGEST_KEY}", key.len()));
+                self.fault(
+                    offset,
+                    format!("the key has {} bytes, more than the limit of {LONGEST_KEY}", key.len()),
+                );
                 continue;
             }
             // The values of `[[step]]` and `[table]` span their headers, but each element has its own.

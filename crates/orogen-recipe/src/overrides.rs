@@ -128,7 +128,9 @@ fn put(table: &mut Table, path: &[Segment], value: Node) -> Result<(), String> {
                 }
                 &mut items[*index]
             }
-            (_, Segment::Key(key)) => return Err(format!("{} is {found}, not a table with a key {key:?}", so_far())),
+            (_, Segment::Key(key)) => {
+                return Err(format!("{} is {found}, not a table with a key {key:?}", so_far()));
+            }
             (_, Segment::Index(_)) => return Err(format!("{} is {found}, not a list", so_far())),
         };
     }

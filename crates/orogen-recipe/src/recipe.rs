@@ -412,7 +412,9 @@ impl Recipe {
                 let found = node.found();
                 self.fault(node.at, None, format!("export: kind: expected a string, found {found}"));
             }
-            None => self.fault(at, None, "export: the kind is missing; add one, for example kind = \"geotiff\""),
+            None => {
+                self.fault(at, None, "export: the kind is missing; add one, for example kind = \"geotiff\"")
+            }
         }
     }
 }

@@ -244,7 +244,9 @@ impl Job {
             return Err(BuildError::Call(text.to_owned()));
         }
         if ["tif", "tiff", "png", "glb"].contains(&ending) && io::stdout().is_terminal() {
-            let text = format!("refusing to write a {ending} to the terminal; redirect standard output to a file or a program");
+            let text = format!(
+                "refusing to write a {ending} to the terminal; redirect standard output to a file or a program"
+            );
             return Err(BuildError::Call(text));
         }
         Ok(())

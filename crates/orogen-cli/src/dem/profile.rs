@@ -51,7 +51,8 @@ pub fn run(args: &Args) -> Result<()> {
         None => args.at.clone(),
     };
     if spots.len() < 2 {
-        let text = format!("a profile needs at least two places, found {}; add them with --at X,Y", spots.len());
+        let text =
+            format!("a profile needs at least two places, found {}; add them with --at X,Y", spots.len());
         return Err(BuildError::Call(text).into());
     }
     let model = job.read()?;

@@ -68,7 +68,10 @@ pub fn run(args: &Args) -> Result<()> {
     let said = match outside.as_slice() {
         [] => format!("measured at {east:.1} x {north:.1} m: everything within the range of real land"),
         names => {
-            format!("measured at {east:.1} x {north:.1} m: outside the range of real land: {}", names.join(", "))
+            format!(
+                "measured at {east:.1} x {north:.1} m: outside the range of real land: {}",
+                names.join(", ")
+            )
         }
     };
     let facts = vec![

@@ -461,9 +461,7 @@ impl<'de> Visitor<'de> for Item<'_> {
         if number.abs() <= FARTHEST {
             Ok(Found::Number(number))
         } else {
-            Err(self
-                .sink
-                .fail(format_args!("the coordinate {number:e} is beyond {FARTHEST:e}")))
+            Err(self.sink.fail(format_args!("the coordinate {number:e} is beyond {FARTHEST:e}")))
         }
     }
 
@@ -596,32 +594,21 @@ mod tests {
                 r#"{"type":"Polygon","coordinates":[[1,2],[3,4]]}"#,
                 "the coordinates of a Polygon are a list; expected lists in a list",
             ),
-            (
-                r#"{"type":"LineString","coordinates":[[1,2]]}"#,
-                "a line has 1 position; it needs at least 2",
-            ),
+            (r#"{"type":"LineString","coordinates":[[1,2]]}"#, "a line has 1 position; it needs at least 2"),
             (
                 r#"{"type":"Polygon","coordinates":[[[1,2],[3,4],[1,2]]]}"#,
                 "a ring has 2 different positions; it needs at least 3",
             ),
             (r#"{"type":"LineString","coordinates":[[1,2],3]}"#, "coordinates mix numbers and lists"),
-            (
-                r#"{"type":"Circle","coordinates":[1,2]}"#,
-                "expected the type Point, LineString",
-            ),
-            (
-                r#"{"type":"Point","coordinates":[1e300,2]}"#,
-                "the coordinate 1e300 is beyond 1e12",
-            ),
+            (r#"{"type":"Circle","coordinates":[1,2]}"#, "expected the type Point, LineString"),
+            (r#"{"type":"Point","coordinates":[1e300,2]}"#, "the coordinate 1e300 is beyond 1e12"),
         ] {
             let found = collection(geometry);
             assert!(found.starts_with(&format!("{start}{message}")), "{geometry}: {found}");
             assert!(found.contains("line 3"), "{found}");
         }
         assert!(
-            read("{\"type\":\"Topology\"}")
-                .unwrap_err()
-                .contains("expected the type \"FeatureCollection\"")
+            read("{\"type\":\"Topology\"}").unwrap_err().contains("expected the type \"FeatureCollection\"")
         );
         assert!(read("[1,2").unwrap_err().contains("a GeoJSON object"));
         assert!(read("{}").unwrap_err().contains("no \"type\""));
