@@ -1,7 +1,8 @@
-//! Turns of phrase that readers stumble over, kept out of messages, doc comments and the manual.
+//! Turns of phrase that readers stumble over, kept out of messages, comments and the manual; and options of the command
+//! line, kept out of the libraries.
 //!
-//! Everything a person can read is searched: sources of the crates, recipes, hand-written pages. The generated pages
-//! follow from the sources.
+//! Everything a person can read is searched: sources, recipes, pages. Generated pages and stubs follow from the sources:
+//! mend those, then run `cargo xtask docs`.
 
 use std::path::{Path, PathBuf};
 
@@ -86,21 +87,28 @@ const TURNS: &[Turn] = &[
     turn("at hand", "\"available\""),
 ];
 
-/// Fails with every place that uses one of the turns.
+/// Crates whose messages must suit any caller, so that they name no option of the command line.
+const LIBRARIES: &[&str] = &["orogen-core", "orogen-ops", "orogen-recipe", "orogen-io", "orogen"];
+
+/// Options of other programs that libraries may name: those of cargo and its test harness.
+const OPTIONS_OF_OTHERS: &[&str] = &["exact", "release", "example"];
+
+/// Fails with every place that uses one of the turns, or an option of the command line where none belongs.
 pub fn check() -> Result<()> {
     let mut found = Vec::new();
-    for root in ["crates", "docs/src", "recipes", "xtask/src"] {
+    for root in ["bench", "crates", "docs/examples", "docs/src", "fuzz/fuzz_targets", "recipes", "xtask/src"]
+    {
         for file in readable(Path::new(root))? {
             look(&file, &mut found)?;
         }
     }
-    for file in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+    for file in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "fuzz/README.md"] {
         look(Path::new(file), &mut found)?;
     }
     if found.is_empty() {
         return Ok(());
     }
-    bail!("{} odd turns of phrase (the list is xtask/src/words.rs):\n{}", found.len(), found.join("\n"))
+    bail!("{} phrases to reword (the list is in xtask/src/words.rs):\n{}", found.len(), found.join("\n"))
 }
 
 fn look(file: &Path, found: &mut Vec<String>) -> Result<()> {
@@ -108,14 +116,19 @@ fn look(file: &Path, found: &mut Vec<String>) -> Result<()> {
         return Ok(());
     }
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    for (number, line) in text.lines().enumerate() {
-        for turn in TURNS.iter().filter(|turn| turn.is_in(line)) {
+    let in_library =
+        LIBRARIES.iter().any(|name| file.starts_with(Path::new("crates").join(name).join("src")));
+    let lines: Vec<&str> = text.lines().collect();
+    for (i, line) in lines.iter().enumerate() {
+        let previous = if i > 0 { lines[i - 1] } else { "" };
+        let next = lines.get(i + 1).copied().unwrap_or("");
+        let place = format!("{}:{}", file.display(), i + 1);
+        for turn in TURNS.iter().filter(|turn| turn.is_in([previous, line, next])) {
+            found.push(format!("{place}: {:?}; better: {}", turn.phrase, turn.better));
+        }
+        if in_library && let Some(option) = option_in(line) {
             found.push(format!(
-                "{}:{}: {:?}; better: {}",
-                file.display(),
-                number + 1,
-                turn.phrase,
-                turn.better
+                "{place}: \"--{option}\"; better: say it in words, and let orogen-cli name the option"
             ));
         }
     }
@@ -123,17 +136,40 @@ fn look(file: &Path, found: &mut Vec<String>) -> Result<()> {
 }
 
 impl Turn {
-    fn is_in(&self, line: &str) -> bool {
-        let line = line.to_ascii_lowercase();
-        line.match_indices(self.phrase).any(|(at, _)| {
-            let (before, after) = (&line[..at], &line[at + self.phrase.len()..]);
+    /// Whether the turn begins in the second of three lines; sentences are wrapped, so it may end in the third, and the
+    /// first may have the word that makes it fine.
+    fn is_in(&self, lines: [&str; 3]) -> bool {
+        let [previous, line, next] = lines.map(unmarked);
+        let text = format!("{previous} {line} {next}").to_ascii_lowercase();
+        let here = previous.len() + 1..previous.len() + 1 + line.len();
+        text.match_indices(self.phrase).any(|(at, _)| {
+            let (before, after) = (&text[..at], &text[at + self.phrase.len()..]);
             let part_of_a_word = |c: char| c.is_alphanumeric() || c == '_';
-            !before.ends_with(part_of_a_word)
+            here.contains(&at)
+                && !before.ends_with(part_of_a_word)
                 && !after.starts_with(part_of_a_word)
                 && !last_word(before).is_some_and(|word| self.fine_after.contains(&word))
                 && !first_word(after).is_some_and(|word| self.fine_before.contains(&word))
         })
     }
+}
+
+/// A line without its indent, the mark of a comment and that of a string that goes on.
+fn unmarked(line: &str) -> &str {
+    let line = line.trim().trim_end_matches('\\').trim_end();
+    ["///", "//!", "//", "#"].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim_start()
+}
+
+/// The first option of the command line in a line: two dashes and a word.
+fn option_in(line: &str) -> Option<&str> {
+    line.match_indices("--").find_map(|(at, dashes)| {
+        let starts = line[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'`([".contains(c));
+        let after = &line[at + dashes.len()..];
+        let end = after.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(after.len());
+        let name = &after[..end];
+        let counts = starts && name.starts_with(|c: char| c.is_ascii_lowercase());
+        (counts && !OPTIONS_OF_OTHERS.contains(&name)).then_some(name)
+    })
 }
 
 fn first_word(text: &str) -> Option<&str> {
@@ -166,8 +202,14 @@ fn readable(folder: &Path) -> Result<Vec<PathBuf>> {
 mod tests {
     use super::*;
 
-    fn found(line: &str) -> Vec<&'static str> {
-        TURNS.iter().filter(|turn| turn.is_in(line)).map(|turn| turn.phrase).collect()
+    fn found(text: &str) -> Vec<&'static str> {
+        let lines: Vec<&str> = text.lines().collect();
+        let line = |i: usize| lines.get(i).copied().unwrap_or("");
+        let turns = |i: usize| {
+            let three = [if i > 0 { line(i - 1) } else { "" }, line(i), line(i + 1)];
+            TURNS.iter().filter(move |turn| turn.is_in(three)).map(|turn| turn.phrase)
+        };
+        (0..lines.len()).flat_map(turns).collect()
     }
 
     #[test]
@@ -180,5 +222,20 @@ mod tests {
         assert_eq!(found("the raster has not the shape of the frame"), ["has not the"]);
         assert_eq!(found("60 m unless told otherwise"), ["unless told", "told"]);
         assert_eq!(found("a plucky fellow"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn wrapped_sentences_are_read_on() {
+        assert_eq!(found("    /// this value is\n    /// no number at all"), ["is no"]);
+        assert_eq!(found("    /// this step is no\n    /// larger than others"), Vec::<&str>::new());
+        assert_eq!(found("// where there\n// is no such thing"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn options_of_the_command_line_are_found() {
+        assert_eq!(option_in("raise the limit with --memory"), Some("memory"));
+        assert_eq!(option_in("format!(\"--max-samples {n}\")"), Some("max-samples"));
+        assert_eq!(option_in("cargo run --release"), None);
+        assert_eq!(option_in("<!--x--> a --> b, i -- j"), None);
     }
 }

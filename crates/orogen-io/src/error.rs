@@ -12,7 +12,7 @@ pub enum FormatError {
     Broken {
         /// The format that was expected.
         format: &'static str,
-        /// What was found, and what should stand there.
+        /// What was found, and what was expected.
         reason: String,
     },
     /// The file is valid, but uses something that is not read here.

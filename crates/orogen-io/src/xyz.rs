@@ -2,7 +2,7 @@
 //!
 //! With names, `x`, `y` and `z` (or `easting`, `northing`, `elevation` and their like) are looked for, and all other
 //! columns become properties; without, the first three numbers of a line are taken. Lines that are empty or begin with
-//! `#` are passed over. A field may stand in quotes, but not hold its own separator.
+//! `#` are passed over. A field may be quoted, but not hold its own separator.
 
 use orogen_core::{Features, Property};
 
@@ -28,7 +28,7 @@ fn broken(reason: String) -> FormatError {
 /// Points from text; where a line gives no third number, their height is NaN.
 ///
 /// # Errors
-/// When a line does not hold numbers where they should stand, or there are no lines.
+/// When a line does not hold the expected numbers, or there are no lines.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Features, FormatError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut features = Features::default();

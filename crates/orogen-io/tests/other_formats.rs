@@ -195,7 +195,7 @@ fn paths_that_give_nothing_get_a_sentence() {
     fs::write(at("long.asc"), vec![b' '; 5000]).unwrap();
     let limits = Limits { max_bytes_file: 4096, ..Limits::default() };
     for (name, part) in [
-        ("missing.tif", "there is no such file"),
+        ("missing.tif", "no such file"),
         ("empty.tif", "the file is empty"),
         ("folder.tif", "this is a folder, not a file"),
         ("notes.txt", "its name ends in \"txt\""),
@@ -241,7 +241,7 @@ fn a_recipes_files_follow_their_content() {
         abs = 0.0
     );
     let message = files.elevation("nothing.tif").unwrap_err().to_string();
-    assert_eq!(message, "file \"nothing.tif\": there is no such file");
+    assert_eq!(message, "file \"nothing.tif\": no such file");
     fs::write(Sidecar::path_of(Path::new(&path)), "{").unwrap();
     assert!(files.elevation("height.r32").unwrap_err().to_string().contains("its sidecar"));
 }

@@ -178,7 +178,7 @@ def test_errors_are_the_sentences_of_the_command_line() -> None:
         ("combine.ad", {}, 'did you mean "combine.add"?'),
         ("combine.add", {"operand": float("nan")}, "operand: NaN is"),
         ("combine.add", {"operant": 1.0}, 'did you mean "operand"?'),
-        ("survey.hillshade", {"altitude_deg": 900.0}, "altitude_deg: 900 is outside"),
+        ("survey.hillshade", {"altitude_deg": 900.0}, "altitude_deg: 900.0 is outside"),
         ("combine.add", {"operand": object()}, "operand: a value of type object is not a number"),
     ]:
         with pytest.raises(orogen.OrogenError) as caught:

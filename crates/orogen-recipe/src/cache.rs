@@ -26,7 +26,7 @@ use crate::vectors;
 
 /// Raised when the files change their form.
 const FORMAT: u32 = 1;
-/// Size of the cache unless somebody says otherwise.
+/// Size of the cache by default.
 pub const DEFAULT_MAX_BYTES: u64 = 4 << 30;
 /// A file being written for longer than this was left behind by a program that died.
 const STALE: Duration = Duration::from_secs(24 * 3600);

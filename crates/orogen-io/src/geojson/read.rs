@@ -645,7 +645,7 @@ mod tests {
         let text = r#"{"type":"MultiPoint","coordinates":[[0,0],[1,1],[2,2]]}"#;
         let read = |max_vertices| decode(text.as_bytes(), &Limits { max_vertices, ..Limits::default() });
         assert!(read(3).is_ok());
-        assert!(read(2).unwrap_err().to_string().contains("more than the 2 vertices"));
+        assert!(read(2).unwrap_err().to_string().contains("more than the limit of 2 vertices"));
         // Nesting without end stops at the parser's own depth.
         assert!(decode("[".repeat(100_000).as_bytes(), &Limits::default()).is_err());
         let deep = format!("{{\"type\":\"Feature\",\"properties\":{{\"a\":{}", "[".repeat(100_000));

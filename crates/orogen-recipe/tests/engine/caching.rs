@@ -251,7 +251,7 @@ fn a_cache_that_cannot_be_written_warns_once() {
     assert_same_bits(&uncached(&text), &run.terrain, "without a cache");
     let warnings = seen.take();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].contains("cannot be written"), "{warnings:?}");
+    assert!(warnings[0].contains("cannot write to the cache"), "{warnings:?}");
     // A file where the folder should be is reported when opening.
     fs::write(dir.path().join("file"), "").unwrap();
     assert!(Cache::open(dir.path().join("file"), GIB).is_err());

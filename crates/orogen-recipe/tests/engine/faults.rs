@@ -76,7 +76,7 @@ fn bytes_that_are_no_text() {
         parse(b"seed = 1\n# \xc3\xa9 \xff\n"),
         "test.toml:2:5: byte 0xff at offset 14 is not valid UTF-8; save the recipe as UTF-8"
     );
-    assert_eq!(parse(&vec![b'#'; (4 << 20) + 1]), "test.toml: larger than the 4 MiB a recipe may have");
+    assert_eq!(parse(&vec![b'#'; (4 << 20) + 1]), "test.toml: larger than 4 MiB, the limit for a recipe");
     // A byte-order mark is not a fault.
     let with_mark = format!("\u{feff}{HILLS}");
     assert!(faults(&with_mark).is_empty());
@@ -87,7 +87,7 @@ fn keys_that_do_not_exist() {
     only(&format!("sed = 3\n{HILLS}"), "test.toml:1:1: no such key \"sed\"; did you mean \"seed\"?");
     only(
         &format!("frame = {{ sample = 9 }}\n{HILLS}"),
-        "test.toml:1:11: no such key of frame: \"sample\"; did you mean \"samples\"?",
+        "test.toml:1:11: no such frame key \"sample\"; did you mean \"samples\"?",
     );
     after_hills(
         "parms = { }\n",
@@ -95,8 +95,8 @@ fn keys_that_do_not_exist() {
     );
     after_hills(
         "length_m = 3\n",
-        "test.toml:4:1: step \"hills\": no such key \"length_m\"; there are id, op, params, from, with, mask, \
-         enabled; parameters of the operator go into params",
+        "test.toml:4:1: step \"hills\": no such key \"length_m\"; available: id, op, params, from, with, mask, \
+         enabled; put the operator's parameters into params",
     );
 }
 
@@ -104,7 +104,7 @@ fn keys_that_do_not_exist() {
 fn values_of_the_wrong_kind() {
     only(
         &format!("seed = 1.5\n{HILLS}"),
-        "test.toml:1:1: seed: expected a text or a whole number, found 1.5",
+        "test.toml:1:1: seed: expected a string or a whole number, found 1.5",
     );
     only(
         &format!("frame = 7\n{HILLS}"),
@@ -131,7 +131,7 @@ fn values_of_the_wrong_kind() {
     only("step = 5\n", "test.toml:1:1: step: expected [[step]] tables, found 5");
     only("step = [5]\n", "test.toml:1:9: step: expected a table with id and op, found 5");
     after_hills("params = 5\n", "test.toml:4:1: step \"hills\": params: expected a table, found 5");
-    after_hills("from = 5\n", "test.toml:4:1: step \"hills\": from: expected a text, found 5");
+    after_hills("from = 5\n", "test.toml:4:1: step \"hills\": from: expected a string, found 5");
     after_hills(
         "enabled = \"no\"\n",
         "test.toml:4:1: step \"hills\": enabled: expected true or false, found \"no\"",
@@ -201,8 +201,8 @@ fn ids() {
         "[[step]]\nid = \"a.b\"\nop = \"source.waves\"\n",
         "test.toml:2:1: id: \"a.b\" is not a valid id; use 1 to 64 letters a-z and A-Z, digits, _ and -",
     );
-    only("[[step]]\nid = 7\nop = \"source.waves\"\n", "test.toml:2:1: id: expected a text, found 7");
-    after_hills(HILLS, "test.toml:5:1: step \"hills\": the id is already that of the step at line 1");
+    only("[[step]]\nid = 7\nop = \"source.waves\"\n", "test.toml:2:1: id: expected a string, found 7");
+    after_hills(HILLS, "test.toml:5:1: step \"hills\": the step at line 1 already has this id");
 }
 
 #[test]
@@ -213,11 +213,11 @@ fn operators() {
     );
     only(
         "[[step]]\nid = \"a\"\nop = \"source.wavs\"\n",
-        "test.toml:3:1: step \"a\": there is no operator \"source.wavs\"; did you mean \"source.waves\"?",
+        "test.toml:3:1: step \"a\": no such operator \"source.wavs\"; did you mean \"source.waves\"?",
     );
     only(
         "[[step]]\nid = \"a\"\nop = \"xyzzy\"\n",
-        "test.toml:3:1: step \"a\": there is no operator \"xyzzy\"; `orogen ops` lists them all",
+        "test.toml:3:1: step \"a\": no such operator \"xyzzy\"",
     );
 }
 
@@ -258,13 +258,13 @@ fn parameters() {
 fn layers_that_are_missing() {
     only(
         "[[step]]\nid = \"b\"\nop = \"shape.blur\"\n",
-        "test.toml:3:1: step \"b\": shape.blur needs the layer \"height\", which no step before made; \
-         there is none yet: a source step must come first",
+        "test.toml:3:1: step \"b\": shape.blur needs the layer \"height\", which no earlier step makes; \
+         there are no layers yet, so start with a source step",
     );
     after_hills(
         "mask = \"mask.steep\"\n",
         "test.toml:4:1: step \"hills\": mask: no layer \"mask.steep\" in the step's input; \
-         there is none yet: a source step must come first",
+         there are no layers yet, so start with a source step",
     );
     // Changing the height drops the slope, so a later step finds it gone.
     after_hills(
@@ -274,13 +274,13 @@ fn layers_that_are_missing() {
     );
     after_hills(
         "[[step]]\nid = \"s\"\nop = \"survey.slope\"\nparams.gain = \"moisture\"\n",
-        "test.toml:6:1: step \"s\": survey.slope needs the layer \"moisture\", which no step before made; \
+        "test.toml:6:1: step \"s\": survey.slope needs the layer \"moisture\", which no earlier step makes; \
          available: height",
     );
     // What a step of unknown operator makes is not guessed at.
     only(
         "[[step]]\nid = \"a\"\nop = \"xyzzy\"\n[[step]]\nid = \"b\"\nop = \"shape.blur\"\n",
-        "test.toml:3:1: step \"a\": there is no operator \"xyzzy\"; `orogen ops` lists them all",
+        "test.toml:3:1: step \"a\": no such operator \"xyzzy\"",
     );
 }
 
@@ -288,7 +288,7 @@ fn layers_that_are_missing() {
 fn steps_named_wrongly() {
     after_hills(
         "[[step]]\nid = \"b\"\nop = \"shape.blur\"\nfrom = \"hils\"\n",
-        "test.toml:7:1: step \"b\": from: there is no step \"hils\" above; did you mean \"hills\"?",
+        "test.toml:7:1: step \"b\": from: no step \"hils\" above; did you mean \"hills\"?",
     );
     after_hills(
         "[[step]]\nid = \"b\"\nop = \"shape.blur\"\nfrom = \"c\"\n[[step]]\nid = \"c\"\nop = \"source.waves\"\n",
@@ -300,7 +300,7 @@ fn steps_named_wrongly() {
     );
     after_hills(
         "[[step]]\nid = \"c\"\nop = \"combine.mix\"\n",
-        "test.toml:6:1: step \"c\": combine.mix combines two terrains; name the step of the second one with `with`",
+        "test.toml:6:1: step \"c\": combine.mix combines two terrains; name the second step with `with`",
     );
     after_hills(
         "[[step]]\nid = \"b\"\nop = \"shape.blur\"\nwith = \"hills\"\n",
@@ -309,7 +309,7 @@ fn steps_named_wrongly() {
     only(
         "[[step]]\nid = \"i\"\nop = \"cover.ids\"\n[[step]]\nid = \"h\"\nop = \"source.waves\"\n\
          [[step]]\nid = \"c\"\nop = \"combine.mix\"\nwith = \"i\"\n",
-        "test.toml:10:1: step \"c\": with: combine.mix needs the layer \"height\" of step \"i\"; there are biome",
+        "test.toml:10:1: step \"c\": with: combine.mix needs the layer \"height\" of step \"i\"; available: biome",
     );
 }
 

@@ -254,7 +254,7 @@ fn failures_name_the_step() {
         );
     }
     // A file that is missing is reported before anything runs.
-    assert_eq!(fail("read"), "step \"t\" (source.troubled): file \"dem.tif\": no files can be read here");
+    assert_eq!(fail("read"), "step \"t\" (source.troubled): file \"dem.tif\": files cannot be read here");
 }
 
 /// A file whose content is one number.
