@@ -57,11 +57,11 @@ fn toml_bombs() {
 #[test]
 fn numbers_that_are_none_or_out_of_range() {
     for (params, says) in [
-        ("polygons = -1", "polygons: found -1"),
-        ("peak_m = nan", "peak_m: found NaN"),
+        ("polygons = -1", "polygons: -1 is outside"),
+        ("peak_m = nan", "peak_m: NaN is outside"),
         ("peak_m = inf", "peak_m: inf is outside"),
-        ("peak_m = 1e30", "peak_m: found 1e30"),
-        ("peak_m = -1", "peak_m: found -1"),
+        ("peak_m = 1e30", "peak_m: 1e30 is outside"),
+        ("peak_m = -1", "peak_m: -1 is outside"),
         ("polygons = 2.5", "polygons: expected a whole number"),
         ("polygons = \"many\"", "polygons: expected a whole number"),
         ("polygns = 10", "did you mean \"polygons\"?"),

@@ -135,7 +135,7 @@ impl Format {
         }
         let needed = || {
             sidecar.ok_or_else(|| {
-                let text = "raw samples need a sidecar beside them, named like the file with .json appended, with cols, rows, min and max";
+                let text = "raw samples need one beside them, named like the file with .json appended, with cols, rows, min and max";
                 FormatError::Sidecar(text.to_owned())
             })
         };

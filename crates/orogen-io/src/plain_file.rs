@@ -4,7 +4,7 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::Path;
 
-/// What is known of a plain file without opening it: opening a pipe would wait for its other end.
+/// What is known of a regular file without opening it: opening a pipe would wait for its other end.
 ///
 /// # Errors
 /// When there is none or it is something else, in a sentence without the path.
@@ -19,7 +19,7 @@ pub fn plain_file(path: &Path) -> Result<Metadata, String> {
     Ok(about)
 }
 
-/// The bytes of a plain file that is neither empty nor larger than allowed.
+/// The bytes of a regular file that is neither empty nor larger than allowed.
 ///
 /// # Errors
 /// When it is not one, in a sentence without the path.
@@ -42,7 +42,7 @@ pub(crate) fn look_at(path: &Path, max_bytes: u64) -> Result<u64, String> {
     }
 }
 
-/// Opens a plain file that is neither empty nor larger than allowed, and tells its length.
+/// Opens a regular file that is neither empty nor larger than allowed, and gives its length.
 pub(crate) fn open(path: &Path, max_bytes: u64) -> Result<(File, u64), String> {
     look_at(path, max_bytes)?;
     let file = File::open(path).map_err(cannot)?;

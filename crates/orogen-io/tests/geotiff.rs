@@ -91,8 +91,8 @@ fn one_of_several_bands_is_read_with_its_own_offset() {
         assert_values(name, &band(name, 2).unwrap().map(|h| h - second), true);
         assert_values(name, &band(name, 3).unwrap().map(|h| 2000.0 - h), true);
         let message = band(name, 4).unwrap_err().to_string();
-        assert_eq!(message, "there is no band 4; the file has bands 1 to 3");
-        assert_eq!(band(name, 0).unwrap_err().to_string(), "there is no band 0; the file has bands 1 to 3");
+        assert_eq!(message, "no band 4; the file has bands 1 to 3");
+        assert_eq!(band(name, 0).unwrap_err().to_string(), "no band 0; the file has bands 1 to 3");
     }
     assert_values("lerc", &band("f32_lerc_two_bands", 2).unwrap().map(|h| h - 1000.0), true);
     // Bands with holes of their own lie one after the other in a LERC blob; GDAL packs what is in the file's byte order.

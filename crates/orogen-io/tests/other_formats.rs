@@ -79,18 +79,18 @@ fn ascii_headers_in_every_form() {
 fn bad_ascii_grids_get_a_sentence() {
     let head = "ncols 2\nnrows 2\ncellsize 1\n";
     for (text, part) in [
-        (String::new(), "should give ncols and nrows"),
-        (String::from("ncols 2\nnrows 2\n1 2 3 4"), "should give cellsize"),
-        (String::from("ncols two\n"), "\"two\" follows \"ncols\""),
-        (format!("{head}1 2 3"), "promises 2 x 2 numbers and holds 3"),
-        (format!("{head}1 2 3 4 5"), "more than the 2 x 2 numbers"),
-        (format!("{head}1 2 three 4"), "\"three\" stands where number 3"),
+        (String::new(), "lacks ncols or nrows"),
+        (String::from("ncols 2\nnrows 2\n1 2 3 4"), "lacks cellsize"),
+        (String::from("ncols two\n"), "expected a number after \"ncols\", found \"two\""),
+        (format!("{head}1 2 3"), "declares 2 x 2 numbers, but it holds 3"),
+        (format!("{head}1 2 3 4 5"), "more numbers than the 2 x 2"),
+        (format!("{head}1 2 three 4"), "expected number 3 of the grid, found \"three\""),
         (String::from("ncols 9000\nnrows 9000\ncellsize 1\n1 2 3"), "room for at most 4"),
         (
             String::from("ncols 5000000000\nnrows 5000000000\ncellsize 1\n1"),
             "5000000000 x 5000000000 samples is too large",
         ),
-        (String::from("ncols 2\nnrows 2\ncellsize -1\n1 2 3 4"), "both should be positive"),
+        (String::from("ncols 2\nnrows 2\ncellsize -1\n1 2 3 4"), "both must be positive"),
         (String::from("cols 2\n"), "\"cols\" is not a header keyword"),
     ] {
         let message = ascii(&text).unwrap_err();
@@ -140,9 +140,9 @@ fn a_sidecar_that_disagrees_is_refused() {
         change(&mut sidecar);
         png16::decode(&file.bytes, Some(&sidecar), &Limits::default()).unwrap_err().to_string()
     };
-    assert_eq!(with(|s| s.rows = Some(4)), "sidecar: it says 5 x 4 samples, and the picture has 5 x 5");
-    assert!(with(|s| s.min = None).contains("min and max are needed"));
-    assert!(with(|s| s.min = Some(1e9)).contains("min must not be above max"));
+    assert_eq!(with(|s| s.rows = Some(4)), "sidecar: it declares 5 x 4 samples, but the picture has 5 x 5");
+    assert!(with(|s| s.min = None).contains("min and max are missing"));
+    assert!(with(|s| s.min = Some(1e9)).contains("is above max"));
     for bad in ["", "3", "{\"cols\": -1}", "{\"spacing_m\": [0, 1]}", "{\"cols\": 1e40}", "{\"bits\": \"x\"}"]
     {
         assert!(matches!(Sidecar::parse(bad.as_bytes()), Err(FormatError::Sidecar(_))), "{bad}");
@@ -177,7 +177,7 @@ fn bare_samples_there_and_back() {
     let model = raw::decode(&r16.bytes, raw::Depth::R16, &r16.sidecar, &Limits::default()).unwrap();
     assert_same(&model.height, &raster, 600.0 / 65534.0);
     let short = raw::decode(&r16.bytes[1..], raw::Depth::R16, &r16.sidecar, &Limits::default()).unwrap_err();
-    assert_eq!(short.to_string(), "sidecar: 17 x 11 samples of 16 bits take 374 bytes, and the file has 373");
+    assert_eq!(short.to_string(), "sidecar: 17 x 11 samples of 16 bits take 374 bytes, but the file has 373");
     let mut vast = r16.sidecar;
     (vast.cols, vast.rows) = (Some(u64::MAX), Some(3));
     let vast = raw::decode(&r16.bytes, raw::Depth::R16, &vast, &Limits::default()).unwrap_err();
@@ -197,10 +197,10 @@ fn paths_that_give_nothing_get_a_sentence() {
     for (name, part) in [
         ("missing.tif", "no such file"),
         ("empty.tif", "the file is empty"),
-        ("folder.tif", "this is a folder, not a file"),
-        ("notes.txt", "its name ends in \"txt\""),
-        ("bare.r16", "sidecar: bare samples need one beside them"),
-        ("long.asc", "the file has 5000 bytes; at most 4096 are allowed"),
+        ("folder.tif", "is a folder, not a file"),
+        ("notes.txt", "unknown file type \"txt\""),
+        ("bare.r16", "sidecar: raw samples need one beside them"),
+        ("long.asc", "the file has 5000 bytes, more than the limit of 4096"),
     ] {
         let message = elevation::read(&at(name), &limits).unwrap_err().to_string();
         assert!(message.contains(part) && message.contains(name), "{message}");
@@ -209,7 +209,7 @@ fn paths_that_give_nothing_get_a_sentence() {
     {
         std::os::unix::fs::symlink("/dev/zero", at("endless.asc")).unwrap();
         assert!(
-            elevation::read(&at("endless.asc"), &limits).unwrap_err().reason.contains("not a plain file")
+            elevation::read(&at("endless.asc"), &limits).unwrap_err().reason.contains("not a regular file")
         );
     }
 }

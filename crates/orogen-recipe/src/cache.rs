@@ -172,7 +172,7 @@ impl Cache {
                     let reason = if meta.is_file() {
                         format!("a layer has {} bytes instead of {}", meta.len(), blob.bytes)
                     } else {
-                        String::from("a layer is not a plain file")
+                        String::from("a layer is not a regular file")
                     };
                     return self.damaged(key, Some(&entry), &reason);
                 }
@@ -417,7 +417,7 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
 /// Opens a file of ours; a pipe in its place would be waited for without end.
 fn open_plain(path: &Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::Error::other("not a plain file"));
+        return Err(io::Error::other("not a regular file"));
     }
     File::open(path)
 }

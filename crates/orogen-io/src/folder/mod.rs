@@ -147,7 +147,7 @@ pub enum Existing {
     /// Replace only those that an earlier run wrote and nobody changed since.
     #[default]
     Keep,
-    /// Replace every plain file.
+    /// Replace every regular file.
     Replace,
 }
 
