@@ -112,7 +112,7 @@ fn values_of_the_wrong_kind() {
     );
     only(
         &format!("frame.size_m = \"big\"\n{HILLS}"),
-        "test.toml:1:7: frame.size_m: expected a number of metres or a list of two, found \"big\"",
+        "test.toml:1:7: frame.size_m: expected a number in metres or a list of two, found \"big\"",
     );
     only(
         &format!("frame.samples = [5, 1e30]\n{HILLS}"),
@@ -125,7 +125,7 @@ fn values_of_the_wrong_kind() {
     );
     only(
         &format!("frame.origin_m = 5\n{HILLS}"),
-        "test.toml:1:7: frame.origin_m: expected a list of two numbers of metres, found 5",
+        "test.toml:1:7: frame.origin_m: expected a list of two numbers in metres, found 5",
     );
     only("[step]\nid = \"a\"\n", "test.toml:1:2: steps form a list: write [[step]], not [step]");
     only("step = 5\n", "test.toml:1:1: step: expected [[step]] tables, found 5");
@@ -141,7 +141,10 @@ fn values_of_the_wrong_kind() {
         "test.toml:4:1: step \"hills\": mask: \"Steep Land\" is not a valid layer name; use words of a-z, 0-9 and _ joined by \
          dots, as in \"mask.steep\"",
     );
-    after_hills("[[export]]\n", "test.toml:4:1: export: the kind is missing, for example kind = \"geotiff\"");
+    after_hills(
+        "[[export]]\n",
+        "test.toml:4:1: export: the kind is missing; add one, for example kind = \"geotiff\"",
+    );
     after_hills("[export]\n", "test.toml:4:2: exports form a list: write [[export]], not [export]");
     only(
         &format!("seed = 99999999999999999999\n{HILLS}"),
@@ -215,10 +218,7 @@ fn operators() {
         "[[step]]\nid = \"a\"\nop = \"source.wavs\"\n",
         "test.toml:3:1: step \"a\": no such operator \"source.wavs\"; did you mean \"source.waves\"?",
     );
-    only(
-        "[[step]]\nid = \"a\"\nop = \"xyzzy\"\n",
-        "test.toml:3:1: step \"a\": no such operator \"xyzzy\"",
-    );
+    only("[[step]]\nid = \"a\"\nop = \"xyzzy\"\n", "test.toml:3:1: step \"a\": no such operator \"xyzzy\"");
 }
 
 #[test]

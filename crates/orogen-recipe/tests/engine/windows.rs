@@ -291,7 +291,7 @@ fn a_window_partly_outside_a_bounded_frame_is_refused() {
             error.to_string(),
             format!(
                 "the window 113.25,682.5,153.25,722.5 reaches beyond the recipe's frame 123.25,-77.5,1123.25,722.5, \
-                 and step \"b\" ({op}) gives land inside the frame only"
+                 but step \"b\" ({op}) makes land only inside the frame"
             )
         );
     }
