@@ -41,7 +41,7 @@ pub fn only(wanted: &str) -> Result<()> {
         Some((_, part)) => part(),
         None => {
             let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
-            bail!("no part {wanted:?}; there are {}", names.join(", "))
+            bail!("no such part {wanted:?}; available: {}", names.join(", "))
         }
     }
 }
@@ -51,7 +51,7 @@ fn rust() -> Result<()> {
     let data = root().join("../shared/data/dem");
     if !data.is_dir() {
         println!(
-            "missing test data: {} is not there, so nothing is compared with surveyed land",
+            "missing test data: no {}, so nothing is compared with surveyed land",
             data.display()
         );
     }

@@ -2,7 +2,7 @@
 //! line, kept out of the libraries.
 //!
 //! Everything a person can read is searched: sources, recipes, pages. Generated pages and stubs follow from the sources:
-//! mend those, then run `cargo xtask docs`.
+//! fix those, then run `cargo xtask docs`.
 
 use std::path::{Path, PathBuf};
 

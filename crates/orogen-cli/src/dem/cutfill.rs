@@ -19,7 +19,7 @@ use super::{Common, parse};
 #[command(after_help = "\
 Cut is ground above the level or the other model, fill what is missing below it. The map is the height above it in metres.
 Volumes are those of triangles between the samples, exact where the ground is plane. The other model must lie on the same
-samples: --resample takes its heights at the samples of IN instead, straight between its own, and a hole where it has none.
+samples, unless --resample interpolates it linearly at the samples of IN; where it has no height, a hole remains.
 
 Examples:
   orogen dem cutfill site.tif --level 412.5

@@ -15,7 +15,7 @@ use super::viewshed::SightArgs;
 /// `orogen dem intervisibility`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Written is a table with a row for each place that looks and a column for each that is looked at: 1 seen, 0 hidden. Sight
+Writes a table with a row for each observer and a column for each target: 1 seen, 0 hidden. Sight
 lines are followed exactly, between samples too.
 
 Examples:

@@ -34,7 +34,7 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Places are given in the coordinates of the file itself (metres, feet, or degrees as LONGITUDE,LATITUDE); distances and
-heights are metres. Results lie where their source does. Holes stay holes and poison nothing. Maps are GeoTIFFs, or grey
+heights are metres. Results lie where their source does. Holes stay holes and do not spread. Maps are GeoTIFFs, or grey
 pictures where OUT ends in png. `-` is standard input or output; --format says what is written there.
 
 Examples:
