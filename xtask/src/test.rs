@@ -50,10 +50,7 @@ pub fn only(wanted: &str) -> Result<()> {
 fn rust() -> Result<()> {
     let data = root().join("../shared/data/dem");
     if !data.is_dir() {
-        println!(
-            "missing test data: no {}, so nothing is compared with surveyed land",
-            data.display()
-        );
+        println!("missing test data: no {}, so nothing is compared with surveyed land", data.display());
     }
     let mut tests: Command = if has("cargo-nextest", &["--version"]) {
         cargo(&[

@@ -98,6 +98,10 @@ fn names_that_do_not_exist() {
         SMALL.replace("source.island", "source.iland"),
         &["r.toml:7:", "did you mean \"source.island\"?"],
     );
+    refused(
+        SMALL.replace("source.island", "xyzzy"),
+        &["no such operator \"xyzzy\"", "help: `orogen ops` lists all operators"],
+    );
     refused(SMALL.to_owned() + "from = \"later\"\n", &["\"later\""]);
     refused(
         SMALL.to_owned() + "[[export]]\nkind = \"geotif\"\n",

@@ -148,7 +148,7 @@ fn values_of_the_wrong_kind() {
     after_hills("[export]\n", "test.toml:4:2: exports form a list: write [[export]], not [export]");
     only(
         &format!("seed = 99999999999999999999\n{HILLS}"),
-        "test.toml:1:1: the whole number \"99999999999999999999\" is out of range",
+        "test.toml:1:1: the integer \"99999999999999999999\" is out of range",
     );
 }
 
