@@ -67,8 +67,8 @@ def droplets(samples: str, drops: str, steps: str, radius: str) -> float:
     weights = np.maximum(0.0, int(radius) - np.hypot(rows, cols))
     brush = np.stack([rows, cols], axis=1)[weights > 0]
     weights = (weights[weights > 0] / weights.sum()).astype(np.float32)
-    luck = np.random.default_rng(7)
-    xs, ys = luck.uniform(0, int(samples) - 1.001, (2, int(drops))).astype(np.float32)
+    random = np.random.default_rng(7)
+    xs, ys = random.uniform(0, int(samples) - 1.001, (2, int(drops))).astype(np.float32)
     task = (np.int64(int(steps)), np.float32(0.3), np.float32(4.0), np.float32(0.3), np.float32(0.3))
     run_drops(height.copy(), brush, weights, xs[:64], ys[:64], *task)
     start = time.perf_counter()

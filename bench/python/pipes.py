@@ -119,7 +119,7 @@ def numba_pipes(samples: str, steps: str) -> float:
         if step > 0:
             seconds += time.perf_counter() - start
     if not np.isfinite(b).all():
-        raise ValueError("the heights are no numbers")
+        raise ValueError("the heights are not numbers")
     return seconds
 
 

@@ -24,7 +24,7 @@ def fastnoiselite(basis: str, wavelength: str) -> float:
     heights = noise.gen_from_coords(np.stack([x.ravel(), y.ravel()])).reshape(side, side)
     seconds = time.perf_counter() - start
     if not np.isfinite(heights[::64, ::64]).all():
-        raise ValueError("found heights that are no numbers")
+        raise ValueError("some heights are not numbers")
     return seconds
 
 

@@ -50,7 +50,7 @@ pub fn run(check: bool) -> Result<()> {
         let path = shell::root().join(path);
         if png.len() > MAX_PICTURE_BYTES {
             bail!(
-                "{}: {} bytes, allowed are {MAX_PICTURE_BYTES}: take fewer samples",
+                "{}: {} bytes, more than the limit of {MAX_PICTURE_BYTES}; use fewer samples",
                 path.display(),
                 png.len()
             );
@@ -99,7 +99,7 @@ fn texts() -> Result<Vec<(String, String)>> {
     Ok(texts)
 }
 
-/// Pages and pictures of operators and presets that are no more.
+/// Pages and pictures of operators and presets that no longer exist.
 fn leftovers() -> Result<Vec<PathBuf>> {
     let pages = orogen::catalog()
         .operators()

@@ -10,22 +10,23 @@ mod shell;
 mod stubs;
 mod test;
 mod walls;
+mod words;
 
 use anyhow::{Result, bail};
 
 const HELP: &str = "\
 cargo xtask test              everything CI checks; installs what it needs
-cargo xtask test --only PART  one part of it: fmt, walls, clippy, rustdoc, rust, docs, book, python
+cargo xtask test --only PART  one part of it: fmt, walls, words, clippy, rustdoc, rust, docs, book, python
 cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
 cargo xtask stubs             writes the Python stubs alone
 cargo xtask book              builds the manual into docs/book
 cargo xtask bench             benchmarks as multiples of the reference kernel
 cargo xtask bench --peers [FIGURE..]
-                              our speed beside that of others, all figures or those with a FIGURE in their names
+                              our speed beside that of other libraries, for all figures or those with FIGURE in their name
 cargo xtask realism [PRESET..] measures the natural presets at 513 and 2049 samples beside real land; without names it
                               writes docs/src/realism.md
-cargo xtask goldens           renews the golden pictures, and the hashes of operators whose VERSION was raised, after a
-                              change that was meant";
+cargo xtask goldens           renews the golden pictures, and the hashes of operators whose VERSION was raised, after an
+                              intended change";
 
 /// Renews the golden pictures and the hashes of operators' results.
 fn goldens() -> Result<()> {
@@ -65,6 +66,6 @@ fn chore() -> Result<()> {
             println!("{HELP}");
             Ok(())
         }
-        _ => bail!("no such chore: {}\n\n{HELP}", args.join(" ")),
+        _ => bail!("no such command: {}\n\n{HELP}", args.join(" ")),
     }
 }

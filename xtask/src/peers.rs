@@ -1,9 +1,9 @@
 //! Our speed beside that of others: `cargo xtask bench --peers`.
 //!
-//! Whoever is measured is a runner: a program that reads one question a line and answers `ok NUMBER` or `no SENTENCE`.
+//! Each library measured has a runner: a program that reads one question a line and answers `ok NUMBER` or `no SENTENCE`.
 //! Orogen answers through its Python package (`bench/python/ours.py`). Every figure is asked in rounds, ours and theirs
 //! by turns, so that whatever else the machine does meets both; medians are compared. A peer that cannot be installed or
-//! built is passed over with a sentence.
+//! built is skipped with a message.
 //!
 //! To add a peer from PyPI: its name to `PACKAGES`, a script in `bench/python` to `RUNNERS`, its questions to `FIGURES`.
 
@@ -357,7 +357,7 @@ pub fn compare(only: &[&str]) -> Result<()> {
     let figures: Vec<&Figure> = FIGURES.iter().filter(is_asked).collect();
     if figures.is_empty() {
         let names: Vec<&str> = FIGURES.iter().map(|f| f.what.trim()).collect();
-        bail!("no figure has {} in its name; there are\n  {}", only.join(" or "), names.join("\n  "));
+        bail!("no figure has {} in its name; available:\n  {}", only.join(" or "), names.join("\n  "));
     }
     let venv = environment()?;
     let asked = |name: &str| {
@@ -369,7 +369,7 @@ pub fn compare(only: &[&str]) -> Result<()> {
         match command(*start, &venv).and_then(|mut command| Runner::start(&mut command)) {
             Ok(runner) => drop(runners.insert(*name, runner)),
             Err(error) if *name == "orogen" => return Err(error),
-            Err(error) => println!("{name} is passed over: {error:#}"),
+            Err(error) => println!("{name} skipped: {error:#}"),
         }
     }
     println!(
@@ -379,7 +379,7 @@ pub fn compare(only: &[&str]) -> Result<()> {
     for figure in figures {
         match measure(figure, &mut runners) {
             Ok(row) => println!("{row}"),
-            Err(error) => println!("{:<44} passed over: {error:#}", figure.what),
+            Err(error) => println!("{:<44} skipped: {error:#}", figure.what),
         }
     }
     Ok(())
@@ -388,7 +388,7 @@ pub fn compare(only: &[&str]) -> Result<()> {
 /// Asks a figure in rounds, and puts the medians into a line of the table.
 fn measure(figure: &Figure, runners: &mut BTreeMap<&'static str, Runner>) -> Result<String> {
     let mut ask = |runner: &str, question: &str| -> Result<f64> {
-        runners.get_mut(runner).with_context(|| format!("{runner} is not there"))?.ask(question)
+        runners.get_mut(runner).with_context(|| format!("{runner} is not running"))?.ask(question)
     };
     let own = if matches!(figure.theirs, Theirs::Asked("files", _)) { "files" } else { "orogen" };
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -454,9 +454,9 @@ impl Runner {
         let mut answer = String::new();
         self.answers.read_line(&mut answer)?;
         match answer.trim().split_once(' ') {
-            Some(("ok", number)) => number.parse().with_context(|| format!("{number:?} is no number")),
+            Some(("ok", number)) => number.parse().with_context(|| format!("{number:?} is not a number")),
             Some(("no", sentence)) => bail!("{sentence}"),
-            _ => bail!("{question:?} was answered by {answer:?}"),
+            _ => bail!("unexpected answer to {question:?}: {answer:?}"),
         }
     }
 }
@@ -496,7 +496,7 @@ fn command(start: Start, venv: &Path) -> Result<Command> {
                 run(command.args(features))
             };
             if let Err(error) = build(&["--features", "fastnoise2"]) {
-                println!("fastnoise2 is passed over: {error:#}");
+                println!("fastnoise2 skipped: {error:#}");
                 build(&[])?;
             }
             Ok(Command::new(folder.join("release/orogen-peers")))
@@ -515,7 +515,7 @@ fn with_cpp(command: &mut Command, venv: &Path) {
     if let Some(folder) = printed(Command::new(venv.join("bin/python")).args(["-c", place])) {
         command.env("LIBCLANG_PATH", folder);
     }
-    // That libclang comes without the headers of a compiler; those of the compiler at hand do.
+    // That libclang comes without the headers of a compiler; those of the installed compiler do.
     if let Some(folder) = printed(Command::new("cc").arg("-print-file-name=include")) {
         command.env("BINDGEN_EXTRA_CLANG_ARGS", format!("-I{folder}"));
     }
@@ -546,7 +546,7 @@ fn environment() -> Result<PathBuf> {
         let name = package.split('=').next().unwrap_or(package);
         let there = Command::new(&pip).args(["show", "--quiet", name]).status().is_ok_and(|s| s.success());
         if !there && let Err(error) = run(Command::new(&pip).args(["install", "--quiet", package])) {
-            println!("{package} is passed over: {error:#}");
+            println!("{package} skipped: {error:#}");
         }
     }
     let wheels = target().join("peers/wheels");

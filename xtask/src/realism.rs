@@ -36,7 +36,7 @@ const SURVEYED: &str = "## Surveyed models\n";
 /// Measures everything and writes the page; with names, measures those presets and prints them only.
 pub fn run(only: &[&str]) -> Result<()> {
     if let Some(name) = only.iter().find(|name| !PRESETS.contains(name)) {
-        bail!("no natural preset {name:?}; there are {}", PRESETS.join(", "));
+        bail!("no such natural preset {name:?}; available: {}", PRESETS.join(", "));
     }
     let (mut comparable, mut own) = (table(), table());
     println!("{}", comparable.trim_end());
@@ -51,7 +51,7 @@ pub fn run(only: &[&str]) -> Result<()> {
             own.push_str(&row(preset, Some(samples), &at_own));
             for finding in found.verdicts.iter().filter(|f| f.verdict != Verdict::Inside) {
                 let Some(value) = finding.value else {
-                    outside.push(format!("{preset} at {samples}: {} cannot be told", finding.statistic));
+                    outside.push(format!("{preset} at {samples}: {} cannot be measured", finding.statistic));
                     continue;
                 };
                 outside.push(format!(
@@ -72,7 +72,7 @@ pub fn run(only: &[&str]) -> Result<()> {
     let surveyed = match surveyed()? {
         Some(text) => text,
         None => {
-            println!("no surveyed models here (OROGEN_DATA names their folder): their numbers are kept");
+            println!("no surveyed models found (set OROGEN_DATA to their folder); keeping their numbers");
             let page = fs::read_to_string(&path).context(PAGE)?;
             let (_, kept) =
                 page.split_once(SURVEYED).ok_or_else(|| anyhow!("{PAGE}: no head {:?}", SURVEYED.trim()))?;

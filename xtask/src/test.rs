@@ -6,13 +6,14 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::shell::{cargo, has, root, run, target};
-use crate::{docs, python, walls};
+use crate::{docs, python, walls, words};
 
 type Part = (&'static str, fn() -> Result<()>);
 
 const PARTS: &[Part] = &[
     ("fmt", || run(&mut cargo(&["fmt", "--all", "--check"]))),
     ("walls", walls::check),
+    ("words", words::check),
     ("clippy", || {
         run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
     }),
@@ -40,7 +41,7 @@ pub fn only(wanted: &str) -> Result<()> {
         Some((_, part)) => part(),
         None => {
             let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
-            bail!("no part {wanted:?}; there are {}", names.join(", "))
+            bail!("no such part {wanted:?}; available: {}", names.join(", "))
         }
     }
 }
@@ -49,10 +50,7 @@ pub fn only(wanted: &str) -> Result<()> {
 fn rust() -> Result<()> {
     let data = root().join("../shared/data/dem");
     if !data.is_dir() {
-        println!(
-            "missing test data: {} is not there, so nothing is compared with surveyed land",
-            data.display()
-        );
+        println!("missing test data: no {}, so nothing is compared with surveyed land", data.display());
     }
     let mut tests: Command = if has("cargo-nextest", &["--version"]) {
         cargo(&[

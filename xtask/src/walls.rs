@@ -103,8 +103,7 @@ fn licences(packages: &[Value]) -> Result<Vec<String>> {
         .iter()
         .filter_map(|p| {
             let licence = p["license"].as_str().unwrap_or("none named");
-            (!fits(licence))
-                .then(|| format!("licence of {}: {licence}, allowed are those of deny.toml", p["name"]))
+            (!fits(licence)).then(|| format!("licence of {}: {licence} is not in deny.toml", p["name"]))
         })
         .collect())
 }

@@ -1,4 +1,4 @@
-//! What may stand on the command line.
+//! The arguments of the command line.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use orogen::core::Rect;
 
 use crate::dem::Dem;
 
-/// Makes whole natural environments from a few lines of text.
+/// Make whole natural environments from a few lines of text.
 #[derive(Debug, Parser)]
 #[command(
     name = "orogen",
@@ -18,28 +18,28 @@ Examples:
   orogen new --seed 42 my-island.toml     a commented recipe to start from
   orogen build my-island.toml             land, maps and a manifest in out/my-island
   orogen dem hillshade alps.tif           a survey tool on an elevation model
-  orogen ops source.island                what an operator does and takes"
+  orogen ops source.island                what an operator does, and its parameters"
 )]
 pub struct Args {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Writes a commented starter recipe.
+    /// Write a commented starter recipe.
     New(New),
-    /// Evaluates a recipe and writes its files.
+    /// Build a recipe and write its files.
     Build(Box<Build>),
-    /// Lists all faults of a recipe with their lines; runs nothing.
+    /// List all faults of a recipe with their lines, without running it.
     Check(Check),
-    /// The surveyor's tools on any elevation model.
+    /// Measure and repair any elevation model.
     Dem(Box<Dem>),
-    /// The operator catalogue, or one operator in full.
+    /// List the operators, or show one in full.
     Ops(Ops),
-    /// The JSON schema of recipes, for editors and other programs.
+    /// Print the JSON schema of recipes, for editors and other programs.
     #[command(after_help = "\
 Example:
   orogen schema > recipe.schema.json      then name it in the editor's TOML settings")]
@@ -52,18 +52,18 @@ Example:
 Examples:
   orogen new                              island.toml here
   orogen new --seed \"my world\" world.toml
-  orogen new --list                       the presets there are")]
+  orogen new --list                       all presets")]
 pub struct New {
     /// The landscape to start from.
     #[arg(long, value_name = "NAME", default_value = "island")]
     pub preset: String,
-    /// The world seed, any text; the preset's own when left out.
+    /// The world seed, any text [default: the preset's own]
     #[arg(long, value_name = "TEXT")]
     pub seed: Option<String>,
     /// Where to write; `-` for standard output [default: PRESET.toml]
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Replace FILE if it is there.
+    /// Replace FILE if it exists.
     #[arg(long)]
     pub force: bool,
     /// List the presets and write nothing.
@@ -93,21 +93,21 @@ pub struct Build {
     /// Changes to the recipe.
     #[command(flatten)]
     pub changes: Changes,
-    /// Files to write instead of those that the recipe asks for: geotiff, png16, r16, r32, ascii, relief, geojson, exr,
+    /// Kinds of files to write instead of those in the recipe: geotiff, png16, r16, r32, ascii, relief, geojson, exr,
     /// mesh, fragment.
     #[arg(long, value_name = "KIND,KIND", value_delimiter = ',', value_parser = parse_kind)]
     pub kinds: Vec<ExportKind>,
-    /// Write heights below sea level as sea level (0 m), in every file that holds heights; the picture, and the other layers,
-    /// still know the sea floor.
+    /// Write heights below sea level as sea level (0 m) in every file of heights; the picture and the other layers keep the
+    /// sea floor.
     #[arg(long)]
     pub no_sea_floor: bool,
     /// Threads to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Build only this part of the frame, in metres.
+    /// Build only this part of the frame: west, south, east, north, in metres.
     #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = parse_window, allow_hyphen_values = true)]
     pub window: Option<Rect>,
-    /// Distance between samples in metres, instead of the recipe's own.
+    /// Distance between samples in metres [default: the recipe's own]
     #[arg(long, value_name = "M", value_parser = parse_length, allow_hyphen_values = true)]
     pub spacing: Option<f64>,
     /// Compute everything; neither use nor fill the cache.
@@ -116,7 +116,7 @@ pub struct Build {
     /// Print the manifest on standard output.
     #[arg(long)]
     pub json: bool,
-    /// Say nothing but errors.
+    /// Print only errors.
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -124,16 +124,16 @@ pub struct Build {
 /// Changes to a recipe from the command line.
 #[derive(Debug, ClapArgs)]
 pub struct Changes {
-    /// Samples along the longer side, instead of the recipe's own.
+    /// Samples along the longer side [default: the recipe's own]
     #[arg(long, value_name = "N", value_parser = parse_samples, allow_hyphen_values = true)]
     pub samples: Option<usize>,
-    /// The world seed, any text, instead of the recipe's own.
+    /// The world seed, any text [default: the recipe's own]
     #[arg(long, value_name = "TEXT")]
     pub seed: Option<String>,
-    /// Change a parameter of a step; may stand several times.
+    /// Change a parameter of a step; may be given several times.
     #[arg(long, value_name = "STEP.PARAM=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
-    /// Memory a build may need, such as 500M or 16G.
+    /// Memory a build may use, such as 500M or 16G.
     #[arg(long, value_name = "SIZE", default_value = "8G", value_parser = parse_bytes)]
     pub memory: u64,
 }
@@ -165,7 +165,7 @@ Examples:
   orogen ops source.island                one operator with all its parameters
   orogen ops --json                       everything, for programs")]
 pub struct Ops {
-    /// An operator; all of them when left out.
+    /// The operator to show [default: list all]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     /// Print as JSON.
@@ -174,7 +174,7 @@ pub struct Ops {
 }
 
 fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("found {text:?}, expected a size such as 500M or 16G");
+    let wrong = || format!("expected a size such as 500M or 16G, found {text:?}");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].to_ascii_uppercase().trim_end_matches("IB").trim_end_matches('B') {
         "" => 1,
@@ -199,14 +199,14 @@ fn parse_samples(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
         .filter(|n| *n >= 2)
-        .ok_or_else(|| format!("found {text:?}, expected a whole number of at least 2"))
+        .ok_or_else(|| format!("expected a whole number of at least 2, found {text:?}"))
 }
 
 fn parse_length(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|m| (1e-6..=1e9).contains(m))
-        .ok_or_else(|| format!("found {text:?}, expected a positive number of metres"))
+        .ok_or_else(|| format!("expected a positive number of metres, found {text:?}"))
 }
 
 fn parse_window(text: &str) -> Result<Rect, String> {
@@ -215,7 +215,7 @@ fn parse_window(text: &str) -> Result<Rect, String> {
         Ok(&[x0, y0, x1, y1]) if x0 < x1 && y0 < y1 && [x0, y0, x1, y1].iter().all(|n| n.is_finite()) => {
             Ok(Rect { min: [x0, y0], max: [x1, y1] })
         }
-        _ => Err(format!("found {text:?}, expected four numbers of metres: west, south, east, north")),
+        _ => Err(format!("expected four numbers in metres (west, south, east, north), found {text:?}")),
     }
 }
 

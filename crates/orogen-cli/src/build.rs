@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
-use orogen::io::{Existing, FolderError};
+use orogen::io::Existing;
 use orogen::recipe::{Cache, Limits, Meter, Overrides, Set};
 use orogen::{BuildError, BuildOptions, ExportChanges, Window};
 
@@ -34,7 +34,7 @@ pub fn run(args: &Build) -> Result<()> {
         existing: if args.force { Existing::Replace } else { Existing::Keep },
         inputs: vec![args.recipe.clone()],
     };
-    let (built, manifest) = orogen::build_to_folder(&recipe, &options, &bars, &out).map_err(with_hint)?;
+    let (built, manifest) = orogen::build_to_folder(&recipe, &options, &bars, &out)?;
     if args.json {
         output::print_json(&manifest)?;
     }
@@ -52,20 +52,19 @@ pub fn run(args: &Build) -> Result<()> {
     Ok(())
 }
 
-/// The changes to the recipe that the call asks for.
+/// The changes to the recipe that the options make.
 pub fn overrides(changes: &Changes) -> Result<Overrides, BuildError> {
     let mut overrides =
         Overrides { seed: changes.seed.clone(), samples: changes.samples, ..Overrides::default() };
     overrides.set = changes
         .set
         .iter()
-        .map(|text| Set::parse(text))
-        .collect::<Result<_, _>>()
-        .map_err(BuildError::Call)?;
+        .map(|text| Set::parse(text).map_err(|error| BuildError::Call(format!("--set {error}"))))
+        .collect::<Result<_, _>>()?;
     Ok(overrides)
 }
 
-/// The bounds that the call sets.
+/// The limits that the options set.
 pub fn limits(changes: &Changes) -> Limits {
     Limits { memory_bytes: changes.memory }
 }
@@ -81,16 +80,6 @@ fn open_cache(bars: &Bars) -> Option<Cache> {
             bars.warn(&format!("no cache: {reason}"));
             None
         }
-    }
-}
-
-/// Says what the command line can do about files in the way.
-fn with_hint(error: BuildError) -> BuildError {
-    match error {
-        BuildError::Folder(error @ FolderError::InTheWay { .. }) => BuildError::Call(format!(
-            "{error}\nmove them away, choose another --out, or replace them with --force"
-        )),
-        other => other,
     }
 }
 

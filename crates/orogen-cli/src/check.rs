@@ -51,12 +51,11 @@ fn fields(fault: &Fault, recipe: &str) -> Value {
         Place::Text { line, column } => (Some(line), Some(column)),
         _ => (None, None),
     };
-    let option = if let Place::Option(option) = &fault.place { Some(option) } else { None };
     json!({
         "file": recipe,
         "line": line,
         "column": column,
-        "option": option,
+        "option": message::option(&fault.place),
         "step": fault.step,
         "parameter": fault.parameter,
         "message": fault.message,

@@ -36,11 +36,11 @@ fn main() -> ExitCode {
     }
     // Wrong arguments, `--help` and `--version` end here, with exit code 2 or 0.
     let args = Args::try_parse().unwrap_or_else(|error| refuse(&error));
-    // A panic is a fault of ours: said as one, without what only its author can read.
+    // A panic is a bug: reported as one, without its location, which only developers can use.
     let done = catch_unwind(AssertUnwindSafe(|| run(args))).unwrap_or_else(|panic| {
         let reason = panic.downcast_ref::<String>().map(String::as_str);
         let reason = reason.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        Err(anyhow::anyhow!("stopped by a fault of Orogen itself, please report it: {reason}"))
+        Err(anyhow::anyhow!("internal error in Orogen, please report it: {reason}"))
     });
     let Err(error) = done else { return ExitCode::SUCCESS };
     eprintln!("error: {}", message::of(&error));

@@ -32,10 +32,10 @@ pub fn run(args: &New) -> Result<()> {
 /// Writes aside and renames, so that a full disk costs nobody the recipe that was there.
 fn write(file: &Path, text: &str, force: bool) -> Result<(), BuildError> {
     let wrong = |what: &str| BuildError::Call(format!("{}: {what}", file.display()));
-    let name = file.file_name().ok_or_else(|| wrong("this is not a file name"))?;
+    let name = file.file_name().ok_or_else(|| wrong("not a file name"))?;
     // Also a link that leads nowhere is somebody's.
     if file.symlink_metadata().is_ok() && !force {
-        return Err(wrong("the file is there already; --force replaces it"));
+        return Err(wrong("the file already exists; replace it with --force"));
     }
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = OutputFolder::new(parent.unwrap_or(Path::new(".")))?;

@@ -18,7 +18,7 @@ pub fn list(args: &Ops) -> Result<()> {
     };
     let operator = catalog.get(name).ok_or_else(|| {
         let hint = catalog.nearest(name).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-        BuildError::Call(format!("there is no operator {name:?}{hint} (`orogen ops` lists them)"))
+        BuildError::Call(format!("no such operator {name:?}{hint}\nhelp: `orogen ops` lists all operators"))
     })?;
     if args.json {
         return output::print_json(&operator_json(operator));

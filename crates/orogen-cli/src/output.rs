@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write as _, stdout};
 
 use anyhow::{Context as _, Result};
 
-/// Prints data; a pipe that the reader closed is no error.
+/// Prints data; a pipe that the reader closed is not an error.
 pub fn print(text: &str) -> Result<()> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

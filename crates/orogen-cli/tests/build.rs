@@ -80,15 +80,15 @@ fn a_rebuild_removes_what_it_no_longer_makes_and_nothing_else() {
 }
 
 #[test]
-fn coarse_16_bit_steps_are_told_to_those_who_asked_for_them() {
+fn coarse_16_bit_steps_are_reported_if_the_recipe_exports_them() {
     let bench = Bench::new();
     bench.write("r.toml", SMALL);
     bench.write("asked.toml", SMALL.to_owned() + "[[export]]\nkind = \"png16\"\n");
-    for (recipe, out, told) in [("r.toml", "out/r", false), ("asked.toml", "out/asked", true)] {
+    for (recipe, out, warned) in [("r.toml", "out/r", false), ("asked.toml", "out/asked", true)] {
         let run = bench.run(&["build", recipe]);
         assert_eq!(
             run.succeeds().stderr.contains("warning: height.png: 16 bits keep"),
-            told,
+            warned,
             "{}",
             run.stderr
         );
@@ -243,7 +243,7 @@ fn new_writes_a_recipe_that_builds() {
 }
 
 #[test]
-fn the_catalogue_is_told_in_words_and_as_json() {
+fn the_catalogue_is_printed_in_words_and_as_json() {
     let bench = Bench::new();
     assert!(bench.run(&["ops"]).succeeds().stdout.contains("source.island"));
     assert!(bench.run(&["ops", "source.island"]).succeeds().stdout.contains("polygons"));

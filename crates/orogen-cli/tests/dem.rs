@@ -165,7 +165,7 @@ fn bad_calls_name_the_file_and_what_is_allowed() {
     bench.write("text.tif", "no picture");
     bench.write("bare.asc", "");
     bench.run(&["dem", "slope", "nowhere.tif"]).fails(2, &["nowhere.tif", "no such file"]);
-    bench.run(&["dem", "slope", "text.tif"]).fails(2, &["text.tif", "no valid GeoTIFF"]);
+    bench.run(&["dem", "slope", "text.tif"]).fails(2, &["text.tif", "not a valid GeoTIFF"]);
     bench.run(&["dem", "slope", "bare.asc"]).fails(2, &["bare.asc", "empty"]);
     bench.run(&["dem", "slope", "in.tif", "out.jpg"]).fails(2, &["out.jpg", "tif"]);
     bench.run(&["dem", "slope", "in.tif", "nowhere/"]).fails(2, &["nowhere"]);
@@ -228,7 +228,7 @@ fn heights_at_places_and_along_lines() {
     assert!(std::fs::read_to_string(bench.path("p.svg")).unwrap().contains("distance in m"));
     bench.run(&["dem", "profile", "in.tif", "p.png", "--line", "road.geojson"]).succeeds();
     assert!(std::fs::read(bench.path("p.png")).unwrap().starts_with(b"\x89PNG"));
-    bench.run(&["dem", "profile", "in.tif", "--at", "500,4000"]).fails(2, &["two places"]);
+    bench.run(&["dem", "profile", "in.tif", "--at", "500,4000"]).fails(2, &["at least two places"]);
 }
 
 #[test]
@@ -428,10 +428,10 @@ fn models_come_from_standard_input_and_results_go_to_standard_output() {
     wrong(
         &["dem", "slope", "-", "-"],
         b"neither",
-        &["standard input: ", "neither a GeoTIFF, an ASCII grid nor a PNG"],
+        &["standard input: ", "does not start like a GeoTIFF, an ASCII grid or a PNG"],
     );
     wrong(&["dem", "slope", "-", "-"], b"", &["standard input: "]);
-    wrong(&["dem", "slope", "in.tif", "-", "--json"], b"", &["both would be written to standard output"]);
+    wrong(&["dem", "slope", "in.tif", "-", "--json"], b"", &["both write to standard output"]);
     wrong(
         &["dem", "slope", "in.tif", "-", "--format", "csv"],
         b"",
@@ -461,7 +461,7 @@ fn a_band_is_chosen_by_its_number() {
     }
     bench
         .run(&["dem", "slope", "bands.tif", "--band", "4"])
-        .fails(2, &["there is no band 4; the file has bands 1 to 3"]);
+        .fails(2, &["no band 4; the file has bands 1 to 3"]);
 }
 
 #[test]
@@ -521,7 +521,7 @@ fn stats_warn_outside_the_cells_that_their_bands_were_measured_at() {
     let land = Raster::from_fn(40, 40, |c, r| ((c * 7 + r * 13) % 31) as f32 + c as f32);
     let bench = bench_with(&land);
     let run = bench.run(&["dem", "stats", "in.tif"]);
-    let says = "warning: the bands of real land hold at cells of 60 to 100 m, and these are 10.0 x 10.0 m";
+    let says = "warning: the ranges of real land apply to cells of 60 to 100 m, but these are 10.0 x 10.0 m";
     assert!(run.succeeds().stderr.contains(says), "{}", run.stderr);
     write_at(&bench, "fits.tif", &land, [0.0, 0.0], 80.0);
     let run = bench.run(&["dem", "stats", "fits.tif", "--json"]);
@@ -555,10 +555,10 @@ fn a_bowl_is_breached_through_its_notch() {
 }
 
 #[test]
-fn faults_are_listed_with_their_place_size_and_mend() {
+fn faults_are_listed_with_their_place_size_and_repair() {
     let bench = bench_with(&bowl());
     let run = bench.run(&["dem", "faults", "in.tif"]);
-    for says in ["sinks: 1\n", "m deep on", "to mend: `orogen dem breach IN OUT`"] {
+    for says in ["sinks: 1\n", "m deep on", "to repair: `orogen dem breach IN OUT`"] {
         assert!(run.succeeds().stdout.contains(says), "{says:?} in {}", run.stdout);
     }
     assert!(run.stderr.contains("1 fault: 1 sink"), "{}", run.stderr);

@@ -260,7 +260,7 @@ fn without_seconds(line: &str) -> String {
 }
 
 #[test]
-fn what_is_shown_is_told_from_what_is_not() {
+fn what_is_shown_is_separated_from_what_is_not() {
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     let as_shown = |shown: &str, happened: &str| matches(&lines(shown), &lines(happened));
     assert!(as_shown("first: 14 files, 1.84 s", "first: 14 files, 0.2 s"));

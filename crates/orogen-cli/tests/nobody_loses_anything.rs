@@ -158,7 +158,7 @@ fn builds_killed_at_any_moment_leave_a_known_state_and_heal() {
 fn pipes_and_devices_are_refused_as_any_input() {
     let bench = Bench::new();
     bench.write("dem.asc", DEM);
-    let says = "not a plain file";
+    let says = "not a regular file";
     for name in ["pipe.toml", "pipe.tif", "pipe.asc", "pipe.png", "pipe.r32", "pipe.csv", "pipe.geojson"] {
         mkfifo(&bench, name);
         std::os::unix::fs::symlink("/dev/zero", bench.path(&name.replace("pipe", "zero"))).unwrap();

@@ -27,14 +27,14 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked.
+    /// Whether it was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Somebody who watches a step: sees its progress and may stop it.
+/// Watches a step: sees its progress and may stop it.
 pub trait Watch: Sync {
     /// A share of the step, 0 to 1, is done. Called from any thread.
     fn progress(&self, share: f32);
@@ -64,7 +64,7 @@ pub struct Figure {
     pub unit: String,
 }
 
-/// What surrounds an operator while it runs: its luck, the world it lies in, who watches, what went oddly.
+/// What surrounds an operator while it runs: its seed, the world it lies in, progress and cancellation, warnings.
 ///
 /// Threads are those of the rayon pool the call runs in.
 pub struct Ctx<'a> {
@@ -101,7 +101,7 @@ impl<'a> Ctx<'a> {
         Self::new(Seed(0))
     }
 
-    /// The recipe's own frame, of which the terrain at hand may be a window.
+    /// The recipe's own frame, of which the current terrain may be a window.
     #[must_use]
     pub fn in_world(mut self, world: Frame) -> Self {
         self.world = Some(world);
@@ -182,7 +182,7 @@ impl<'a> Ctx<'a> {
         self.files
     }
 
-    /// Reports `done` of `total` and stops here if somebody asked for it.
+    /// Reports `done` of `total` and stops here if cancelled.
     ///
     /// # Errors
     /// When the work was cancelled.
@@ -196,7 +196,7 @@ impl<'a> Ctx<'a> {
         Ok(())
     }
 
-    /// Stops here if somebody asked for it; for loops whose length nobody knows.
+    /// Stops here if cancelled; for loops of unknown length.
     ///
     /// # Errors
     /// When the work was cancelled.
@@ -252,7 +252,7 @@ pub struct Counter<'a> {
 }
 
 impl Counter<'_> {
-    /// One more part is done; stops here if somebody asked for it.
+    /// One more part is done; stops here if cancelled.
     ///
     /// # Errors
     /// When the work was cancelled.

@@ -6,7 +6,7 @@ use crate::layer::LayerName;
 use crate::param::Fault;
 use crate::values;
 
-/// Somebody asked for the work to stop.
+/// The work was cancelled.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("cancelled")]
 pub struct Cancelled;
@@ -14,33 +14,33 @@ pub struct Cancelled;
 /// Why an operator gave no terrain.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum OpError {
-    /// Somebody asked for the work to stop.
+    /// The work was cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// A layer the operator reads is not there.
-    #[error("there is no layer {name:?} here{}", have(.available))]
+    /// A layer the operator reads is missing.
+    #[error("no layer {name:?} here{}", have(.available))]
     MissingLayer {
-        /// The layer asked for.
+        /// The requested layer.
         name: LayerName,
-        /// What there is.
+        /// The layers available.
         available: Vec<LayerName>,
     },
     /// Vectors that the operator reads are not there.
-    #[error("there are no vectors {name:?} here{}", have(.available))]
+    #[error("no vectors {name:?} here{}", have(.available))]
     MissingVectors {
         /// The vectors asked for.
         name: LayerName,
         /// What there is.
         available: Vec<LayerName>,
     },
-    /// A layer holds another kind of number than asked for.
+    /// A layer holds another kind of number than requested.
     #[error("layer {name:?} holds {found}, not {wanted}")]
     LayerKind {
-        /// The layer asked for.
+        /// The requested layer.
         name: LayerName,
         /// What it holds.
         found: &'static str,
-        /// What was asked for.
+        /// What was requested.
         wanted: &'static str,
     },
     /// Parameters are outside what is allowed.
@@ -57,7 +57,7 @@ pub enum OpError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A layer holds a value that no land has.
+    /// A layer holds a value outside what land can have.
     #[error("layer {name:?} holds {value:e} at column {col}, row {row}; {}", values::allowed(.name))]
     Value {
         /// The layer.
@@ -87,8 +87,8 @@ pub enum OpError {
     /// The parameters ask for more work than a run may take; nothing has been done yet.
     #[error("{0}")]
     TooMuchWork(String),
-    /// Something that Orogen relies on does not hold: never the fault of the input.
-    #[error("stopped by a fault of Orogen itself, please report it: {0}")]
+    /// An invariant of Orogen does not hold: a bug, never caused by the input.
+    #[error("internal error in Orogen, please report it: {0}")]
     Internal(String),
     /// Anything else, in a sentence.
     #[error("{0}")]
@@ -103,8 +103,8 @@ impl From<Cancelled> for OpError {
 
 fn have(available: &[LayerName]) -> String {
     if available.is_empty() {
-        return String::from(" (nor any other: does a `source` step come first?)");
+        return String::from("; the terrain has no layers, so start with a `source` step");
     }
     let names: Vec<&str> = available.iter().map(LayerName::as_str).collect();
-    format!("; there are {}", names.join(", "))
+    format!("; available: {}", names.join(", "))
 }

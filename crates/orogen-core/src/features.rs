@@ -19,7 +19,7 @@ pub enum Property {
 }
 
 impl Property {
-    /// The number, also where somebody wrote it as a text; `None` when it is none or not finite.
+    /// The number, also if written as text; `None` when it is not a number or not finite.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         let number = match self {

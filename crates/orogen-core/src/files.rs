@@ -29,7 +29,7 @@ pub trait Files: Sync {
     /// A file as an elevation model.
     ///
     /// # Errors
-    /// When the file cannot be read or is no elevation model.
+    /// When the file cannot be read or is not an elevation model.
     fn elevation(&self, path: &str) -> Result<Arc<Elevation>, OpError>;
 
     /// As [`Files::elevation`], from one of several bands, counted from 1; `None` is the first.
@@ -40,7 +40,7 @@ pub trait Files: Sync {
         match band {
             None | Some(1) => self.elevation(path),
             Some(band) => {
-                let reason = format!("there is no band {band}: one band can be read here");
+                let reason = format!("there is no band {band}; this reader supports one band");
                 Err(OpError::File { path: path.to_owned(), reason })
             }
         }
@@ -57,7 +57,7 @@ pub trait Files: Sync {
     /// A picture as how much is drawn in each pixel, from 0 (nothing) to 255; row 0 in the north.
     ///
     /// # Errors
-    /// When the file cannot be read or is no picture.
+    /// When the file cannot be read or is not a picture.
     fn drawing(&self, path: &str) -> Result<Arc<Raster<u8>>, OpError> {
         NoFiles.drawing(path)
     }
@@ -69,7 +69,7 @@ pub struct NoFiles;
 
 impl NoFiles {
     fn refuse<T>(path: &str) -> Result<T, OpError> {
-        Err(OpError::File { path: path.to_owned(), reason: String::from("no files can be read here") })
+        Err(OpError::File { path: path.to_owned(), reason: String::from("files cannot be read here") })
     }
 }
 

@@ -27,13 +27,13 @@ fn check_length(what: &'static str, least: f64, found: f64) -> Result<(), FrameE
     if (least..=MOST_M).contains(&found) { Ok(()) } else { Err(FrameError::BadLength { what, least, found }) }
 }
 
-/// What is wrong with a frame that somebody asked for.
+/// Why a frame is not valid.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum FrameError {
     /// A side has too few samples.
-    #[error("a frame needs at least 2 samples a side, found {0}")]
+    #[error("a frame needs at least 2 samples per side, found {0}")]
     TooFewSamples(usize),
-    /// A length is no number of metres, too small or too large.
+    /// A length is not finite, too small or too large.
     #[error("{what} must be {least} to {MOST_M} metres, found {found}")]
     BadLength {
         /// Which length.
@@ -47,7 +47,7 @@ pub enum FrameError {
     #[error("origin_m must be finite and within 1e9 m of zero, found {0}")]
     BadOrigin(f64),
     /// A corner of a part is not finite or too far out for sample positions to differ.
-    #[error("a corner at {0} m is too far out; places lie within {most:e} m of zero", most = 2.0 * MOST_M)]
+    #[error("a corner at {0} m is too far out; coordinates must lie within {most:e} m of zero", most = 2.0 * MOST_M)]
     TooFar(f64),
 }
 

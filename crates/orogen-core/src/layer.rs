@@ -19,7 +19,7 @@ impl LayerName {
         Self(Cow::Borrowed(name))
     }
 
-    /// A name from outside, `None` when it is no layer name (they also become file names, so the letters are few).
+    /// A name from outside, `None` when it is not a layer name (they also become file names, so the letters are few).
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let word = |w: &str| {
@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for LayerName {
         let text = String::deserialize(from)?;
         Self::parse(&text).ok_or_else(|| {
             serde::de::Error::custom(format!(
-                "{text:?} is no layer name: words of a-z, 0-9 and _ joined by dots, as in \"mask.steep\""
+                "{text:?} is not a valid layer name; use words of a-z, 0-9 and _ joined by dots, as in \"mask.steep\""
             ))
         })
     }

@@ -479,7 +479,7 @@ mod tests {
     struct Spike {
         /// What is added, as bits: parameters cannot be infinite.
         bits: u32,
-        /// Whether holes are told.
+        /// Whether holes are reported.
         holes: bool,
         /// A number that TOML may not be able to hold.
         count: u64,
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_from_nowhere_is_told() {
+    fn a_hole_from_nowhere_is_reported() {
         let hole = Spike { bits: f32::NAN.to_bits(), ..Spike::default() };
         let text = spike(&hole, 1.0).unwrap_err().to_string();
         assert_eq!(

@@ -21,7 +21,7 @@ use crate::terrain::Terrain;
 
 /// A coefficient: one number everywhere, or a layer that says it sample by sample.
 ///
-/// `schemars(range(..))` passes over it, as it is no plain number: write
+/// `schemars(range(..))` passes over it, as it is not a plain number: write
 /// `extend("minimum" = 0.0, "maximum" = 1.0)` on the field instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -95,7 +95,7 @@ pub enum Segment {
 pub struct Fault {
     /// Where, from the parameter table down; empty for the table itself.
     pub path: Vec<Segment>,
-    /// What was found and what is allowed.
+    /// What is wrong and what would be right.
     pub message: String,
 }
 
@@ -229,9 +229,9 @@ impl<'a> Checker<'a> {
                     let hint = match nearest(key, names()) {
                         Some(name) => format!("did you mean {name:?}?"),
                         None if properties.is_none_or(serde_json::Map::is_empty) => {
-                            String::from("there are none here")
+                            String::from("none are allowed here")
                         }
-                        None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+                        None => format!("expected one of {}", names().collect::<Vec<_>>().join(", ")),
                     };
                     self.inside(Segment::Key(key.clone()), |c| c.fault(format!("no such parameter; {hint}")));
                 }
@@ -275,12 +275,11 @@ impl<'a> Checker<'a> {
             Value::Table(table) => self.table(schema, table),
             Value::Array(items) => self.list(schema, items),
             Value::Float(x) if !x.is_finite() => {
-                let allowed = range_text(schema).unwrap_or_else(|| String::from("a finite number"));
-                self.fault(format!("found {x}, allowed is {allowed}"));
+                self.fault(outside(schema, &x.to_string(), *x));
             }
             Value::String(text) if is_layer(schema) && LayerName::parse(text).is_none() => {
                 self.fault(format!(
-                    "{text:?} is no layer name: words of a-z, 0-9 and _ joined by dots, as in \"mask.steep\""
+                    "{text:?} is not a valid layer name; use words of a-z, 0-9 and _ joined by dots, as in \"mask.steep\""
                 ))
             }
             _ => self.range(schema, value),
@@ -305,12 +304,14 @@ impl<'a> Checker<'a> {
             let branch = chosen.and_then(|c| names.iter().position(|n| *n == c));
             return match (branch, chosen) {
                 (Some(i), _) => self.table(branches[i], table),
-                (None, None) => self.fault(format!("{tag:?} is missing; it may be {}", names.join(", "))),
+                (None, None) => {
+                    self.fault(format!("{tag:?} is missing; expected one of {}", names.join(", ")))
+                }
                 (None, Some(other)) => {
                     let hint = nearest(other, names.iter().copied())
-                        .map_or(String::new(), |n| format!(" (did you mean {n:?}?)"));
+                        .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
                     self.inside(Segment::Key(tag.to_owned()), |c| {
-                        c.fault(format!("found {other:?}, allowed is one of {}{hint}", names.join(", ")));
+                        c.fault(format!("expected one of {}, found {other:?}{hint}", names.join(", ")));
                     });
                 }
             };
@@ -344,13 +345,13 @@ impl<'a> Checker<'a> {
             (schema.get("minItems").and_then(Json::as_u64), schema.get("maxItems").and_then(Json::as_u64));
         let count = items.len() as u64;
         if min.is_some_and(|m| count < m) || max.is_some_and(|m| count > m) {
-            let allowed = match (min, max) {
-                (Some(a), Some(b)) if a == b => format!("exactly {a}"),
+            let wanted = match (min, max) {
+                (Some(a), Some(b)) if a == b => a.to_string(),
                 (Some(a), Some(b)) => format!("{a} to {b}"),
                 (Some(a), None) => format!("at least {a}"),
                 (None, b) => format!("at most {}", b.unwrap_or_default()),
             };
-            return self.fault(format!("found {count} entries, allowed is {allowed}"));
+            return self.fault(format!("expected {wanted} entries, found {count}"));
         }
         let prefix = schema.get("prefixItems").and_then(Json::as_array);
         for (i, item) in items.iter().enumerate() {
@@ -372,7 +373,7 @@ impl<'a> Checker<'a> {
                 if let Some(max) = schema.get("maxLength").and_then(Json::as_u64)
                     && text.chars().count() as u64 > max
                 {
-                    self.fault(format!("is longer than {max} letters"));
+                    self.fault(format!("longer than {max} characters"));
                 }
                 return;
             }
@@ -384,8 +385,7 @@ impl<'a> Checker<'a> {
             && bound("exclusiveMinimum").is_none_or(|m| x > m)
             && bound("exclusiveMaximum").is_none_or(|m| x < m);
         if !fits && x.is_finite() {
-            let allowed = range_text(schema).unwrap_or_default();
-            self.fault(format!("found {}, allowed is {allowed}", found(value)));
+            self.fault(outside(schema, &found(value), x));
         }
     }
 
@@ -394,8 +394,8 @@ impl<'a> Checker<'a> {
         let hint = value
             .as_str()
             .and_then(|v| nearest(v, allowed.iter().filter_map(Json::as_str)))
-            .map_or(String::new(), |n| format!(" (did you mean {n:?}?)"));
-        self.fault(format!("found {}, allowed is {}{hint}", found(value), names.join(" or ")));
+            .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+        self.fault(format!("expected {}, found {}{hint}", names.join(" or "), found(value)));
     }
 }
 
@@ -442,7 +442,7 @@ fn wanted(schema: &Json) -> String {
         "integer" => "a whole number",
         "boolean" => "true or false",
         "string" if is_layer(schema) => "a layer name",
-        "string" => "a text",
+        "string" => "a string",
         "array" => "a list",
         "object" => "a table",
         "null" => "nothing",
@@ -470,9 +470,10 @@ fn is_layer(schema: &Json) -> bool {
 fn found(value: &Value) -> String {
     let text = match value {
         Value::Table(_) => return String::from("a table"),
+        Value::Array(items) if items.is_empty() => return String::from("an empty list"),
         Value::Array(items) => return format!("a list of {}", items.len()),
         Value::Datetime(d) => return format!("the date {d}"),
-        Value::String(text) => format!("the text {text:?}"),
+        Value::String(text) => format!("{text:?}"),
         // As people write it: 1e30 rather than thirty zeros.
         Value::Float(x) => format!("{x:?}"),
         other => other.to_string(),
@@ -480,13 +481,33 @@ fn found(value: &Value) -> String {
     if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text }
 }
 
+/// The sentence for a number that its schema does not allow.
+fn outside(schema: &Json, shown: &str, x: f64) -> String {
+    let (min, max) = bounds(schema);
+    let unit = unit_text(schema);
+    match (min, max) {
+        (Some(a), Some(b)) => format!("{shown} is outside {a} to {b}{unit}"),
+        _ if !x.is_finite() => format!("{shown} is not a finite number"),
+        (Some(a), None) => format!("{shown} is below the minimum of {a}{unit}"),
+        (None, Some(b)) => format!("{shown} is above the maximum of {b}{unit}"),
+        (None, None) => format!("{shown} is not allowed"),
+    }
+}
+
+fn bounds(schema: &Json) -> (Option<f64>, Option<f64>) {
+    let bound = |a: &str, b: &str| schema.get(a).or_else(|| schema.get(b)).and_then(Json::as_f64);
+    (bound("minimum", "exclusiveMinimum"), bound("maximum", "exclusiveMaximum"))
+}
+
+fn unit_text(schema: &Json) -> String {
+    schema.get("x-unit").and_then(Json::as_str).map_or(String::new(), |u| format!(" {u}"))
+}
+
 /// The range of a schema as users read it, with the unit: `1 to 80 deg`.
 #[must_use]
 pub fn range_text(schema: &Json) -> Option<String> {
-    let bound = |a: &str, b: &str| schema.get(a).or_else(|| schema.get(b)).and_then(Json::as_f64);
-    let (min, max) = (bound("minimum", "exclusiveMinimum"), bound("maximum", "exclusiveMaximum"));
-    let unit = schema.get("x-unit").and_then(Json::as_str).map_or(String::new(), |u| format!(" {u}"));
-    match (min, max) {
+    let unit = unit_text(schema);
+    match bounds(schema) {
         (Some(a), Some(b)) => Some(format!("{a} to {b}{unit}")),
         (Some(a), None) => Some(format!("at least {a}{unit}")),
         (None, Some(b)) => Some(format!("at most {b}{unit}")),
@@ -569,30 +590,30 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_says_what_was_found_and_what_is_allowed() {
+    fn each_fault_says_what_is_wrong_and_what_would_be_right() {
         for (text, sentence) in [
             ("talus = 3", "talus: no such parameter; did you mean \"talus_deg\"?"),
-            ("talus_deg = 90", "talus_deg: found 90, allowed is 1 to 80 deg"),
-            ("talus_deg = nan", "talus_deg: found NaN, allowed is 1 to 80 deg"),
-            ("talus_deg = inf", "talus_deg: found inf, allowed is 1 to 80 deg"),
-            ("talus_deg = \"a\"", "talus_deg: expected a number (1 to 80 deg), found the text \"a\""),
+            ("talus_deg = 90", "talus_deg: 90 is outside 1 to 80 deg"),
+            ("talus_deg = nan", "talus_deg: NaN is outside 1 to 80 deg"),
+            ("talus_deg = inf", "talus_deg: inf is outside 1 to 80 deg"),
+            ("talus_deg = \"a\"", "talus_deg: expected a number (1 to 80 deg), found \"a\""),
             ("count = 2.5", "count: expected a whole number (at least 0), found 2.5"),
-            ("count = -1", "count: found -1, allowed is at least 0"),
+            ("count = -1", "count: -1 is below the minimum of 0"),
             (
                 "mode = \"fats\"",
-                "mode: found the text \"fats\", allowed is \"fast\" or \"exact\" (did you mean \"fast\"?)",
+                "mode: expected \"fast\" or \"exact\", found \"fats\"; did you mean \"fast\"?",
             ),
-            ("rate = 2", "rate: found 2, allowed is 0 to 1"),
-            ("rate = nan", "rate: found NaN, allowed is a finite number"),
-            ("rate = []", "rate: expected a number or a layer name, found a list of 0"),
+            ("rate = 2", "rate: 2 is outside 0 to 1"),
+            ("rate = nan", "rate: NaN is not a finite number"),
+            ("rate = []", "rate: expected a number or a layer name, found an empty list"),
             (
                 "edits = [{ kind = \"brsh\" }]",
-                "edits[0].kind: found \"brsh\", allowed is one of polygon, brush (did you mean \"brush\"?)",
+                "edits[0].kind: expected one of polygon, brush, found \"brsh\"; did you mean \"brush\"?",
             ),
             ("edits = [{ kind = \"brush\" }]", "edits[0]: \"radius_m\" is missing"),
-            ("edits = [{ radius_m = 2 }]", "edits[0]: \"kind\" is missing; it may be polygon, brush"),
-            ("at = [1]", "at: found 1 entries, allowed is exactly 2"),
-            ("note = nan", "note: found NaN, allowed is a finite number"),
+            ("edits = [{ radius_m = 2 }]", "edits[0]: \"kind\" is missing; expected one of polygon, brush"),
+            ("at = [1]", "at: expected 2 entries, found 1"),
+            ("note = nan", "note: NaN is not a finite number"),
         ] {
             assert_eq!(faults(text), [sentence], "for {text}");
         }

@@ -113,7 +113,7 @@ fn made_hole(made: &Terrain, writes: &[LayerName]) -> OpError {
             row: at / raster.cols(),
         })
     });
-    found.unwrap_or_else(|| OpError::Internal(String::from("a hole was counted that is not there")))
+    found.unwrap_or_else(|| OpError::Internal(String::from("a counted hole does not exist")))
 }
 
 fn require(terrain: &Terrain, layers: &Layers) -> Result<(), OpError> {

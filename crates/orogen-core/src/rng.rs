@@ -1,6 +1,6 @@
 //! Randomness as a function: every number is a hash of (seed, index), never the next of a shared generator.
 //!
-//! So a sample's luck depends neither on the order in which samples are visited nor on how many threads visit
+//! So a sample's random numbers depend neither on the order in which samples are visited nor on how many threads visit
 //! them, and a window of the world draws the same numbers as the whole.
 
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_places_are_told_apart() {
+    fn different_names_and_places_differ() {
         assert_ne!(Seed::from_text("a").0, Seed::from_text("a\0").0);
         assert_ne!(Seed(7).child("island"), Seed(7).child("rain"));
         assert_ne!(Seed(7).bits2(1, 2), Seed(7).bits2(2, 1));

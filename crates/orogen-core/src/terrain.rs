@@ -195,12 +195,12 @@ impl Terrain {
     /// Sets a layer by name and drops what was derived from it.
     ///
     /// # Panics
-    /// When the raster has not the shape of the frame: that is a fault of the operator, never of its input.
+    /// When the raster does not match the shape of the frame: a bug in the operator, never caused by its input.
     pub fn set_named(&mut self, name: LayerName, data: LayerData) {
         assert_eq!(
             data.shape(),
             (self.frame.cols(), self.frame.rows()),
-            "layer {name} does not fit the frame"
+            "layer {name} does not match the frame"
         );
         self.drop_followers(&Part::Layer(name.clone()));
         self.parts.layers.insert(name, data);
@@ -457,6 +457,6 @@ mod tests {
     #[test]
     fn a_missing_layer_is_named_together_with_what_there_is() {
         let message = flat().get(SLOPE).unwrap_err().to_string();
-        assert_eq!(message, "there is no layer \"slope\" here; there are height");
+        assert_eq!(message, "no layer \"slope\" here; available: height");
     }
 }

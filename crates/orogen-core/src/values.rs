@@ -51,9 +51,9 @@ pub fn check(name: &LayerName, raster: &Raster<f32>) -> Result<Values, OpError> 
 /// What a layer may hold, for the sentence about one that holds something else.
 pub(crate) fn allowed(name: &LayerName) -> String {
     if *name == layer::HEIGHT.name() {
-        format!("heights lie within {MOST_HEIGHT_M:e} m of zero, or are NaN for a hole")
+        format!("heights must lie within {MOST_HEIGHT_M:e} m of zero, or be NaN for a hole")
     } else {
-        String::from("values are finite, or NaN for a hole")
+        String::from("values must be finite, or NaN for a hole")
     }
 }
 
@@ -88,12 +88,12 @@ mod tests {
         let text = with(&HEIGHT.name(), -1e30).unwrap_err().to_string();
         assert_eq!(
             text,
-            "layer \"height\" holds -1e30 at column 41, row 177; heights lie within 1e7 m of zero, or are NaN for a hole"
+            "layer \"height\" holds -1e30 at column 41, row 177; heights must lie within 1e7 m of zero, or be NaN for a hole"
         );
         let text = with(&FLOW.name(), f32::INFINITY).unwrap_err().to_string();
         assert_eq!(
             text,
-            "layer \"flow\" holds inf at column 41, row 177; values are finite, or NaN for a hole"
+            "layer \"flow\" holds inf at column 41, row 177; values must be finite, or NaN for a hole"
         );
     }
 }

@@ -33,7 +33,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Elevation, FormatError> {
     let room = words.rest.len() / 2 + 1;
     if samples > room {
         return Err(broken(format!(
-            "it promises {} x {} numbers, and its text has room for at most {room}",
+            "its header declares {} x {} numbers, but the text has room for at most {room}",
             header.cols, header.rows
         )));
     }
@@ -41,12 +41,12 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Elevation, FormatError> {
     while let Some(word) = words.next() {
         if heights.len() == samples {
             return Err(broken(format!(
-                "more than the {} x {} numbers promised follow",
+                "more numbers than the {} x {} its header declares",
                 header.cols, header.rows
             )));
         }
         let value: f64 = number(word).ok_or_else(|| {
-            broken(format!("{} stands where number {} of the grid should", quoted(word), heights.len() + 1))
+            broken(format!("expected number {1} of the grid, found {0}", quoted(word), heights.len() + 1))
         })?;
         let height = value as f32;
         let hole = !height.is_finite() || header.nodata == Some(value);
@@ -54,7 +54,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Elevation, FormatError> {
     }
     if heights.len() < samples {
         return Err(broken(format!(
-            "it promises {} x {} numbers and holds {}",
+            "its header declares {} x {} numbers, but it holds {}",
             header.cols,
             header.rows,
             heights.len()
@@ -123,7 +123,7 @@ impl Header {
             let name = word.to_ascii_lowercase();
             let value = words.next().unwrap_or_default();
             let bad =
-                || broken(format!("{} follows {}, where a number should stand", quoted(value), quoted(word)));
+                || broken(format!("expected a number after {1}, found {0}", quoted(value), quoted(word)));
             let length = || number::<f64>(value).filter(|v| v.is_finite()).ok_or_else(bad);
             match &name[..] {
                 b"ncols" => cols = Some(number::<u64>(value).ok_or_else(bad)?),
@@ -136,17 +136,17 @@ impl Header {
                 b"yllcorner" => y = Some((length()?, false)),
                 b"yllcenter" | b"yllcentre" => y = Some((length()?, true)),
                 b"nodata_value" | b"nodata" => nodata = Some(number::<f64>(value).ok_or_else(bad)?),
-                _ => return Err(broken(format!("{} is no word of its header", quoted(word)))),
+                _ => return Err(broken(format!("{} is not a header keyword", quoted(word)))),
             }
         }
         let (Some(cols), Some(rows)) = (cols, rows) else {
-            return Err(broken("its header should give ncols and nrows"));
+            return Err(broken("its header lacks ncols or nrows"));
         };
         let (Some(dx), Some(dy)) = (dx, dy) else {
-            return Err(broken("its header should give cellsize, or dx and dy"));
+            return Err(broken("its header lacks cellsize, or dx and dy"));
         };
         if ![dx, dy].iter().all(|v| (1e-9..=1e9).contains(v)) {
-            return Err(broken(format!("its cells measure {dx} x {dy} m; both should be positive")));
+            return Err(broken(format!("its cells measure {dx} x {dy} m; both must be positive")));
         }
         Ok(Self { cols, rows, spacing_m: [dx, dy], south_west: x.zip(y).map(|(x, y)| [x, y]), nodata })
     }

@@ -25,7 +25,7 @@ pub fn read(path: &Path, limits: &Limits) -> Result<Raster<u8>, ReadError> {
     let fail = |reason: String| ReadError { path: path.to_owned(), reason };
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     if ending != "png" {
-        return Err(fail(format!("its name ends in {ending:?}; drawings end in png")));
+        return Err(fail(format!("unknown file type {ending:?}; drawings end in png")));
     }
     let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
     guarded(FORMAT, || decode(&bytes, limits)).map_err(|e| fail(e.to_string()))
@@ -34,7 +34,7 @@ pub fn read(path: &Path, limits: &Limits) -> Result<Raster<u8>, ReadError> {
 /// A drawing from the bytes of a PNG.
 ///
 /// # Errors
-/// When the bytes are no PNG or it is beyond the limits.
+/// When the bytes are not a PNG or it is beyond the limits.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Raster<u8>, FormatError> {
     let broken = |e: png::DecodingError| FormatError::broken(FORMAT, e.to_string());
     let limits = Limits { max_samples: limits.max_samples.min(MOST_PIXELS), ..*limits };
@@ -58,8 +58,10 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Raster<u8>, FormatError> 
     if let Some(palette) = &reader.info().palette
         && (palette.is_empty() || palette.len() > 3 * 256 || palette.len() % 3 != 0)
     {
-        let reason =
-            format!("its palette has {} bytes; three for each of 1 to 256 colours are right", palette.len());
+        let reason = format!(
+            "its palette has {} bytes; it must have three for each of 1 to 256 colours",
+            palette.len()
+        );
         return Err(FormatError::broken(FORMAT, reason));
     }
     let size = reader.output_buffer_size().ok_or_else(|| FormatError::broken(FORMAT, "it has no size"))?;
@@ -141,7 +143,7 @@ mod tests {
     #[test]
     fn what_is_no_drawing_gets_a_sentence() {
         let message = decode(b"no picture", &Limits::default()).unwrap_err().to_string();
-        assert!(message.starts_with("this is no valid PNG"), "{message}");
+        assert!(message.starts_with("not a valid PNG"), "{message}");
         let whole = png(png::ColorType::Rgb, png::BitDepth::Eight, &[7; 24]);
         for cut in 1..whole.len() {
             let _ = decode(&whole[..cut], &Limits::default());

@@ -89,7 +89,7 @@ impl Format {
             "raw" => Self::Raw,
             _ => {
                 return Err(format!(
-                    "its name ends in {ending:?}; elevation models end in tif, tiff, asc, png, r16, r32 or raw"
+                    "unknown file type {ending:?}; elevation models end in tif, tiff, asc, png, r16, r32 or raw"
                 ));
             }
         })
@@ -102,9 +102,9 @@ impl Format {
             [0x89, b'P', b'N', b'G', ..] => Self::Png,
             _ if letters.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"ncols")) => Self::AsciiGrid,
             _ if letters.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"nrows")) => Self::AsciiGrid,
-            [] => return Err(FormatError::broken("elevation model", "there are no bytes")),
+            [] => return Err(FormatError::broken("elevation model", "it is empty")),
             _ => {
-                let reason = "its first bytes are those of neither a GeoTIFF, an ASCII grid nor a PNG";
+                let reason = "it does not start like a GeoTIFF, an ASCII grid or a PNG";
                 return Err(FormatError::broken("elevation model", reason));
             }
         })
@@ -135,7 +135,7 @@ impl Format {
         }
         let needed = || {
             sidecar.ok_or_else(|| {
-                let text = "bare samples need one beside them, named like the file with .json after it, with cols, rows, min and max";
+                let text = "raw samples need one beside them, named like the file with .json appended, with cols, rows, min and max";
                 FormatError::Sidecar(text.to_owned())
             })
         };

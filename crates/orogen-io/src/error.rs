@@ -8,15 +8,15 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum FormatError {
     /// The bytes do not follow the format.
-    #[error("this is no valid {format}: {reason}")]
+    #[error("not a valid {format}: {reason}")]
     Broken {
         /// The format that was expected.
         format: &'static str,
-        /// What was found, and what should stand there.
+        /// What was found, and what was expected.
         reason: String,
     },
     /// The file is valid, but uses something that is not read here.
-    #[error("this {format} has {found}; allowed is {allowed}")]
+    #[error("this {format} has {found}; supported: {allowed}")]
     Unsupported {
         /// The format.
         format: &'static str,
@@ -26,7 +26,7 @@ pub enum FormatError {
         allowed: &'static str,
     },
     /// The file has no band of this number.
-    #[error("there is no band {band}; the file has {}", if *.bands == 1 { String::from("one band") } else { format!("bands 1 to {bands}") })]
+    #[error("no band {band}; the file has {}", if *.bands == 1 { String::from("one band") } else { format!("bands 1 to {bands}") })]
     NoBand {
         /// The band that was asked for.
         band: u32,
@@ -48,7 +48,7 @@ pub enum FormatError {
         advice: &'static str,
     },
     /// The disk does not give the bytes.
-    #[error("it cannot be read: {0}")]
+    #[error("cannot read it: {0}")]
     Unreadable(String),
     /// What the file lacks stands in its sidecar, and there is none or it does not fit.
     #[error("sidecar: {0}")]

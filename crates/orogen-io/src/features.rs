@@ -23,7 +23,7 @@ pub fn read(path: &Path, limits: &Limits) -> Result<Features, ReadError> {
         "csv" | "xyz" | "txt" => ("table of points", xyz::decode),
         _ => {
             let allowed = "geojson, json, csv, xyz or txt";
-            return Err(fail(format!("its name ends in {ending:?}; files of features end in {allowed}")));
+            return Err(fail(format!("unknown file type {ending:?}; files of features end in {allowed}")));
         }
     };
     let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;

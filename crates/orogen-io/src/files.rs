@@ -67,7 +67,7 @@ impl FolderFiles {
         Self { base: base.into(), limits, kept: Mutex::default(), fingerprints: Mutex::default() }
     }
 
-    /// What is wrong with a file, as far as can be told without reading it.
+    /// What is wrong with a file, as far as can be known without reading it.
     #[must_use]
     pub fn problem(&self, name: &str) -> Option<String> {
         look_at(&self.path(name), self.limits.max_bytes_file).err()
@@ -94,7 +94,7 @@ impl FolderFiles {
         // Piece by piece: a model may be larger than what of it is kept in memory.
         let mut piece = vec![0; 8 << 20];
         loop {
-            let count = file.read(&mut piece).map_err(|e| fail(format!("it cannot be read: {e}")))?;
+            let count = file.read(&mut piece).map_err(|e| fail(format!("cannot read it: {e}")))?;
             if count == 0 {
                 break;
             }
@@ -156,7 +156,7 @@ impl Files for FolderFiles {
 impl FolderFiles {
     /// Cannot happen: what is kept is kept by kind.
     fn mixed(name: &str) -> OpError {
-        OpError::File { path: name.to_owned(), reason: String::from("it was read as something else before") }
+        OpError::File { path: name.to_owned(), reason: String::from("already read as another kind of file") }
     }
 
     fn decoded(

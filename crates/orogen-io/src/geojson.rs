@@ -1,6 +1,6 @@
 //! Vectors as GeoJSON, for GIS and for anything that reads JSON.
 //!
-//! RFC 7946 wants longitude and latitude, which a made-up world has not: coordinates are the world's own metres, and
+//! RFC 7946 wants longitude and latitude, which a generated world does not have: coordinates are the world's own metres, and
 //! the older `crs` member says so. Its name is the system's own text (WKT), which GDAL and QGIS show as a local system
 //! in metres; a name that they do not know would make them assume degrees.
 //! Feature attributes become properties. Vertex attributes become arrays in the order of the coordinates: one number

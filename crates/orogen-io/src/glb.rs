@@ -23,7 +23,7 @@ pub fn too_large(vertices: u64, triangles: u64) -> Option<String> {
     let bytes = VERTEX * vertices + 12 * triangles + 4096;
     (bytes > u64::from(u32::MAX)).then(|| {
         format!(
-            "a mesh of {vertices} vertices takes {bytes} bytes, and a glb file holds at most {}; build fewer samples or \
+            "a mesh of {vertices} vertices takes {bytes} bytes, but a glb file holds at most {}; build fewer samples or \
              smaller windows, or write formats = [\"obj\"]",
             u32::MAX
         )

@@ -63,13 +63,13 @@ impl<'a> Surface<'a> {
         surface.triangles = counts.iter().map(|[_, n]| n).sum();
         if surface.triangles == 0 {
             return Err(OpError::Failed(String::from(
-                "a mesh needs three neighbouring samples with heights, and there are none",
+                "a mesh needs three neighbouring samples with heights, but there are none",
             )));
         }
         Ok(surface)
     }
 
-    /// Vertices: samples that are no holes.
+    /// Vertices: samples that are not holes.
     #[must_use]
     pub fn vertices(&self) -> usize {
         self.first.last().copied().unwrap_or(0)

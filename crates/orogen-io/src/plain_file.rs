@@ -4,22 +4,22 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::Path;
 
-/// What is known of a plain file without opening it: opening a pipe would wait for its other end.
+/// What is known of a regular file without opening it: opening a pipe would wait for its other end.
 ///
 /// # Errors
 /// When there is none or it is something else, in a sentence without the path.
 pub fn plain_file(path: &Path) -> Result<Metadata, String> {
     let about = std::fs::metadata(path).map_err(cannot)?;
     if about.is_dir() {
-        return Err(String::from("this is a folder, not a file"));
+        return Err(String::from("is a folder, not a file"));
     }
     if !about.is_file() {
-        return Err(String::from("this is not a plain file"));
+        return Err(String::from("is not a regular file"));
     }
     Ok(about)
 }
 
-/// The bytes of a plain file that is neither empty nor larger than allowed.
+/// The bytes of a regular file that is neither empty nor larger than allowed.
 ///
 /// # Errors
 /// When it is not one, in a sentence without the path.
@@ -42,7 +42,7 @@ pub(crate) fn look_at(path: &Path, max_bytes: u64) -> Result<u64, String> {
     }
 }
 
-/// Opens a plain file that is neither empty nor larger than allowed, and tells its length.
+/// Opens a regular file that is neither empty nor larger than allowed, and gives its length.
 pub(crate) fn open(path: &Path, max_bytes: u64) -> Result<(File, u64), String> {
     look_at(path, max_bytes)?;
     let file = File::open(path).map_err(cannot)?;
@@ -56,12 +56,12 @@ pub(crate) fn open(path: &Path, max_bytes: u64) -> Result<(File, u64), String> {
 
 fn cannot(e: std::io::Error) -> String {
     match e.kind() {
-        std::io::ErrorKind::NotFound => String::from("there is no such file"),
-        std::io::ErrorKind::PermissionDenied => String::from("this file may not be read (permission denied)"),
-        _ => format!("it cannot be read: {e}"),
+        std::io::ErrorKind::NotFound => String::from("no such file"),
+        std::io::ErrorKind::PermissionDenied => String::from("permission denied"),
+        _ => format!("cannot read it: {e}"),
     }
 }
 
 fn too_large(bytes: u64, max_bytes: u64) -> String {
-    format!("the file has {bytes} bytes; at most {max_bytes} are allowed")
+    format!("the file has {bytes} bytes, more than the limit of {max_bytes}")
 }

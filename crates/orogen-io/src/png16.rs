@@ -17,7 +17,7 @@ const FORMAT: &str = "PNG";
 /// A height map from the bytes of an 8 or 16-bit grey PNG.
 ///
 /// # Errors
-/// When the bytes are no PNG, it is not grey, it is beyond the limits, or the sidecar does not fit it.
+/// When the bytes are not a PNG, it is not grey, it is beyond the limits, or the sidecar does not fit it.
 pub fn decode(bytes: &[u8], sidecar: Option<&Sidecar>, limits: &Limits) -> Result<Elevation, FormatError> {
     let broken = |e: png::DecodingError| FormatError::broken(FORMAT, e.to_string());
     let room = usize::try_from(limits.max_samples.saturating_mul(2)).unwrap_or(usize::MAX);
@@ -69,7 +69,7 @@ fn checked(sidecar: Option<&Sidecar>, cols: u64, rows: u64, top: u16) -> Result<
     let (said_cols, said_rows) = (sidecar.cols.unwrap_or(cols), sidecar.rows.unwrap_or(rows));
     if (said_cols, said_rows) != (cols, rows) {
         return Err(FormatError::Sidecar(format!(
-            "it says {said_cols} x {said_rows} samples, and the picture has {cols} x {rows}"
+            "it declares {said_cols} x {said_rows} samples, but the picture has {cols} x {rows}"
         )));
     }
     Ok(sidecar.clone())

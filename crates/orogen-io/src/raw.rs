@@ -34,8 +34,8 @@ impl Depth {
         match sidecar.bits {
             Some(16) => Ok(Self::R16),
             Some(32) => Ok(Self::R32),
-            Some(other) => Err(FormatError::Sidecar(format!("bits is {other}; allowed are 16 and 32"))),
-            None => Err(FormatError::Sidecar(String::from("bits is needed for a .raw file: 16 or 32"))),
+            Some(other) => Err(FormatError::Sidecar(format!("bits is {other}; must be 16 or 32"))),
+            None => Err(FormatError::Sidecar(String::from("bits is missing; a .raw file needs 16 or 32"))),
         }
     }
 }
@@ -51,13 +51,13 @@ pub fn decode(
     limits: &Limits,
 ) -> Result<Elevation, FormatError> {
     let (Some(cols), Some(rows)) = (sidecar.cols, sidecar.rows) else {
-        return Err(FormatError::Sidecar(String::from("cols and rows are needed")));
+        return Err(FormatError::Sidecar(String::from("cols or rows is missing")));
     };
     let samples = limits.samples(FORMAT, cols, rows)?;
     let wanted = samples as u64 * depth.bytes();
     if bytes.len() as u64 != wanted {
         return Err(FormatError::Sidecar(format!(
-            "{cols} x {rows} samples of {} bits take {wanted} bytes, and the file has {}",
+            "{cols} x {rows} samples of {} bits take {wanted} bytes, but the file has {}",
             8 * depth.bytes(),
             bytes.len()
         )));

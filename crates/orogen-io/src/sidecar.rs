@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::about::{About, LOCAL_CRS, SOFTWARE};
 use crate::error::FormatError;
 
-/// The content of a sidecar. Reading needs what the format at hand lacks; unknown fields are passed over.
+/// The content of a sidecar. Reading needs what the format lacks; unknown fields are passed over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sidecar {
@@ -87,7 +87,7 @@ impl Sidecar {
     /// Reads a sidecar.
     ///
     /// # Errors
-    /// When the bytes are no JSON object of the kind.
+    /// When the bytes are not a JSON object of that kind.
     pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         let sidecar: Self = serde_json::from_slice(bytes).map_err(|e| FormatError::Sidecar(e.to_string()))?;
         let finite = |value: &Option<f64>| value.is_none_or(f64::is_finite);
@@ -97,7 +97,7 @@ impl Sidecar {
         }
         if sidecar.spacing_m.is_some_and(|v| !v.iter().all(|v| (1e-9..=1e9).contains(v))) {
             return Err(FormatError::Sidecar(String::from(
-                "spacing_m must hold two positive numbers of metres",
+                "spacing_m must hold two positive numbers in metres",
             )));
         }
         Ok(sidecar)
@@ -152,11 +152,9 @@ impl Sidecar {
     pub(crate) fn range(&self) -> Result<(f64, f64), FormatError> {
         match (self.min, self.max) {
             (Some(min), Some(max)) if min <= max => Ok((min, max)),
-            (Some(min), Some(max)) => {
-                Err(FormatError::Sidecar(format!("min is {min} and max is {max}; min must not be above max")))
-            }
+            (Some(min), Some(max)) => Err(FormatError::Sidecar(format!("min {min} is above max {max}"))),
             _ => Err(FormatError::Sidecar(String::from(
-                "min and max are needed: the heights in metres of the lowest and the highest number",
+                "min and max are missing: the heights in metres of the lowest and the highest value",
             ))),
         }
     }
@@ -223,7 +221,7 @@ impl Levels {
         let step = (self.max - self.min) / 65535.0;
         (about.unit == "m" && step > FINE_STEP).then(|| {
             format!(
-                "16 bits keep {} in steps of {:.1} cm over its range of {:.0} m; use the GeoTIFF or r32 where that is too coarse",
+                "16 bits keep {} in steps of {:.1} cm over its range of {:.0} m; use GeoTIFF or r32 if that is too coarse",
                 about.layer,
                 step * 100.0,
                 self.max - self.min

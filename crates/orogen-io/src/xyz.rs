@@ -2,7 +2,7 @@
 //!
 //! With names, `x`, `y` and `z` (or `easting`, `northing`, `elevation` and their like) are looked for, and all other
 //! columns become properties; without, the first three numbers of a line are taken. Lines that are empty or begin with
-//! `#` are passed over. A field may stand in quotes, but not hold its own separator.
+//! `#` are passed over. A field may be quoted, but not hold its own separator.
 
 use orogen_core::{Features, Property};
 
@@ -28,7 +28,7 @@ fn broken(reason: String) -> FormatError {
 /// Points from text; where a line gives no third number, their height is NaN.
 ///
 /// # Errors
-/// When a line does not hold numbers where they should stand, or there are no lines.
+/// When a line does not hold the expected numbers, or there are no lines.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Features, FormatError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut features = Features::default();
@@ -37,11 +37,13 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Features, FormatError> {
     for (number, line) in bytes.split(|&b| b == b'\n').enumerate().map(|(i, line)| (i + 1, line)) {
         if line.len() > LONGEST_LINE {
             return Err(broken(format!(
-                "line {number} has {} letters, allowed are {LONGEST_LINE}",
+                "line {number} has {} bytes, more than the limit of {LONGEST_LINE}",
                 line.len()
             )));
         }
-        let text = std::str::from_utf8(line).map_err(|_| broken(format!("line {number} is no text")))?.trim();
+        let text = std::str::from_utf8(line)
+            .map_err(|_| broken(format!("line {number} is not valid UTF-8")))?
+            .trim();
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
@@ -60,12 +62,12 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Features, FormatError> {
         };
         let get = |column: usize| -> Result<f64, FormatError> {
             let found = fields.get(column).copied().unwrap_or_default();
-            // A long field is no number, and its text no help.
+            // A long field is not a number, and showing it does not help.
             let value = if found.len() <= 64 { found.parse::<f64>().ok() } else { None };
             value.filter(|v| v.abs() <= 1e12).ok_or_else(|| {
                 let short: String = found.chars().take(24).collect();
                 broken(format!(
-                    "line {number} has {short:?} as field {}, where a finite number should stand",
+                    "line {number}, field {}: expected a finite number, found {short:?}",
                     column + 1
                 ))
             })
@@ -90,13 +92,13 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Features, FormatError> {
         }
         if entries > limits.max_vertices {
             return Err(broken(format!(
-                "it holds more than the {} points and properties allowed",
+                "it holds more than the limit of {} points and properties",
                 limits.max_vertices
             )));
         }
     }
     if features.is_empty() {
-        return Err(broken(String::from("it holds no line of numbers")));
+        return Err(broken(String::from("it has no line of numbers")));
     }
     Ok(features)
 }
@@ -133,7 +135,7 @@ impl Columns {
             find(NAMES[axis]).ok_or_else(|| {
                 let found: Vec<&str> = names.iter().copied().take(8).collect();
                 let allowed = NAMES[axis].join(", ");
-                broken(format!("no column is named {allowed}; found are {:?}", found.join(", ")))
+                broken(format!("no column is named {allowed}; found {:?}", found.join(", ")))
             })
         };
         let (x, y, z) = (need(0)?, need(1)?, find(NAMES[2]));
@@ -179,17 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
-        let start = "this is no valid table of points: ";
+    fn what_is_wrong_is_reported_with_its_line() {
+        let start = "not a valid table of points: ";
         assert_eq!(
             read("1 2 3\n4 five 6").unwrap_err(),
-            format!("{start}line 2 has \"five\" as field 2, where a finite number should stand")
+            format!("{start}line 2, field 2: expected a finite number, found \"five\"")
         );
         assert_eq!(
             read("1 nan 3").unwrap_err(),
-            format!("{start}line 1 has \"nan\" as field 2, where a finite number should stand")
+            format!("{start}line 1, field 2: expected a finite number, found \"nan\"")
         );
-        assert_eq!(read("\n# nothing\n").unwrap_err(), format!("{start}it holds no line of numbers"));
+        assert_eq!(read("\n# nothing\n").unwrap_err(), format!("{start}it has no line of numbers"));
         assert!(read("lon,lat\n1,2").unwrap_err().contains("no column is named x, x_m"));
         let few = Limits { max_vertices: 1, ..Limits::default() };
         assert!(decode(b"1 2 3\n4 5 6", &few).is_err());

@@ -91,8 +91,8 @@ fn one_of_several_bands_is_read_with_its_own_offset() {
         assert_values(name, &band(name, 2).unwrap().map(|h| h - second), true);
         assert_values(name, &band(name, 3).unwrap().map(|h| 2000.0 - h), true);
         let message = band(name, 4).unwrap_err().to_string();
-        assert_eq!(message, "there is no band 4; the file has bands 1 to 3");
-        assert_eq!(band(name, 0).unwrap_err().to_string(), "there is no band 0; the file has bands 1 to 3");
+        assert_eq!(message, "no band 4; the file has bands 1 to 3");
+        assert_eq!(band(name, 0).unwrap_err().to_string(), "no band 0; the file has bands 1 to 3");
     }
     assert_values("lerc", &band("f32_lerc_two_bands", 2).unwrap().map(|h| h - 1000.0), true);
     // Bands with holes of their own lie one after the other in a LERC blob; GDAL packs what is in the file's byte order.
@@ -149,10 +149,10 @@ fn missing_tiles_are_holes() {
 fn refusals_say_what_was_found_and_what_is_allowed() {
     let message = |name: &str| decode(&gdal_file(name)).unwrap_err().to_string();
     let rgb = message("refused_rgb");
-    assert!(rgb.contains("3 bands of colour model 2") && rgb.contains("allowed is a grey image"), "{rgb}");
+    assert!(rgb.contains("3 bands of colour model 2") && rgb.contains("supported: a grey image"), "{rgb}");
     assert!(message("refused_rotated").contains("rotated"));
     for (name, says) in [
-        ("refused_jpeg", "this GeoTIFF has JPEG compression (7); allowed is none, LZW, deflate"),
+        ("refused_jpeg", "this GeoTIFF has JPEG compression (7); supported: none, LZW, deflate"),
         ("refused_webp", "WebP compression (50001)"),
         ("refused_lzma", "LZMA compression (34925)"),
     ] {
@@ -161,7 +161,7 @@ fn refusals_say_what_was_found_and_what_is_allowed() {
     assert!(message("refused_complex").contains("64 bits in format 6"));
     assert!(message("broken_huge_width").contains("4294967295 x 17 samples is too large"));
     let png = decode(b"\x89PNG\r\n\x1a\n0123").unwrap_err().to_string();
-    assert_eq!(png, "this is no valid GeoTIFF: it does not start with the letters II or MM");
+    assert_eq!(png, "not a valid GeoTIFF: it does not start with the letters II or MM");
 }
 
 #[test]

@@ -226,8 +226,8 @@ fn streamed_files_have_the_bytes_and_the_hash_of_what_was_written() {
         .unwrap();
     let height = terrain.get(layer::HEIGHT).unwrap();
     output.write_with("a.exr", |out| orogen_io::exr::write([height; 3], 0.0, &ABOUT, out)).unwrap();
-    let failed = output.write_with("b.glb", |_| Err(std::io::Error::other("no luck")));
-    assert!(failed.unwrap_err().to_string().contains("no luck"));
+    let failed = output.write_with("b.glb", |_| Err(std::io::Error::other("disk on fire")));
+    assert!(failed.unwrap_err().to_string().contains("disk on fire"));
     let sidecar = orogen_io::exr::sidecar(terrain.frame(), &ABOUT, None, &written);
     assert_eq!((sidecar.cols, sidecar.rows, sidecar.bits), (Some(70), Some(70), Some(32)));
     drop(output);

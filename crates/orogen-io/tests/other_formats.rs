@@ -79,19 +79,19 @@ fn ascii_headers_in_every_form() {
 fn bad_ascii_grids_get_a_sentence() {
     let head = "ncols 2\nnrows 2\ncellsize 1\n";
     for (text, part) in [
-        (String::new(), "should give ncols and nrows"),
-        (String::from("ncols 2\nnrows 2\n1 2 3 4"), "should give cellsize"),
-        (String::from("ncols two\n"), "\"two\" follows \"ncols\""),
-        (format!("{head}1 2 3"), "promises 2 x 2 numbers and holds 3"),
-        (format!("{head}1 2 3 4 5"), "more than the 2 x 2 numbers"),
-        (format!("{head}1 2 three 4"), "\"three\" stands where number 3"),
+        (String::new(), "lacks ncols or nrows"),
+        (String::from("ncols 2\nnrows 2\n1 2 3 4"), "lacks cellsize"),
+        (String::from("ncols two\n"), "expected a number after \"ncols\", found \"two\""),
+        (format!("{head}1 2 3"), "declares 2 x 2 numbers, but it holds 3"),
+        (format!("{head}1 2 3 4 5"), "more numbers than the 2 x 2"),
+        (format!("{head}1 2 three 4"), "expected number 3 of the grid, found \"three\""),
         (String::from("ncols 9000\nnrows 9000\ncellsize 1\n1 2 3"), "room for at most 4"),
         (
             String::from("ncols 5000000000\nnrows 5000000000\ncellsize 1\n1"),
             "5000000000 x 5000000000 samples is too large",
         ),
-        (String::from("ncols 2\nnrows 2\ncellsize -1\n1 2 3 4"), "both should be positive"),
-        (String::from("cols 2\n"), "\"cols\" is no word of its header"),
+        (String::from("ncols 2\nnrows 2\ncellsize -1\n1 2 3 4"), "both must be positive"),
+        (String::from("cols 2\n"), "\"cols\" is not a header keyword"),
     ] {
         let message = ascii(&text).unwrap_err();
         assert!(message.contains(part), "{message:?} does not say {part:?}");
@@ -140,9 +140,9 @@ fn a_sidecar_that_disagrees_is_refused() {
         change(&mut sidecar);
         png16::decode(&file.bytes, Some(&sidecar), &Limits::default()).unwrap_err().to_string()
     };
-    assert_eq!(with(|s| s.rows = Some(4)), "sidecar: it says 5 x 4 samples, and the picture has 5 x 5");
-    assert!(with(|s| s.min = None).contains("min and max are needed"));
-    assert!(with(|s| s.min = Some(1e9)).contains("min must not be above max"));
+    assert_eq!(with(|s| s.rows = Some(4)), "sidecar: it declares 5 x 4 samples, but the picture has 5 x 5");
+    assert!(with(|s| s.min = None).contains("min and max are missing"));
+    assert!(with(|s| s.min = Some(1e9)).contains("is above max"));
     for bad in ["", "3", "{\"cols\": -1}", "{\"spacing_m\": [0, 1]}", "{\"cols\": 1e40}", "{\"bits\": \"x\"}"]
     {
         assert!(matches!(Sidecar::parse(bad.as_bytes()), Err(FormatError::Sidecar(_))), "{bad}");
@@ -153,7 +153,7 @@ fn a_sidecar_that_disagrees_is_refused() {
 fn pictures_of_other_kinds_are_refused() {
     let rgb = orogen_io::png8::encode(&Raster::filled(3, 2, [1, 2, 3]));
     let message = png16::decode(&rgb, None, &Limits::default()).unwrap_err().to_string();
-    assert_eq!(message, "this PNG has Rgb pixels of 8 bits; allowed is grey pixels of 8 or 16 bits");
+    assert_eq!(message, "this PNG has Rgb pixels of 8 bits; supported: grey pixels of 8 or 16 bits");
     let whole = png16::encode(&hills(9, 10.0), &frame(9, 9), &ABOUT).bytes;
     for length in 0..whole.len() - 12 {
         assert!(png16::decode(&whole[..length], None, &Limits::default()).is_err(), "cut at {length}");
@@ -177,7 +177,7 @@ fn bare_samples_there_and_back() {
     let model = raw::decode(&r16.bytes, raw::Depth::R16, &r16.sidecar, &Limits::default()).unwrap();
     assert_same(&model.height, &raster, 600.0 / 65534.0);
     let short = raw::decode(&r16.bytes[1..], raw::Depth::R16, &r16.sidecar, &Limits::default()).unwrap_err();
-    assert_eq!(short.to_string(), "sidecar: 17 x 11 samples of 16 bits take 374 bytes, and the file has 373");
+    assert_eq!(short.to_string(), "sidecar: 17 x 11 samples of 16 bits take 374 bytes, but the file has 373");
     let mut vast = r16.sidecar;
     (vast.cols, vast.rows) = (Some(u64::MAX), Some(3));
     let vast = raw::decode(&r16.bytes, raw::Depth::R16, &vast, &Limits::default()).unwrap_err();
@@ -195,12 +195,12 @@ fn paths_that_give_nothing_get_a_sentence() {
     fs::write(at("long.asc"), vec![b' '; 5000]).unwrap();
     let limits = Limits { max_bytes_file: 4096, ..Limits::default() };
     for (name, part) in [
-        ("missing.tif", "there is no such file"),
+        ("missing.tif", "no such file"),
         ("empty.tif", "the file is empty"),
-        ("folder.tif", "this is a folder, not a file"),
-        ("notes.txt", "its name ends in \"txt\""),
-        ("bare.r16", "sidecar: bare samples need one beside them"),
-        ("long.asc", "the file has 5000 bytes; at most 4096 are allowed"),
+        ("folder.tif", "is a folder, not a file"),
+        ("notes.txt", "unknown file type \"txt\""),
+        ("bare.r16", "sidecar: raw samples need one beside them"),
+        ("long.asc", "the file has 5000 bytes, more than the limit of 4096"),
     ] {
         let message = elevation::read(&at(name), &limits).unwrap_err().to_string();
         assert!(message.contains(part) && message.contains(name), "{message}");
@@ -209,7 +209,7 @@ fn paths_that_give_nothing_get_a_sentence() {
     {
         std::os::unix::fs::symlink("/dev/zero", at("endless.asc")).unwrap();
         assert!(
-            elevation::read(&at("endless.asc"), &limits).unwrap_err().reason.contains("not a plain file")
+            elevation::read(&at("endless.asc"), &limits).unwrap_err().reason.contains("not a regular file")
         );
     }
 }
@@ -241,7 +241,7 @@ fn a_recipes_files_follow_their_content() {
         abs = 0.0
     );
     let message = files.elevation("nothing.tif").unwrap_err().to_string();
-    assert_eq!(message, "file \"nothing.tif\": there is no such file");
+    assert_eq!(message, "file \"nothing.tif\": no such file");
     fs::write(Sidecar::path_of(Path::new(&path)), "{").unwrap();
     assert!(files.elevation("height.r32").unwrap_err().to_string().contains("its sidecar"));
 }

@@ -72,7 +72,7 @@ impl Memory {
 
 /// Most blocks kept.
 const MOST_KEPT: usize = 256;
-/// Smaller blocks come and go so fast that the system still has their pages at hand.
+/// Smaller blocks come and go so fast that the system still holds their pages.
 const LEAST_KEPT: usize = 8 << 20;
 
 /// Large blocks that were dropped, the oldest first. The system may take their pages when it is short of memory.
@@ -336,7 +336,7 @@ mod large {
     pub unsafe fn cut(block: *mut u8, from: usize, to: usize) -> usize {
         let rest = from.checked_sub(to.next_multiple_of(HUGE)).filter(|&rest| rest >= LARGE).unwrap_or(0);
         if from - rest > to {
-            // SAFETY: this lies within the block and is no part of what stays.
+            // SAFETY: this lies within the block and is not part of what stays.
             unsafe { unmap(block.add(to), from - rest - to) };
         }
         rest

@@ -19,7 +19,7 @@ pub fn table(params: &Bound<'_, PyDict>) -> PyResult<toml::Table> {
 pub fn settings(set: &Bound<'_, PyDict>) -> PyResult<Vec<String>> {
     set.iter()
         .map(|(key, value)| {
-            let key: String = key.extract().map_err(|_| value_error("set: names are texts"))?;
+            let key: String = key.extract().map_err(|_| value_error("set: names must be strings"))?;
             let value = to_value(&value, 0).map_err(|e| under(&key, &value, &e))?;
             Ok(format!("{key}={value}"))
         })
@@ -37,7 +37,7 @@ fn nested_table(mapping: &Bound<'_, PyMapping>, depth: usize) -> PyResult<toml::
     for item in mapping.items()? {
         let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         if !value.is_none() {
-            let key: String = key.extract().map_err(|_| value_error("parameter names are texts"))?;
+            let key: String = key.extract().map_err(|_| value_error("parameter names must be strings"))?;
             let value = to_value(&value, depth).map_err(|e| under(&key, &value, &e))?;
             table.insert(key, value);
         }

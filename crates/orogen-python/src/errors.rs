@@ -4,6 +4,7 @@ use std::path::Path;
 
 use orogen::BuildError;
 use orogen::core::OpError;
+use orogen::recipe::{FaultKind, PlanError};
 use pyo3::prelude::*;
 
 pyo3::import_exception!(orogen._errors, OrogenError);
@@ -38,8 +39,18 @@ pub fn build(error: BuildError) -> PyErr {
         BuildError::Cancelled => self::error("cancelled"),
         BuildError::Read { path, .. } => file(path, &error),
         BuildError::Folder(_) => OrogenFileError::new_err(error.to_string()),
+        _ if needs_memory(&error) => value(format!("{error}; memory_bytes= raises the limit")),
         _ if error.is_callers_fault() => value(error),
         _ => self::error(error),
+    }
+}
+
+/// Whether more memory would help.
+fn needs_memory(error: &BuildError) -> bool {
+    match error {
+        BuildError::Recipe(faults) => faults.list.iter().any(|fault| fault.kind == FaultKind::Memory),
+        BuildError::Plan(error) => matches!(error, PlanError::Memory { .. }),
+        _ => false,
     }
 }
 

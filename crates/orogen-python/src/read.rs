@@ -36,7 +36,7 @@ pub fn read(
         (_, Some(m)) => Place::local([0.0, south(m)], m),
         (Some(place), None) => place,
         (None, None) => {
-            let text = "the file does not say how far apart its samples are; spacing_m gives it in metres";
+            let text = "the file has no sample spacing; give it in metres with spacing_m=";
             return Err(errors::value(format!("{}: {text}", path.display())));
         }
     };

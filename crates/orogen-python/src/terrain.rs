@@ -140,12 +140,14 @@ impl Drop for Change<'_> {
 /// The sentence for an operator that there is not.
 pub fn no_operator(catalog: &Catalog, op: &str) -> PyErr {
     let hint = catalog.nearest(op).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-    errors::value(format!("there is no operator {op:?}{hint}"))
+    errors::value(format!("no such operator {op:?}{hint}"))
 }
 
 fn layer_name(name: &str) -> PyResult<LayerName> {
     LayerName::parse(name).ok_or_else(|| {
-        errors::value(format!("{name:?} is not a layer name: words of a-z, 0-9 and _ joined by dots"))
+        errors::value(format!(
+            "{name:?} is not a valid layer name; use words of a-z, 0-9 and _ joined by dots"
+        ))
     })
 }
 
@@ -445,7 +447,7 @@ impl Terrain {
         provenance: &str,
         layers: BTreeMap<String, Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let wrong = || errors::value("these are not the parts of a terrain");
+        let wrong = || errors::value("not the parts of a terrain");
         let frame: Frame = toml::from_str(frame).map_err(|_| wrong())?;
         let place = place.map(toml::from_str).transpose().map_err(|_| wrong())?;
         let vectors = vectors
@@ -510,7 +512,7 @@ pub fn thread_count(threads: i64) -> PyResult<usize> {
 
 fn no_layer(land: &orogen::core::Terrain, name: &str) -> PyErr {
     let have: Vec<&str> = land.layers().keys().map(LayerName::as_str).collect();
-    let text = format!("there is no layer {name:?} here; there are {}", have.join(", "));
+    let text = format!("no layer {name:?} here; available: {}", have.join(", "));
     errors::OrogenKeyError::new_err(text)
 }
 
@@ -529,7 +531,7 @@ fn raster<T: Element + Copy>(values: &PyReadonlyArray2<'_, T>) -> PyResult<Raste
 /// Refuses values that no operator can work with: infinite ones, and heights that no land could have.
 pub fn checked(name: &str, raster: Raster<f32>) -> PyResult<Raster<f32>> {
     let name =
-        LayerName::parse(name).ok_or_else(|| errors::value(format!("{name:?} is not a layer name")))?;
+        LayerName::parse(name).ok_or_else(|| errors::value(format!("{name:?} is not a valid layer name")))?;
     values::check(&name, &raster).map_err(|e| errors::value(e.to_string()))?;
     Ok(raster)
 }

@@ -1,4 +1,4 @@
-//! Long work: the interpreter goes on, Ctrl-C stops it, progress is told.
+//! Long work: the interpreter goes on, Ctrl-C stops it, progress is reported.
 
 use std::ffi::CString;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use orogen::recipe::{Observer, StepReport};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
-/// How often signals are looked at and progress is told.
+/// How often signals are checked and progress is reported.
 const PULSE: Duration = Duration::from_millis(50);
 
 /// What the working thread tells the waiting one.
@@ -100,7 +100,7 @@ pub fn run<T: Send>(
         }
         let result = py
             .detach(|| worker.join())
-            .map_err(|_| crate::errors::error("stopped by a fault of Orogen itself; please report it"))?;
+            .map_err(|_| crate::errors::error("internal error in Orogen; please report it"))?;
         match raised {
             Some(error) => Err(error),
             None => Ok(result),

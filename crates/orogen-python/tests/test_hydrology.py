@@ -20,7 +20,7 @@ DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "dem"
 CELL_M = 30.0
 # Clockwise from north, as (column, row).
 D8 = [(0, -1), (1, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1)]
-# The same in the numbers of SurtGIS and of pyflwdir; the last is no way.
+# The same in the numbers of SurtGIS and of pyflwdir; the last is not a direction.
 THEIR_D8 = {3: 64, 2: 128, 1: 1, 8: 2, 7: 4, 6: 8, 5: 16, 4: 32, 0: 0}
 
 Heights = npt.NDArray[np.float32]
@@ -44,9 +44,9 @@ def land(z: Heights) -> orogen.Terrain:
 
 def draining(z: Heights) -> Heights:
     """Land without pits or level ground: a priority flood that rises by a different centimetre or two at every sample."""
-    luck = np.random.default_rng(3)
-    z = z + luck.random(z.shape, dtype=np.float32)
-    rise = (0.01 + 0.01 * luck.random(z.shape)).astype(np.float32)
+    random = np.random.default_rng(3)
+    z = z + random.random(z.shape, dtype=np.float32)
+    rise = (0.01 + 0.01 * random.random(z.shape)).astype(np.float32)
     rows, cols = z.shape
     seen = np.ones(z.shape, dtype=bool)
     seen[1:-1, 1:-1] = False
@@ -136,7 +136,7 @@ def test_soundness_of_real_land() -> None:
         assert np.abs(t["height"] - surface).max() < 1e-3, name
 
 
-def test_places_outside_are_told() -> None:
+def test_places_outside_are_reported() -> None:
     t = land(np.zeros((5, 5), dtype=np.float32))
     with pytest.raises(orogen.OrogenError, match="watershed.*outside the land"):
         t.watershed((-100.0, 0.0))

@@ -176,9 +176,9 @@ def test_errors_are_the_sentences_of_the_command_line() -> None:
     t = orogen.Terrain.flat(samples=9)
     for op, params, sentence in [
         ("combine.ad", {}, 'did you mean "combine.add"?'),
-        ("combine.add", {"operand": float("nan")}, "operand: found NaN"),
+        ("combine.add", {"operand": float("nan")}, "operand: NaN is"),
         ("combine.add", {"operant": 1.0}, 'did you mean "operand"?'),
-        ("survey.hillshade", {"altitude_deg": 900.0}, "altitude_deg: found 900"),
+        ("survey.hillshade", {"altitude_deg": 900.0}, "altitude_deg: 900.0 is outside"),
         ("combine.add", {"operand": object()}, "operand: a value of type object is not a number"),
     ]:
         with pytest.raises(orogen.OrogenError) as caught:
@@ -223,7 +223,7 @@ def test_other_threads_go_on_during_a_build() -> None:
 
 
 def test_ctrl_c_stops_a_build() -> None:
-    # Whoever starts the tests in the background may have interrupts ignored, and children inherit that.
+    # A shell that starts the tests in the background may ignore interrupts, and children inherit that.
     heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     build = f"orogen.build({str(ISLAND)!r}, samples=8193, cache=False, memory_bytes=2**40)"
     script = f"{heed}; import orogen; print('go', flush=True); {build}"
@@ -245,7 +245,7 @@ def test_progress_is_shown_when_asked(capfd: pytest.CaptureFixture[str]) -> None
 
 
 def test_calls_that_ask_for_too_much_or_nothing_are_refused():
-    with pytest.raises(orogen.OrogenError, match="need about .* of memory; memory_bytes allows"):
+    with pytest.raises(orogen.OrogenError, match="need about .* of memory, more than the limit of"):
         orogen.Terrain.flat(samples=10**6, size_m=1000.0)
     with pytest.raises(orogen.OrogenError, match="samples: -1 is not a whole number"):
         orogen.Terrain.flat(samples=-1, size_m=1000.0)

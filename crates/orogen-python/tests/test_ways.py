@@ -147,7 +147,7 @@ def test_real_models_are_read() -> None:
 def test_a_file_without_spacing_asks_for_it(tmp_path: Path) -> None:
     orogen.Terrain.flat(samples=5).save(tmp_path, kinds="png16")
     (tmp_path / "height.png.json").unlink()
-    with pytest.raises(ValueError, match="spacing_m gives it in metres"):
+    with pytest.raises(ValueError, match="give it in metres with spacing_m="):
         orogen.read(tmp_path / "height.png")
     assert orogen.read(tmp_path / "height.png", spacing_m=30).frame.spacing_m == (30.0, 30.0)
 

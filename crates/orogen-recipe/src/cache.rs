@@ -26,7 +26,7 @@ use crate::vectors;
 
 /// Raised when the files change their form.
 const FORMAT: u32 = 2;
-/// Size of the cache unless somebody says otherwise.
+/// Size of the cache by default.
 pub const DEFAULT_MAX_BYTES: u64 = 4 << 30;
 /// A file being written for longer than this was left behind by a program that died.
 const STALE: Duration = Duration::from_secs(24 * 3600);
@@ -163,7 +163,7 @@ impl Cache {
             Err(_) => return self.damaged(key, None, "its list of layers cannot be read"),
         };
         let Some(entry) = parse_entry(&bytes) else {
-            return self.damaged(key, None, "its list of layers does not verify");
+            return self.damaged(key, None, "the checksum of its list of layers does not match");
         };
         touch(&path);
         for blob in entry.blobs() {
@@ -174,7 +174,7 @@ impl Cache {
                     let reason = if meta.is_file() {
                         format!("a layer has {} bytes instead of {}", meta.len(), blob.bytes)
                     } else {
-                        String::from("a layer is not a plain file")
+                        String::from("a layer is not a regular file")
                     };
                     return self.damaged(key, Some(&entry), &reason);
                 }
@@ -207,11 +207,11 @@ impl Cache {
         let wrong = Unread::Damaged;
         let (cols, rows) = (frame.cols(), frame.rows());
         if (entry.cols, entry.rows) != (cols, rows) {
-            return Err(wrong("its layers have another shape"));
+            return Err(wrong("its layers do not match the frame"));
         }
         let mut layers = BTreeMap::new();
         for (name, blob) in &entry.layers {
-            let name = LayerName::parse(name).ok_or_else(|| wrong("it has a layer without a proper name"))?;
+            let name = LayerName::parse(name).ok_or_else(|| wrong("a layer has an invalid name"))?;
             let data = match blob.kind {
                 Kind::F32 => {
                     let mut values = vec![0f32; frame.len()];
@@ -225,7 +225,7 @@ impl Cache {
                 }
                 Kind::Vectors => None,
             };
-            let data = data.ok_or_else(|| wrong("a layer has another shape"))?;
+            let data = data.ok_or_else(|| wrong("a layer does not match the frame"))?;
             self.remember(&data, blob);
             layers.insert(name, data);
         }
@@ -239,17 +239,17 @@ impl Cache {
             all_vectors.insert(name, Arc::new(layer));
         }
         let parts = Parts { layers, vectors: all_vectors, provenance: entry.provenance.clone() };
-        Terrain::from_parts(*frame, parts).ok_or_else(|| wrong("a layer has another shape"))
+        Terrain::from_parts(*frame, parts).ok_or_else(|| wrong("a layer does not match the frame"))
     }
 
     fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), Unread> {
         let Ok(mut file) = open_plain(&self.blob_path(blob)) else { return Err(Unread::Missing) };
         if file.metadata().map_or(0, |meta| meta.len()) != into.len() as u64 || file.read_exact(into).is_err()
         {
-            return Err(Unread::Damaged("a layer has another size"));
+            return Err(Unread::Damaged("a layer has the wrong size"));
         }
         if hash_of(into) != blob.hash {
-            return Err(Unread::Damaged("a layer does not have its own hash"));
+            return Err(Unread::Damaged("the checksum of a layer does not match"));
         }
         Ok(())
     }
@@ -261,7 +261,7 @@ impl Cache {
             let _ = discard(&self.blob_path(blob));
         }
         let name = &key.to_hex()[..12];
-        Found::Damaged(format!("cache entry {name} is damaged ({reason}); recomputed"))
+        Found::Damaged(format!("cache entry {name} is damaged ({reason}); recomputing it"))
     }
 
     /// Stores a result, unless it is larger than a quarter of the cache.
@@ -421,7 +421,7 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
 /// Opens a file of ours; a pipe in its place would be waited for without end.
 fn open_plain(path: &Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::Error::other("not a plain file"));
+        return Err(io::Error::other("not a regular file"));
     }
     File::open(path)
 }
@@ -540,7 +540,7 @@ mod tests {
             panic!("it was just stored")
         };
         assert_eq!(back, terrain);
-        // Another shape under the same key is no hit.
+        // Another shape under the same key is a miss.
         let other = Frame::square(100.0, 10).unwrap();
         assert!(matches!(cache.load(&key, &entry, &other), Found::Damaged(_)));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use orogen_core::param::{self, path_text};
 use orogen_core::{AnyOp, Catalog, Frame, FrameError, LayerName, Layers, Part, Provenance, Seed};
 
-use crate::fault::{Fault, Faults, LISTED, Place, hint, listed, quoted};
+use crate::fault::{Fault, FaultKind, Faults, LISTED, Place, hint, listed, quoted};
 use crate::node::{At, find_text, locate, to_toml};
 use crate::recipe::{Export, Recipe, StepSpec};
 
@@ -24,7 +24,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The sentence for work on `samples` samples with `layers` layers that would need more than is allowed.
+    /// The end of a sentence about `samples` samples with `layers` layers that would need more than is allowed.
     #[must_use]
     pub fn refuse(&self, samples: f64, layers: usize) -> Option<String> {
         // Operators keep some rasters besides the layers of the terrain; the rest is the program and its graph.
@@ -34,7 +34,7 @@ impl Limits {
         let needed = PROGRAM + samples * (WORK + 4.0 * layers as f64).max(LEAST);
         (needed > self.memory_bytes as f64).then(|| {
             format!(
-                "would need about {} of memory, allowed is {}; take fewer samples or raise the limit with --memory",
+                "need about {} of memory, more than the limit of {}; use fewer samples or allow more memory",
                 memory_text(needed),
                 memory_text(self.memory_bytes as f64)
             )
@@ -42,7 +42,7 @@ impl Limits {
     }
 }
 
-/// In powers of two, as `--memory` takes them: a limit of `8G` is told as 8 GiB.
+/// In powers of two, as limits are given: `8G` is 8 GiB.
 fn memory_text(bytes: f64) -> String {
     const MIB: f64 = 1048576.0;
     if bytes >= 1024.0 * 1024.0 * 1024.0 * MIB {
@@ -164,7 +164,7 @@ impl Checked {
         &self.exports
     }
 
-    /// What is odd but allowed.
+    /// What is allowed but probably not meant.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -288,7 +288,7 @@ impl Recipe {
         }
         if !self.steps.is_empty() && self.steps.iter().all(|step| !step.enabled) {
             let message = String::from("every step is disabled; there is nothing to build");
-            faults.push(Fault { place: Place::Whole, step: None, parameter: None, message });
+            faults.push(Fault::new(Place::Whole, message));
         }
         faults.into_result()?;
         let frame = frame.map_err(|fault| Faults::one(self.name(), fault))?;
@@ -327,8 +327,8 @@ impl Recipe {
                 let op_at = spec.op.as_ref().map_or(spec.at, |(_, at)| *at);
                 let at = find_text(&spec.params, name, &mut path).unwrap_or(op_at);
                 let parameter = Some(path_text(&path)).filter(|path| !path.is_empty());
-                let told = parameter.as_ref().map_or(String::new(), |parameter| format!("{parameter}: "));
-                let message = format!("{told}file {}: {problem}", quoted(name));
+                let prefix = parameter.as_ref().map_or(String::new(), |parameter| format!("{parameter}: "));
+                let message = format!("{prefix}file {}: {problem}", quoted(name));
                 self.report_of(&mut faults, spec, at, parameter, message);
             }
         }
@@ -341,11 +341,11 @@ impl Recipe {
             Some(longer) => (scaled(spec.samples, longer), At::Samples),
             None => (spec.samples, spec.samples_at),
         };
-        let fault =
-            |at: At, message: String| Fault { place: self.place(at), step: None, parameter: None, message };
+        let fault = |at: At, message: String| Fault::new(self.place(at), message);
         let [cols, rows] = samples;
         if let Some(refusal) = limits.refuse(cols as f64 * rows as f64, layers) {
-            return Err(fault(samples_at, format!("{cols} x {rows} samples {refusal}")));
+            let fault = fault(samples_at, format!("{cols} x {rows} samples {refusal}"));
+            return Err(Fault { kind: FaultKind::Memory, ..fault });
         }
         let frame = Frame::new(spec.origin_m, spec.size_m, samples);
         frame.map(|frame| if spec.loops { frame.looped() } else { frame }).map_err(|error| {
@@ -365,7 +365,7 @@ impl Recipe {
                 Some(_) if faults.is_full() => faults.more += 1,
                 Some(&first) => {
                     let Place::Text { line, .. } = self.place(self.steps[first].at) else { continue };
-                    let message = format!("the id is already that of the step at line {line}");
+                    let message = format!("the step at line {line} already has this id");
                     self.report(faults, spec, spec.id_at, message);
                 }
                 None => {
@@ -387,8 +387,8 @@ impl Recipe {
                         faults.more += 1;
                         Source::Faulty
                     }
-                    Err(told) => {
-                        self.report(faults, spec, *at, told());
+                    Err(sentence) => {
+                        self.report(faults, spec, *at, sentence());
                         Source::Faulty
                     }
                 })
@@ -454,7 +454,7 @@ impl Recipe {
             }
             None => {
                 let names = self.steps[..i].iter().map(|step| step.id.as_str()).filter(|id| !id.is_empty());
-                format!("{key}: there is no step {} above; {}", quoted(name), hint(name, names))
+                format!("{key}: no step {} above; {}", quoted(name), hint(name, names))
             }
         }
     }
@@ -462,11 +462,10 @@ impl Recipe {
     fn check_op(&self, spec: &StepSpec, catalog: &Catalog, faults: &mut Faults) -> Option<Box<dyn AnyOp>> {
         let (id, at) = spec.op.as_ref()?;
         let Some(operator) = catalog.get(id) else {
-            let hint = match catalog.nearest(id) {
-                Some(name) => format!("did you mean {name:?}?"),
-                None => String::from("`orogen ops` lists them all"),
-            };
-            self.report(faults, spec, *at, format!("there is no operator {}; {hint}", quoted(id)));
+            let hint = catalog.nearest(id).map_or(String::new(), |name| format!("; did you mean {name:?}?"));
+            let message = format!("no such operator {}{hint}", quoted(id));
+            let kind = if hint.is_empty() { FaultKind::UnknownOperator } else { FaultKind::Other };
+            self.report_as(faults, spec, *at, kind, message);
             return None;
         };
         match operator.parse(&to_toml(&spec.params)) {
@@ -498,7 +497,7 @@ impl Recipe {
         let there_is = |source: Source| {
             let names = draft.first(source);
             if names.is_empty() {
-                String::from("there is none yet: a source step must come first")
+                String::from("there are no layers yet, so start with a source step")
             } else {
                 listed(names.iter().map(LayerName::as_str))
             }
@@ -512,7 +511,7 @@ impl Recipe {
         missing.dedup();
         for name in missing {
             let message =
-                format!("{op} needs the layer {name:?}, which no step before made; {}", there_is(input));
+                format!("{op} needs the layer {name:?}, which no earlier step makes; {}", there_is(input));
             self.report(faults, spec, op_at, message);
         }
         for name in &step.layers.reads_vectors {
@@ -524,15 +523,13 @@ impl Recipe {
         if let Some((name, at)) = &spec.mask
             && !draft.has(input, &Part::Layer(name.clone()))
         {
-            let message =
-                format!("mask: there is no layer {name:?} in the step's input; {}", there_is(input));
+            let message = format!("mask: no layer {name:?} in the step's input; {}", there_is(input));
             self.report(faults, spec, *at, message);
         }
         let combines = !step.layers.reads_second.is_empty();
         match (second, &spec.with) {
             (None, _) if combines => {
-                let message =
-                    format!("{op} combines two terrains; name the step of the second one with `with`");
+                let message = format!("{op} combines two terrains; name the second step with `with`");
                 self.report(faults, spec, op_at, message);
             }
             (Some(_), Some((_, at))) if !combines => {
@@ -562,6 +559,14 @@ impl Recipe {
         self.report_of(faults, spec, at, None, message);
     }
 
+    fn report_as(&self, faults: &mut Faults, spec: &StepSpec, at: At, kind: FaultKind, message: String) {
+        let before = faults.list.len();
+        self.report(faults, spec, at, message);
+        if let Some(fault) = faults.list.get_mut(before) {
+            fault.kind = kind;
+        }
+    }
+
     fn report_of(
         &self,
         faults: &mut Faults,
@@ -571,11 +576,11 @@ impl Recipe {
         message: String,
     ) {
         let step = Some(spec.id.clone()).filter(|id| !id.is_empty());
-        faults.push(Fault { place: self.place(at), step, parameter, message });
+        faults.push(Fault { step, parameter, ..Fault::new(self.place(at), message) });
     }
 
     fn report_param(&self, faults: &mut Faults, spec: &StepSpec, at: At, fault: &param::Fault) {
-        // `--set rain.talus_deg` names the parameter already.
+        // The place names the parameter already.
         let named = matches!(at, At::Set(i)
             if self.options.get(i).is_some_and(|o| *o == format!("{}.{}", spec.id, path_text(&fault.path))));
         if faults.is_full() {
@@ -617,6 +622,6 @@ fn unused(steps: &[Step]) -> Vec<String> {
         .iter()
         .zip(&used)
         .filter(|(_, used)| !**used)
-        .map(|(step, _)| format!("step {:?} does nothing: no later step uses its result", step.id))
+        .map(|(step, _)| format!("step {:?} has no effect: no later step uses its result", step.id))
         .collect()
 }

@@ -14,8 +14,22 @@ pub enum Place {
         /// Column.
         column: usize,
     },
-    /// An option of the command line, as the user wrote it (`--set rain.talus_deg`).
-    Option(String),
+    /// A parameter that the caller set over the recipe, as the user wrote it (`rain.talus_deg`).
+    Set(String),
+    /// The number of samples that the caller set over the recipe.
+    Samples,
+}
+
+/// Faults that a caller may offer more help for than the message does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FaultKind {
+    /// The operator does not exist.
+    UnknownOperator,
+    /// The build would need more memory than [`Limits`](crate::Limits) allow.
+    Memory,
+    /// Anything else.
+    #[default]
+    Other,
 }
 
 /// One thing that is wrong.
@@ -27,19 +41,28 @@ pub struct Fault {
     pub step: Option<String>,
     /// Of which parameter, if of one: the path to it (`points[2].z_m`). The message says it too.
     pub parameter: Option<String>,
-    /// What was found and what is allowed.
+    /// What is wrong and what would be right.
     pub message: String,
+    /// What sort of fault it is.
+    pub kind: FaultKind,
 }
 
 impl Fault {
-    /// The line users read: `island.toml:12:9: step "rain": talus_deg: found 90, allowed is 1 to 80 deg`.
+    /// A fault at a place, of no step and no parameter.
+    #[must_use]
+    pub fn new(place: Place, message: impl Into<String>) -> Self {
+        Self { place, step: None, parameter: None, message: message.into(), kind: FaultKind::Other }
+    }
+
+    /// The line users read: `island.toml:12:9: step "rain": talus_deg: 90 is outside 1 to 80 deg`.
     #[must_use]
     pub fn text(&self, recipe: &str) -> String {
         let step = self.step.as_ref().map_or(String::new(), |id| format!("step {}: ", quoted(id)));
         match &self.place {
             Place::Whole => format!("{recipe}: {step}{}", self.message),
             Place::Text { line, column } => format!("{recipe}:{line}:{column}: {step}{}", self.message),
-            Place::Option(option) => format!("{option}: {}", self.message),
+            Place::Set(path) => format!("set {path}: {}", self.message),
+            Place::Samples => format!("samples: {}", self.message),
         }
     }
 }
@@ -157,13 +180,13 @@ pub(crate) fn hint<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone
 /// Names that a sentence lists.
 pub(crate) const LISTED: usize = 20;
 
-/// `there are a, b, c`, cut when there are many.
+/// `available: a, b, c`, cut when there are many.
 pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut names = names.peekable();
     if names.peek().is_none() {
-        return String::from("there are none");
+        return String::from("none are available");
     }
     let shown: Vec<&str> = names.by_ref().take(LISTED).collect();
     let rest = if names.peek().is_some() { ", ..." } else { "" };
-    format!("there are {}{rest}", shown.join(", "))
+    format!("available: {}{rest}", shown.join(", "))
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bytes ──▶ Recipe::parse ──▶ Recipe::apply ──▶ Recipe::check ──▶ Plan::new ──▶ run ──▶ Terrain
-//!            syntax faults     --set, --seed     all other faults   any window    cached, cancellable
+//!            syntax faults     set, seed         all other faults   any window    cached, cancellable
 //! ```
 //!
 //! This crate reads and writes nothing but the cache folder it is given, and prints nothing.
@@ -22,7 +22,7 @@ pub mod vectors;
 
 pub use cache::{Cache, DEFAULT_MAX_BYTES};
 pub use check::{Checked, Limits, Step};
-pub use fault::{Fault, Faults, Place};
+pub use fault::{Fault, FaultKind, Faults, Place};
 pub use mask::limit_to_mask;
 pub use overrides::{Overrides, Set};
 pub use plan::{Plan, PlanError, Task, Use, Work, dirty};

@@ -12,9 +12,9 @@ use crate::fault::{Fault, Faults, Place, quoted};
 pub(crate) enum At {
     /// Byte offset in the recipe's text.
     Text(usize),
-    /// Number of the `--set` option.
+    /// Number of the parameter that the caller set.
     Set(usize),
-    /// The option `--samples`.
+    /// The number of samples that the caller set.
     Samples,
 }
 
@@ -97,11 +97,12 @@ impl Node {
     /// What it is, in words, for messages.
     pub fn found(&self) -> String {
         match &self.data {
-            Data::Text(text) => format!("the text {}", quoted(text)),
+            Data::Text(text) => quoted(text),
             Data::Integer(i) => i.to_string(),
             Data::Float(x) => x.to_string(),
             Data::Flag(b) => b.to_string(),
             Data::Date(d) => format!("the date {d}"),
+            Data::List(items) if items.is_empty() => String::from("an empty list"),
             Data::List(items) => format!("a list of {}", items.len()),
             Data::Table(_) => String::from("a table"),
         }
@@ -145,21 +146,27 @@ pub(crate) struct Reader<'a> {
 
 impl Reader<'_> {
     fn fault(&mut self, offset: usize, message: String) {
-        self.faults.push(Fault { place: place(self.text, offset), step: None, parameter: None, message });
+        self.faults.push(Fault::new(place(self.text, offset), message));
     }
 
     /// A table and everything in it.
     pub fn table(&mut self, from: DeTable<'_>, offset: usize, depth: usize) -> Table {
         let mut table = Table::new();
         if from.len() > MOST_KEYS {
-            self.fault(offset, format!("found a table of {} keys, allowed are {MOST_KEYS}", from.len()));
+            self.fault(
+                offset,
+                format!("the table has {} keys, more than the limit of {MOST_KEYS}", from.len()),
+            );
             return table;
         }
         for (key, value) in from {
             let offset = key.span().start;
             let key = key.into_inner().into_owned();
             if key.len() > LONGEST_KEY {
-                self.fault(offset, format!("a key may have {LONGEST_KEY} bytes, found {}", key.len()));
+                self.fault(
+                    offset,
+                    format!("the key has {} bytes, more than the limit of {LONGEST_KEY}", key.len()),
+                );
                 continue;
             }
             // The values of `[[step]]` and `[table]` span their headers, but each element has its own.
@@ -173,7 +180,7 @@ impl Reader<'_> {
     /// One value.
     pub fn node(&mut self, from: DeValue<'_>, offset: usize, depth: usize) -> Option<Node> {
         if depth > DEEPEST {
-            self.fault(offset, format!("lists and tables lie more than {DEEPEST} levels inside each other"));
+            self.fault(offset, format!("lists and tables are nested more than {DEEPEST} levels deep"));
             return None;
         }
         let data = match from {
@@ -181,14 +188,14 @@ impl Reader<'_> {
             DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
                 Ok(value) => Data::Integer(value),
                 Err(_) => {
-                    self.fault(offset, format!("the whole number {} is out of range", quoted(i.as_str())));
+                    self.fault(offset, format!("the integer {} is out of range", quoted(i.as_str())));
                     return None;
                 }
             },
             DeValue::Float(x) => match x.as_str().parse::<f64>() {
                 Ok(value) => Data::Float(value),
                 Err(_) => {
-                    self.fault(offset, format!("{} is no number", quoted(x.as_str())));
+                    self.fault(offset, format!("{} is not a number", quoted(x.as_str())));
                     return None;
                 }
             },

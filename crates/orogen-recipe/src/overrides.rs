@@ -1,4 +1,4 @@
-//! Changes to a recipe from the command line or a caller, applied before it is checked.
+//! Changes to a recipe by its caller, applied before it is checked.
 
 use orogen_core::Catalog;
 use orogen_core::param::{Segment, path_text};
@@ -26,7 +26,7 @@ pub struct Set {
     pub step: String,
     /// Path of the parameter: `talus_deg`, `shape.x_m` or `edits[0].radius_m`.
     pub path: String,
-    /// The value as TOML; what is no TOML is taken as text.
+    /// The value as TOML; what is not TOML is taken as text.
     pub value: String,
 }
 
@@ -36,7 +36,7 @@ impl Set {
     /// # Errors
     /// A sentence, when the text has another form.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("--set {}: expected STEP.PARAM=VALUE, as in rain.talus_deg=35", quoted(text));
+        let wrong = || format!("{}: expected STEP.PARAM=VALUE, as in rain.talus_deg=35", quoted(text));
         let (target, value) = text.split_once('=').ok_or_else(wrong)?;
         let (step, path) = target.trim().split_once('.').ok_or_else(wrong)?;
         if step.is_empty() || path.is_empty() {
@@ -63,7 +63,7 @@ impl Recipe {
             self.options.push(format!("{}.{}", set.step, set.path));
             let at = At::Set(self.options.len() - 1);
             if let Err(message) = self.apply_one(set, at, catalog) {
-                faults.push(Fault { place: self.place(at), step: None, parameter: None, message });
+                faults.push(Fault::new(self.place(at), message));
             }
         }
         faults.into_result()
@@ -71,7 +71,7 @@ impl Recipe {
 
     fn apply_one(&mut self, set: &Set, at: At, catalog: &Catalog) -> Result<(), String> {
         let path = parse_path(&set.path).ok_or_else(|| {
-            format!("{} is no path of a parameter, as in a, a.b or a[0].b", quoted(&set.path))
+            format!("{} is not a valid parameter path; write it as a, a.b or a[0].b", quoted(&set.path))
         })?;
         let value = parse_value(&set.value, at)?;
         let Some(step) = self.steps.iter().position(|step| step.id == set.step) else {
@@ -117,14 +117,20 @@ fn put(table: &mut Table, path: &[Segment], value: Node) -> Result<(), String> {
             (Data::List(items), Segment::Index(index)) => {
                 let count = items.len();
                 if *index > count {
-                    return Err(format!("{} has {count} entries, found index {index}", so_far()));
+                    let plural = if count == 1 { "y" } else { "ies" };
+                    return Err(format!(
+                        "index {index} is out of range; {} has {count} entr{plural}",
+                        so_far()
+                    ));
                 }
                 if *index == count {
                     items.push(empty());
                 }
                 &mut items[*index]
             }
-            (_, Segment::Key(key)) => return Err(format!("{} is {found} and has no {key:?}", so_far())),
+            (_, Segment::Key(key)) => {
+                return Err(format!("{} is {found}, not a table with a key {key:?}", so_far()));
+            }
             (_, Segment::Index(_)) => return Err(format!("{} is {found}, not a list", so_far())),
         };
     }
@@ -152,7 +158,7 @@ fn parse_path(text: &str) -> Option<Vec<Segment>> {
     (path.len() <= LONGEST).then_some(path)
 }
 
-/// A value as TOML, or as it stands when it is none.
+/// A value as TOML, or as text when it is not valid TOML.
 fn parse_value(text: &str, at: At) -> Result<Node, String> {
     let Ok(value) = DeValue::parse(text) else {
         return Ok(Node { at, data: Data::Text(text.to_owned()) });
@@ -192,12 +198,12 @@ mod tests {
     }
 
     #[test]
-    fn the_option_has_one_form() {
+    fn a_change_has_one_form() {
         let set = Set::parse("rain.shape.x = 1=2").unwrap();
         assert_eq!((set.step.as_str(), set.path.as_str(), set.value.as_str()), ("rain", "shape.x", "1=2"));
         assert_eq!(
             Set::parse("rain=3").unwrap_err(),
-            "--set \"rain=3\": expected STEP.PARAM=VALUE, as in rain.talus_deg=35"
+            "\"rain=3\": expected STEP.PARAM=VALUE, as in rain.talus_deg=35"
         );
     }
 }

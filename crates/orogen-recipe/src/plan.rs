@@ -27,7 +27,7 @@ use crate::check::{Checked, Step};
 pub enum PlanError {
     /// The window reaches beyond the recipe's frame, where a step has no land to give.
     #[error(
-        "the window {} reaches beyond the recipe's frame {}, and step {step:?} ({op}) gives land inside the frame only",
+        "the window {} reaches beyond the recipe's frame {}, but step {step:?} ({op}) makes land only inside the frame",
         rect_text(.window),
         rect_text(.frame)
     )]
@@ -41,8 +41,8 @@ pub enum PlanError {
         /// Its operator.
         op: &'static str,
     },
-    /// Something that the planner relies on does not hold: never the fault of the recipe.
-    #[error("stopped by a fault of Orogen itself, please report it: {0}")]
+    /// An invariant of the planner does not hold: a bug, never caused by the recipe.
+    #[error("internal error in Orogen, please report it: {0}")]
     Internal(String),
     /// The result does not hold what is asked for.
     #[error("the recipe gives no {part}; there are {}", .there.join(", "))]

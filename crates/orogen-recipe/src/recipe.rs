@@ -1,6 +1,6 @@
 //! Recipes: from TOML to steps that remember where they were written.
 //!
-//! A recipe is a stranger's file, so everything is bounded: bytes, steps, depth, keys and the number of faults told.
+//! A recipe is a stranger's file, so everything is bounded: bytes, steps, depth, keys and the number of faults reported.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ pub struct Recipe {
     pub(crate) frame: FrameSpec,
     pub(crate) steps: Vec<StepSpec>,
     pub(crate) exports: Vec<Export>,
-    /// `--set` options that were applied, as users wrote them.
+    /// Parameters that the caller set, as users wrote them.
     pub(crate) options: Vec<String>,
     pub(crate) samples_override: Option<usize>,
-    /// Faults of shape, told together with those of meaning.
+    /// Faults of shape, reported together with those of meaning.
     pub(crate) faults: Faults,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct StepSpec {
     pub enabled: bool,
 }
 
-/// What to write, as the recipe says it. The engine writes nothing: whoever does checks the options.
+/// What to write, as the recipe says it. The engine writes nothing: the writer checks the options.
 #[derive(Clone, Debug)]
 pub struct Export {
     /// Which kind of file.
@@ -76,16 +76,13 @@ impl Recipe {
     /// Reads a recipe; `name` (usually its path) stands before every fault.
     ///
     /// # Errors
-    /// When it is too large, no UTF-8 or no TOML. What is TOML but no recipe is told by [`Recipe::check`], so that
+    /// When it is too large, not UTF-8 or not TOML. What is TOML but not a recipe is reported by [`Recipe::check`], so that
     /// all faults come at once.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, Faults> {
         if bytes.len() > MAX_BYTES {
-            // Whoever read the file may have stopped just past the bound, so its size is not told.
-            let message = format!("larger than the {} MiB a recipe may have", MAX_BYTES >> 20);
-            return Err(Faults::one(
-                name,
-                Fault { place: Place::Whole, step: None, parameter: None, message },
-            ));
+            // The reader of the file may have stopped just past the bound, so its size is not known.
+            let message = format!("larger than {} MiB, the limit for a recipe", MAX_BYTES >> 20);
+            return Err(Faults::one(name, Fault::new(Place::Whole, message)));
         }
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
@@ -94,12 +91,9 @@ impl Recipe {
                 let valid = std::str::from_utf8(&bytes[..offset]).unwrap_or_default();
                 let byte = bytes.get(offset).copied().unwrap_or_default();
                 let message = format!(
-                    "byte 0x{byte:02x} at offset {offset} is no UTF-8 text; save the recipe as UTF-8"
+                    "byte 0x{byte:02x} at offset {offset} is not valid UTF-8; save the recipe as UTF-8"
                 );
-                return Err(Faults::one(
-                    name,
-                    Fault { place: place(valid, offset), step: None, parameter: None, message },
-                ));
+                return Err(Faults::one(name, Fault::new(place(valid, offset), message)));
             }
         };
         let (root, faults) = read_toml(name, text)?;
@@ -154,34 +148,29 @@ impl Recipe {
     #[must_use]
     pub fn export_fault(&self, export: &Export, path: &[Segment], message: impl Into<String>) -> Fault {
         let at = locate(&export.nodes, path).unwrap_or(export.at);
-        Fault {
-            place: self.place(at),
-            step: None,
-            parameter: None,
-            message: format!("export: {}", message.into()),
-        }
+        Fault::new(self.place(at), format!("export: {}", message.into()))
     }
 
-    /// A fault of a step: whoever ran it knows what is wrong, the recipe knows where.
+    /// A fault of a step: the runner knows what is wrong, the recipe knows where.
     #[must_use]
     pub fn step_fault(&self, id: &str, message: impl Into<String>) -> Fault {
         let step = self.steps.iter().find(|step| step.id == id);
         let place = step.map_or(Place::Whole, |step| self.place(step.at));
-        Fault { place, step: Some(id.to_owned()), parameter: None, message: message.into() }
+        Fault { step: Some(id.to_owned()), ..Fault::new(place, message) }
     }
 
     pub(crate) fn place(&self, at: At) -> Place {
         match at {
             At::Text(offset) => place(&self.text, offset),
-            At::Set(i) => Place::Option(format!("--set {}", self.options.get(i).map_or("", |o| o))),
-            At::Samples => Place::Option(String::from("--samples")),
+            At::Set(i) => Place::Set(self.options.get(i).cloned().unwrap_or_default()),
+            At::Samples => Place::Samples,
         }
     }
 
     fn fault(&mut self, at: At, step: Option<&str>, message: impl Into<String>) {
         let step = step.filter(|id| !id.is_empty()).map(str::to_owned);
         let place = if self.faults.is_full() { Place::Whole } else { self.place(at) };
-        self.faults.push(Fault { place, step, parameter: None, message: message.into() });
+        self.faults.push(Fault { step, ..Fault::new(place, message) });
     }
 
     fn read(&mut self, mut root: Table) {
@@ -196,7 +185,7 @@ impl Recipe {
                     self.fault(
                         node.at,
                         None,
-                        format!("seed: expected a text or a whole number, found {found}"),
+                        format!("seed: expected a string or a whole number, found {found}"),
                     );
                 }
             }
@@ -214,7 +203,7 @@ impl Recipe {
             None => {}
             Some(Node { at, data: Data::List(items) }) => {
                 if items.len() > MAX_STEPS {
-                    let message = format!("found {} steps, allowed are {MAX_STEPS}", items.len());
+                    let message = format!("{} steps, more than the limit of {MAX_STEPS}", items.len());
                     self.fault(at, None, message);
                 } else {
                     items.into_iter().for_each(|item| self.read_step(item));
@@ -277,7 +266,7 @@ impl Recipe {
             self.frame.size_at = node.at;
             match pair(&node, number, true) {
                 Some(size_m) => self.frame.size_m = size_m,
-                None => self.wrong(&node, "frame.size_m", "a number of metres or a list of two"),
+                None => self.wrong(&node, "frame.size_m", "a number in metres or a list of two"),
             }
         }
         if let Some(node) = table.remove("samples") {
@@ -291,7 +280,7 @@ impl Recipe {
             self.frame.origin_at = node.at;
             match pair(&node, number, false) {
                 Some(origin_m) => self.frame.origin_m = origin_m,
-                None => self.wrong(&node, "frame.origin_m", "a list of two numbers of metres"),
+                None => self.wrong(&node, "frame.origin_m", "a list of two numbers in metres"),
             }
         }
         if let Some(node) = table.remove("loops") {
@@ -300,7 +289,7 @@ impl Recipe {
                 _ => self.wrong(&node, "frame.loops", "true or false"),
             }
         }
-        self.refuse_rest(table, None, "key of frame:", &["size_m", "samples", "origin_m", "loops"], "");
+        self.refuse_rest(table, None, "frame key", &["size_m", "samples", "origin_m", "loops"], "");
     }
 
     fn wrong(&mut self, node: &Node, key: &str, wanted: &str) {
@@ -323,7 +312,7 @@ impl Recipe {
             Some(Node { at, data: Data::Text(id) }) => {
                 if !is_id(&id) {
                     let message = format!(
-                        "id: found {}, allowed are 1 to 64 letters a-z and A-Z, digits, _ and -",
+                        "id: {} is not a valid id; use 1 to 64 letters a-z and A-Z, digits, _ and -",
                         quoted(&id)
                     );
                     self.fault(at, None, message);
@@ -332,7 +321,7 @@ impl Recipe {
             }
             Some(node) => {
                 let found = node.found();
-                self.fault(node.at, None, format!("id: expected a text, found {found}"));
+                self.fault(node.at, None, format!("id: expected a string, found {found}"));
                 (String::new(), node.at)
             }
             None => {
@@ -370,7 +359,7 @@ impl Recipe {
             Some(name) => Some((name, at)),
             None => {
                 let message = format!(
-                    "mask: {} is no layer name: words of a-z, 0-9 and _ joined by dots, as in \"mask.steep\"",
+                    "mask: {} is not a valid layer name; use words of a-z, 0-9 and _ joined by dots, as in \"mask.steep\"",
                     quoted(&name)
                 );
                 self.fault(at, Some(&id), message);
@@ -391,7 +380,7 @@ impl Recipe {
             Some(&id),
             "key",
             &["id", "op", "params", "from", "with", "mask", "enabled"],
-            "; parameters of the operator go into params",
+            "; put the operator's parameters into params",
         );
         self.steps.push(StepSpec { at, id, id_at, op, params, from, with, mask, enabled });
     }
@@ -402,7 +391,7 @@ impl Recipe {
             Node { at, data: Data::Text(text) } => Some((text, at)),
             node => {
                 let found = node.found();
-                self.fault(node.at, Some(id), format!("{key}: expected a text, found {found}"));
+                self.fault(node.at, Some(id), format!("{key}: expected a string, found {found}"));
                 None
             }
         }
@@ -421,9 +410,11 @@ impl Recipe {
             }
             Some(node) => {
                 let found = node.found();
-                self.fault(node.at, None, format!("export: kind: expected a text, found {found}"));
+                self.fault(node.at, None, format!("export: kind: expected a string, found {found}"));
             }
-            None => self.fault(at, None, "export: the kind is missing, for example kind = \"geotiff\""),
+            None => {
+                self.fault(at, None, "export: the kind is missing; add one, for example kind = \"geotiff\"")
+            }
         }
     }
 }
@@ -448,8 +439,8 @@ fn read_toml(name: &str, text: &str) -> Result<(Table, Faults), Faults> {
         thread.join().ok()
     });
     result.unwrap_or_else(|| {
-        let message = String::from("no thread could be started to read the recipe");
-        Err(Faults::one(name, Fault { place: Place::Whole, step: None, parameter: None, message }))
+        let message = String::from("could not start a thread to read the recipe");
+        Err(Faults::one(name, Fault::new(Place::Whole, message)))
     })
 }
 
@@ -478,15 +469,10 @@ fn parse_toml<'t>(text: &'t str, faults: &mut Faults) -> DeTable<'t> {
         if !lines.contains(&line) {
             lines.push(line);
             let message = match error.message() {
-                "recursion limit" => "a key of too many parts joined by dots",
+                "recursion limit" => "a key has too many parts joined by dots",
                 other => other,
             };
-            faults.push(Fault {
-                place,
-                step: None,
-                parameter: None,
-                message: format!("not valid TOML: {message}"),
-            });
+            faults.push(Fault::new(place, format!("not valid TOML: {message}")));
         }
     }
     root

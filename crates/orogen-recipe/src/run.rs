@@ -19,7 +19,7 @@ use crate::plan::{Plan, Task, Use, Work};
 use crate::refine::Refinement;
 use crate::session::Memory;
 
-/// Somebody who sees a run go on. Every method may be left out.
+/// Watches a run. Every method is optional.
 pub trait Observer: Sync {
     /// The operator of a task starts; `index` of `count` tasks. Work around the tasks has a `count` of 0.
     fn step_started(&self, index: usize, count: usize, id: &str, op: &str) {
@@ -33,7 +33,7 @@ pub trait Observer: Sync {
     fn step_finished(&self, report: &StepReport) {
         let _ = report;
     }
-    /// Something odd, in a sentence; warnings of steps come with the step's id and stand in its report too.
+    /// A warning, in a sentence; warnings of steps come with the step's id and are in its report too.
     fn warning(&self, message: &str) {
         let _ = message;
     }
@@ -60,7 +60,7 @@ pub struct RunOptions<'a> {
     pub cache: Option<&'a Cache>,
     /// The files that parameters name.
     pub files: &'a dyn Files,
-    /// Who watches.
+    /// Receives progress and warnings.
     pub observer: &'a dyn Observer,
     /// The switch that stops the run.
     pub cancel: &'a Cancel,
@@ -95,11 +95,11 @@ pub struct StepReport {
     pub frame: Frame,
     /// How long it took, loading included.
     pub seconds: f64,
-    /// The most memory in use meanwhile, if somebody measured.
+    /// The most memory in use meanwhile, if it was measured.
     pub peak_bytes: Option<u64>,
     /// Whether its operator did not run, since its result or a later one is cached.
     pub cached: bool,
-    /// What the operator found odd; kept in the cache.
+    /// Warnings of the operator; kept in the cache.
     pub warnings: Vec<String>,
     /// What the operator measured of its own work (before the step's mask, if it has one); kept in the cache.
     pub figures: Vec<Figure>,
@@ -108,11 +108,11 @@ pub struct StepReport {
 /// Why a run gave nothing.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum RunError {
-    /// Somebody asked for it to stop.
+    /// The run was cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// Something that the engine relies on does not hold: never the fault of the recipe.
-    #[error("stopped by a fault of Orogen itself, please report it: {0}")]
+    /// An invariant of the engine does not hold: a bug, never caused by the recipe.
+    #[error("internal error in Orogen, please report it: {0}")]
     Internal(String),
     /// A step failed.
     #[error("step {id:?} ({op}): {error}")]
@@ -211,7 +211,7 @@ struct Runner<'a> {
     /// Tasks whose cache entry turned out to be gone or damaged.
     not_cached: Vec<bool>,
     reports: Vec<Option<StepReport>>,
-    /// Whether the user was told that the cache cannot be written.
+    /// Whether the user was warned that the cache cannot be written.
     complained: bool,
 }
 
@@ -434,7 +434,7 @@ impl Runner<'_> {
             if !self.complained {
                 self.complained = true;
                 options.observer.warning(&format!(
-                    "the cache in {:?} cannot be written ({error}); the build goes on without",
+                    "cannot write to the cache in {:?} ({error}); continuing without it",
                     cache.dir()
                 ));
             }
@@ -454,8 +454,8 @@ impl Runner<'_> {
     /// A result for one of its users: shared with those still to come, handed over to the last.
     fn take(&mut self, used: Use) -> Result<Terrain, RunError> {
         let id = || &self.checked.steps()[self.plan.tasks()[used.task].step].id;
-        let missing = || RunError::Internal(format!("the result of step {:?} is not there", id()));
-        let outside = || RunError::Internal(format!("step {:?} was worked out on too small a frame", id()));
+        let missing = || RunError::Internal(format!("the result of step {:?} is missing", id()));
+        let outside = || RunError::Internal(format!("step {:?} was computed on too small a frame", id()));
         let left = self.uses[used.task].checked_sub(1).ok_or_else(missing)?;
         let terrain = match left {
             0 => self.terrains[used.task].take(),

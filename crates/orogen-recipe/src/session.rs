@@ -12,7 +12,7 @@ use crate::plan::{Plan, PlanError};
 use crate::refine::Refinement;
 use crate::run::{Observer, Operators, Run, RunError, RunOptions, Unobserved, run_with};
 
-/// Memory that a session may keep between its answers, unless somebody says otherwise.
+/// Memory that a session may keep between its answers, by default.
 const DEFAULT_KEPT_BYTES: u64 = 2 << 30;
 
 /// What a session owns besides its recipe.

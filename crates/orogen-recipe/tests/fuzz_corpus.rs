@@ -1,5 +1,5 @@
 //! Replays the fuzzing corpus of recipes and some thousand mutations of it: no text may panic or take much memory, and
-//! whatever is wrong is told in sentences of bounded number and length.
+//! whatever is wrong is reported in sentences of bounded number and length.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failing test may stop")]
 
@@ -21,7 +21,7 @@ fn examine(bytes: &[u8]) -> Result<(), Faults> {
     let catalog = Catalog::new(Vec::new());
     let mut recipe = Recipe::parse("fuzz.toml", bytes)?;
     let set = Set::parse("island.edits[0].points_m[0]=[1, 2]").unwrap();
-    // Most recipes have no such step: that is told, and the check goes on without the change.
+    // Most recipes have no such step: that is reported, and the check goes on without the change.
     let _ = recipe.apply(&Overrides { set: vec![set], ..Overrides::default() }, &catalog);
     recipe.check(&catalog, &Limits::default()).map(|_| ())
 }

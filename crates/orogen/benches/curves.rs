@@ -18,11 +18,11 @@ const MOST_SWEEPS: usize = 1_000_000;
 
 /// Twenty curves, five across and four up, each with elevations, a plateau, slopes and envelopes.
 fn drawing() -> Curves {
-    let luck = Seed(20);
+    let seed = Seed(20);
     let curve = |i: u64| {
         let (x, y) = ((i % 5) as f64 + 0.5, (i / 5) as f64 + 0.5);
         let points = (0..4u64).map(|k| {
-            let draw = |n: u64| luck.unit(100 * i + 10 * k + n);
+            let draw = |n: u64| seed.unit(100 * i + 10 * k + n);
             ControlPoint {
                 x_m: SIDE_M * x / 5.0 + 260.0 * (k as f64 - 1.5) + 80.0 * draw(0),
                 y_m: SIDE_M * y / 4.0 + 500.0 * (draw(1) - 0.5),
@@ -90,7 +90,7 @@ fn curves(criterion: &mut Criterion) {
             system.residual(&found.values)
         })
         .collect();
-    // It takes a minute, so it runs once and in full, not in criterion's loop, which is told that time for every run. Without
+    // It takes a minute, so it runs once and in full, not in criterion's loop, which gets that time for every run. Without
     // a warm-up: the loop would double its runs until they no longer fit a number, as they take no time at all.
     let start = Instant::now();
     let steps: Vec<usize> = systems

@@ -19,10 +19,10 @@ const SIDE: usize = 2049;
 const SIZE_M: f64 = 16_384.0;
 
 fn some(count: u64) -> Vec<Feature> {
-    let luck = Seed(11);
+    let seed = Seed(11);
     let mut lines = 0;
     let mut one = |i: u64| -> Feature {
-        let unit = |k: u64| luck.unit(8 * i + k);
+        let unit = |k: u64| seed.unit(8 * i + k);
         let at = [SIZE_M * unit(0), SIZE_M * unit(1)];
         let radius = 60.0 + 80.0 * unit(2);
         if i.is_multiple_of(20) {

@@ -1,4 +1,4 @@
-//! What figures are told in: the reference kernel, and a pass that writes a raster. `cargo xtask bench --peers` asks it
+//! The units of the figures: the reference kernel, and a pass that writes a raster. `cargo xtask bench --peers` asks it
 //! one question a line: `reference 2049` or `write 4097 2` (samples a side, threads), answered by `ok SECONDS`.
 #![allow(clippy::print_stdout, reason = "answers go to the one who asked")]
 

@@ -76,7 +76,7 @@ pub struct Built {
 /// Reads a recipe file, refusing one too large to be a recipe before reading it.
 ///
 /// # Errors
-/// When the file cannot be read, is too large or is no recipe.
+/// When the file cannot be read, is too large or is not a recipe.
 pub fn read_recipe(path: &Path) -> Result<Recipe, BuildError> {
     let failed = |reason: String| BuildError::Read { path: path.to_path_buf(), reason };
     // Before it is opened: opening a pipe would wait for its other end.
@@ -124,7 +124,10 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
 fn files(options: &BuildOptions<'_>) -> FolderFiles {
     // A model is read, and resampled onto the frame.
     const BYTES_PER_SAMPLE: u64 = 8;
-    let limits = orogen_io::Limits::of_memory(options.limits.memory_bytes, BYTES_PER_SAMPLE);
+    let limits = orogen_io::Limits {
+        advice: "; allow more memory to read it",
+        ..orogen_io::Limits::of_memory(options.limits.memory_bytes, BYTES_PER_SAMPLE)
+    };
     FolderFiles::new(options.base.clone().unwrap_or_default(), limits)
 }
 
@@ -203,7 +206,7 @@ pub fn build_to_folder(
     };
     let exported = with_threads(options.threads, || export(&built.terrain, &export_options, &output))??;
     // Nobody asked for the files that come unasked, and the GeoTIFF beside them keeps everything: what they lose is
-    // told in the manifest and the sidecar only.
+    // noted in the manifest and the sidecar only.
     if !recipe.exports().is_empty() || !options.exports.kinds.is_empty() {
         exported.warnings.iter().for_each(|warning| observer.warning(warning));
     }
@@ -312,7 +315,7 @@ fn window(frame: &Frame, window: Option<Window>) -> Result<Frame, BuildError> {
 /// # Errors
 /// When there is no such folder or it cannot be made.
 pub fn open_cache() -> Result<Cache, String> {
-    // An empty variable is an unset one: the working folder is no place for a cache.
+    // An empty variable is an unset one: the working folder is not a place for a cache.
     let dir = match std::env::var_os("OROGEN_CACHE_DIR").filter(|dir| !dir.is_empty()) {
         Some(dir) => PathBuf::from(dir),
         None => etcetera::choose_base_strategy().map_err(|e| e.to_string())?.cache_dir().join("orogen"),

@@ -13,7 +13,7 @@ pub enum BuildError {
     /// The recipe is wrong: every fault, each on a line of its own.
     #[error("{0}")]
     Recipe(#[from] Faults),
-    /// A file of the call cannot be read.
+    /// A file the caller named cannot be read.
     #[error("{}: {reason}", path.display())]
     Read {
         /// The file.
@@ -24,22 +24,22 @@ pub enum BuildError {
     /// The call itself is wrong.
     #[error("{0}")]
     Call(String),
-    /// The asked window makes no frame.
-    #[error("the window: {0}")]
+    /// The requested window is not a valid frame.
+    #[error("window: {0}")]
     Window(#[from] FrameError),
-    /// The asked window cannot be built.
+    /// The requested window cannot be built.
     #[error("{0}")]
     Plan(#[from] PlanError),
-    /// A step failed; the sentence says where it stands in the recipe.
+    /// A step failed; the sentence says where it is in the recipe.
     #[error("{0}")]
     Run(String),
     /// A file that a step reads is not what it should be; the sentence names both.
     #[error("{0}")]
     Input(String),
-    /// Something that Orogen relies on does not hold: never the fault of the call.
-    #[error("stopped by a fault of Orogen itself, please report it: {0}")]
+    /// An invariant of Orogen does not hold: a bug, never caused by the call.
+    #[error("internal error in Orogen, please report it: {0}")]
     Internal(String),
-    /// Somebody stopped the work; nothing was written.
+    /// The work was cancelled; nothing was written.
     #[error("cancelled; nothing was written")]
     Cancelled,
     /// An output could not be written.

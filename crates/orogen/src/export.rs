@@ -130,8 +130,8 @@ impl ExportKind {
     pub fn parse(name: &str) -> Result<Self, String> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, kind)| *kind).ok_or_else(|| {
             let names = Self::ALL.map(|(n, _)| n);
-            let hint = nearest(name, names).map_or(String::new(), |n| format!(" (did you mean {n:?}?)"));
-            format!("found the export kind {name:?}, allowed is one of {}{hint}", names.join(", "))
+            let hint = nearest(name, names).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            format!("unknown export kind {name:?}; expected one of {}{hint}", names.join(", "))
         })
     }
 
@@ -210,7 +210,7 @@ impl Exports {
                 }
             };
             if exports.kinds.contains(&kind) {
-                let message = format!("the kind {:?} stands there twice; once is enough", kind.name());
+                let message = format!("the kind {:?} is listed twice", kind.name());
                 faults.push(recipe.export_fault(export, &[Segment::Key(String::from("kind"))], message));
                 continue;
             }
@@ -311,14 +311,14 @@ impl Exports {
         names
     }
 
-    /// Why land on a frame cannot be written so, if it cannot: told before anything is built.
+    /// Why land on a frame cannot be written so, if it cannot: known before anything is built.
     pub(crate) fn refuses(&self, frame: &Frame) -> Option<String> {
         if !self.kinds.contains(&ExportKind::Mesh) {
             return None;
         }
         let [cols, rows] = [frame.cols() as u64, frame.rows() as u64];
         if cols < 2 || rows < 2 {
-            return Some(format!("a mesh needs 2 samples a side, found {cols} x {rows}"));
+            return Some(format!("a mesh needs at least 2 samples per side, found {cols} x {rows}"));
         }
         let too_large = glb::too_large(cols * rows, 2 * (cols - 1) * (rows - 1));
         too_large.filter(|_| self.mesh.formats.contains(&MeshFormat::Glb))
@@ -337,7 +337,7 @@ fn film_name(shot: u32) -> String {
     format!("film_{shot}.png")
 }
 
-/// What an export is told besides the terrain.
+/// What an export needs besides the terrain.
 pub struct ExportOptions<'a> {
     /// The files to make.
     pub exports: &'a Exports,
@@ -348,7 +348,7 @@ pub struct ExportOptions<'a> {
     pub place: Option<&'a geotiff::Place>,
     /// Stops the export; nothing is written then.
     pub cancel: &'a Cancel,
-    /// Told the share of files done.
+    /// Receives the share of files done.
     pub progress: &'a (dyn Fn(f32) + Sync),
 }
 
@@ -643,7 +643,7 @@ impl Job<'_> {
             // `jobs` gives no other pair: only heights, which are floats, go to the other kinds.
             (kind, _) => {
                 return Err(BuildError::Internal(format!(
-                    "the layer {name:?} of {} cannot become a file of the kind {:?}",
+                    "the layer {name:?} of {} cannot be written as {:?}",
                     data.kind(),
                     kind.name()
                 )));
@@ -756,14 +756,14 @@ mod tests {
     }
 
     #[test]
-    fn wrong_options_are_told_with_their_line() {
+    fn wrong_options_are_reported_with_their_line() {
         let wrong = |text: &str, wanted: &str| {
             let message = exports(text).unwrap_err();
             assert!(message.contains(wanted), "{message:?} does not say {wanted:?}");
         };
         wrong("[[export]]\nkind = \"relief\"\npalete = \"arid\"\n", "r.toml:3:1: export: palete: no such");
         wrong("[[export]]\nkind = \"relief\"\npalette = \"aridd\"\n", "did you mean \"arid\"?");
-        wrong("[[export]]\nkind = \"relief\"\nsun_height_deg = 0.0\n", "allowed is 1 to 90");
+        wrong("[[export]]\nkind = \"relief\"\nsun_height_deg = 0.0\n", "is outside 1 to 90");
         wrong(
             "[[export]]\nkind = \"geojson\"\nbits = 3\n",
             "r.toml:3:1: export: bits: the kind \"geojson\" has no options",

@@ -157,7 +157,7 @@ impl Manifest {
     }
 }
 
-/// Samples a side below which land is too small for its rivers to be told from noise.
+/// Samples a side below which land is too small to tell its rivers from noise.
 const FEWEST: usize = 128;
 
 /// Measures a land as a surveyor of real land would: at a comparable cell, and the surface of its water where it has any.

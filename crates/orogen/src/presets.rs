@@ -10,7 +10,7 @@ use crate::error::BuildError;
 /// A recipe that comes with Orogen.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// Its name, as `orogen new --preset` takes it.
+    /// Its name, as [`preset`] takes it.
     pub name: &'static str,
     /// One line about the land it makes.
     pub about: &'static str,
@@ -80,14 +80,14 @@ pub const PRESETS: &[Preset] = &[
 /// A preset by name; blanks and underscores count as hyphens.
 ///
 /// # Errors
-/// A sentence with the names there are.
+/// A sentence that lists the available names.
 pub fn preset(name: &str) -> Result<&'static Preset, String> {
     let plain = name.to_lowercase().replace([' ', '_'], "-");
     PRESETS.iter().find(|preset| preset.name == plain).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         let hint =
             nearest(name, names.iter().copied()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-        format!("there is no preset {name:?}{hint} (there are: {})", names.join(", "))
+        format!("no such preset {name:?}{hint} (available: {})", names.join(", "))
     })
 }
 

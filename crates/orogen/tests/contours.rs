@@ -15,7 +15,7 @@ use orogen_ops::source::{Contours, Points};
 
 const SPACING_M: f64 = 30.0;
 
-/// The pieces of line at a level, cell by cell; saddles are told apart by the mean of the corners.
+/// The pieces of line at a level, cell by cell; saddles are resolved by the mean of the corners.
 fn traced(height: &Raster<f32>, frame: &Frame, level: f64) -> Vec<[[f64; 2]; 2]> {
     let mut pieces = Vec::new();
     for row in 0..height.rows() - 1 {

@@ -214,12 +214,9 @@ fn files_are_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn wrong_options_are_told_with_their_place_before_anything_is_built() {
+fn wrong_options_are_reported_with_their_place_before_anything_is_built() {
     for (export, sentence) in [
-        (
-            "kind = \"mesh\"\nformats = [\"fbx\"]\n",
-            "test.toml:9:12: export: formats[0]: found the text \"fbx\", allowed is",
-        ),
+        ("kind = \"mesh\"\nformats = [\"fbx\"]\n", "test.toml:9:12: export: formats[0]: expected"),
         ("kind = \"mesh\"\nformats = []\n", "test.toml:9:1: export: formats: "),
         ("kind = \"mesh\"\nformat = 1\n", "did you mean \"formats\"?"),
         ("kind = \"geojson\"\nformats = [\"glb\"]\n", "export: formats: the kind \"geojson\" has no options"),

@@ -19,7 +19,7 @@ use super::{Common, parse};
 #[command(after_help = "\
 Cut is ground above the level or the other model, fill what is missing below it. The map is the height above it in metres.
 Volumes are those of triangles between the samples, exact where the ground is plane. The other model must lie on the same
-samples: --resample takes its heights at the samples of IN instead, straight between its own, and a hole where it has none.
+samples, unless --resample interpolates it linearly at the samples of IN; where it has no height, a hole remains.
 
 Examples:
   orogen dem cutfill site.tif --level 412.5
@@ -108,9 +108,9 @@ fn on_the_same_samples(
     let apart = model.place.is_in_another_system(&other.place);
     if apart || !args.resample {
         let way_out = if apart {
-            "bring them into one, such as with gdalwarp"
+            "reproject one of them, for example with gdalwarp"
         } else {
-            "--resample takes the second at the samples of the first"
+            "resample the second at the samples of the first with --resample"
         };
         return Err(BuildError::Call(format!("{here} and {there} {difference}; {way_out}")));
     }
@@ -118,7 +118,7 @@ fn on_the_same_samples(
     let ground = job.work(|ctx| resampled(&other.height, [cols, rows], place, Between::Bilinear, ctx))?;
     if ground.range().is_none() {
         return Err(BuildError::Call(format!(
-            "{there} has no height where {here} lies: it {}, and {here} {}",
+            "{there} has no height where {here} lies: it {}, but {here} {}",
             other.reach(),
             model.reach()
         )));

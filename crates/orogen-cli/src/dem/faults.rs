@@ -17,13 +17,13 @@ use super::{Common, parse};
 /// `orogen dem faults`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Looked for are
+Finds
   sinks           ground without a way down
   rising rivers   rivers that would have to climb, over a dam, a bridge or a bad sample
   sloping lakes   ground as smooth as water and shut in by higher ground that is not level
   seams           straight lines along rows or columns where the ground jumps, as between tiles
   terraces        heights in whole steps all over the model
-The report says where each is, how large it is and what mends it. A geojson has all of them as points, with `kind`, `size_m`,
+The report says where each is, how large it is and how to repair it. A geojson has all of them as points, with `kind`, `size_m`,
 `length_m`, `area_m2`, the other end `to_x`, `to_y`, and `mend`.
 
 Examples:
@@ -93,12 +93,12 @@ pub fn run(args: &Args) -> Result<()> {
         for fault in listed(kind) {
             let _ = writeln!(text, "  {}", sentence(fault, &model));
         }
-        let _ = writeln!(text, "  to mend: {}\n", mend(kind));
+        let _ = writeln!(text, "  to repair: {}\n", mend(kind));
     }
     job.write_text(None, &text, facts, &said)
 }
 
-/// What mends a fault.
+/// How to repair a fault.
 fn mend(kind: Kind) -> &'static str {
     match kind {
         Kind::Sink => {

@@ -37,7 +37,7 @@ pub struct Args {
 /// Where the sea is, for tools that follow water.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Sea {
-    /// Ground at or below this height is sea, where water leaves [default: there is no sea]
+    /// Ground at or below this height is sea, where water leaves [default: no sea]
     #[arg(long, value_name = "M", value_parser = parse::number(-1e6, 1e6), allow_hyphen_values = true)]
     pub sea: Option<f64>,
 }

@@ -14,7 +14,7 @@ use super::{Common, parse};
 /// `orogen dem hillshade`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Written are bytes: 1 is dark, 255 fully lit, 0 a hole, as gdaldem writes them; in a png the same bytes are grey.
+Writes bytes: 1 is dark, 255 fully lit, 0 a hole, as gdaldem writes them; in a png the same bytes are grey.
 
 Examples:
   orogen dem hillshade alps.tif shade.tif
@@ -35,7 +35,7 @@ pub struct Args {
     /// Height of the sun above the horizon, in degrees.
     #[arg(long, value_name = "DEG", default_value = "45", value_parser = parse::number(0.0, 90.0), allow_hyphen_values = true)]
     pub altitude: f64,
-    /// How many times higher the ground is taken than it is.
+    /// Vertical exaggeration.
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse::number(0.0, 1000.0), allow_hyphen_values = true)]
     pub exaggeration: f64,
     /// Light from four sides instead of one.

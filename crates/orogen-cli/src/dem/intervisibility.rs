@@ -15,7 +15,7 @@ use super::viewshed::SightArgs;
 /// `orogen dem intervisibility`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Written is a table with a row for each place that looks and a column for each that is looked at: 1 seen, 0 hidden. Sight
+Writes a table with a row for each observer and a column for each target: 1 seen, 0 hidden. Sight
 lines are followed exactly, between samples too.
 
 Examples:
@@ -27,7 +27,7 @@ pub struct Args {
     /// The csv file to write [default: standard output]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
-    /// A place in the file's own coordinates; may stand several times.
+    /// A place in the file's own coordinates; may be given several times.
     #[arg(long, value_name = "X,Y", value_parser = parse::spot, allow_hyphen_values = true)]
     pub at: Vec<Spot>,
     /// A file of places: geojson, or csv, xyz or txt with x and y first.
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     if !(2..=MOST_PLACES).contains(&spots.len()) {
         let text = format!(
-            "found {} places, allowed are 2 to {MOST_PLACES}: --at X,Y or --points FILE",
+            "expected 2 to {MOST_PLACES} places, found {}; name them with --at X,Y or --points FILE",
             spots.len()
         );
         return Err(BuildError::Call(text).into());

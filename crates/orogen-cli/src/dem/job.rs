@@ -43,7 +43,7 @@ impl Model {
         let rows = model.height.rows();
         let given = || spacing_m.map(|m| Place::local([0.0, (rows - 1) as f64 * m], [m, m]));
         let place = place.or_else(given).ok_or_else(|| {
-            let text = "the file does not say how far apart its samples are; --spacing M gives it in metres";
+            let text = "the file has no sample spacing; give it in metres with --spacing M";
             BuildError::Read { path: path.to_owned(), reason: text.to_owned() }
         })?;
         values::check(&layer::HEIGHT.name(), &model.height)
@@ -56,9 +56,9 @@ impl Model {
 fn read_stdin(max_bytes: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(max_bytes.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(|e| format!("it cannot be read: {e}"))?;
+    read.map_err(|e| format!("cannot read it: {e}"))?;
     if bytes.len() as u64 > max_bytes {
-        return Err(format!("it has more than the {max_bytes} bytes that there is memory for"));
+        return Err(format!("larger than the {max_bytes} bytes that fit into memory"));
     }
     Ok(bytes)
 }
@@ -163,7 +163,7 @@ impl Job {
     /// Another model that the call names, in its first band.
     pub fn read_other(&self, path: &Path) -> Result<Model, BuildError> {
         if path == Path::new(STREAM) {
-            return Err(BuildError::Call(String::from("only IN can be read from standard input")));
+            return Err(BuildError::Call(String::from("only IN can be `-`, standard input")));
         }
         Model::read(path, None, self.common.spacing, &self.limits())
     }
@@ -172,7 +172,7 @@ impl Job {
         memory::limits(self.tool, self.common.max_samples.map(|n| n as u64))
     }
 
-    /// Says what is odd, without stopping.
+    /// Prints a warning.
     pub fn warn(&self, message: &str) {
         self.bars.warn(message);
     }
@@ -227,7 +227,7 @@ impl Job {
             (None, Some(out)) if !is_stream(Some(out)) => {
                 let found = out.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
                 let found = found.unwrap_or_default();
-                find(&found, format!("{}: its name ends in {found:?}", out.display()))?
+                find(&found, format!("{}: unknown file type {found:?}", out.display()))?
             }
             _ => allowed[0],
         };
@@ -240,11 +240,13 @@ impl Job {
     /// Whether a result can go to standard output.
     fn check_stdout(&self, ending: &str) -> Result<(), BuildError> {
         if self.common.json {
-            let text = "OUT is - and --json is given: both would be written to standard output";
+            let text = "cannot combine OUT `-` with --json: both write to standard output";
             return Err(BuildError::Call(text.to_owned()));
         }
         if ["tif", "tiff", "png", "glb"].contains(&ending) && io::stdout().is_terminal() {
-            let text = format!("a {ending} is not text: redirect standard output to a file or a program");
+            let text = format!(
+                "refusing to write a {ending} to the terminal; redirect standard output to a file or a program"
+            );
             return Err(BuildError::Call(text));
         }
         Ok(())
@@ -346,7 +348,7 @@ impl Job {
     ) -> Result<(), BuildError> {
         let name = file
             .file_name()
-            .ok_or_else(|| BuildError::Call(format!("{}: this is not a file name", file.display())))?;
+            .ok_or_else(|| BuildError::Call(format!("{}: not a file name", file.display())))?;
         refuse_replacing(file, &self.inputs)?;
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = OutputFolder::new(parent.unwrap_or(Path::new(".")))?;

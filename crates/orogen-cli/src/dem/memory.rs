@@ -28,11 +28,11 @@ pub fn limits(tool: &str, max_samples: Option<u64>) -> Limits {
         Some(max_samples) => Limits {
             max_samples,
             max_bytes_file: u64::MAX,
-            advice: "; --max-samples raises this",
+            advice: "; raise this with --max-samples",
             ..by_memory
         },
         None => Limits {
-            advice: ", as many as there is free memory for; --max-samples N allows N all the same",
+            advice: ", as many as fit into free memory; allow more with --max-samples N",
             ..by_memory
         },
     }

@@ -34,7 +34,7 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Places are given in the coordinates of the file itself (metres, feet, or degrees as LONGITUDE,LATITUDE); distances and
-heights are metres. Results lie where their source does. Holes stay holes and poison nothing. Maps are GeoTIFFs, or grey
+heights are metres. Results lie where their source does. Holes stay holes and do not spread. Maps are GeoTIFFs, or grey
 pictures where OUT ends in png. `-` is standard input or output; --format says what is written there.
 
 Examples:
@@ -44,7 +44,7 @@ Examples:
   curl -s URL | orogen dem slope - - > slope.tif
   orogen dem TOOL --help                  what a tool takes, with examples")]
 pub struct Dem {
-    /// What to measure.
+    /// The tool to run.
     #[command(subcommand)]
     pub tool: Tool,
 }
@@ -80,7 +80,7 @@ pub enum Tool {
     Fill(fill::Args),
     /// The ground with an outlet cut from every depression.
     Breach(breach::Args),
-    /// What is wrong with the model, where, and what mends it.
+    /// What is wrong with the model, where, and how to repair it.
     Faults(faults::Args),
     /// The area that drains through each place, in square metres.
     Flow(flow::Args),
@@ -103,22 +103,22 @@ pub struct Common {
     /// Band of a GeoTIFF that is the height, counted from 1 [default: the first]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535))]
     pub band: Option<u32>,
-    /// Largest model to read, in samples, such as 4e9 [default: as many as there is free memory for]
+    /// Largest model to read, in samples, such as 4e9 [default: as many as fit into free memory]
     #[arg(long, value_name = "N", value_parser = parse::number(1.0, 1e15), allow_hyphen_values = true)]
     pub max_samples: Option<f64>,
-    /// What to write, named by its ending, such as tif or geojson [default: as OUT ends]
+    /// Format to write, such as tif or geojson [default: by the ending of OUT]
     #[arg(long, value_name = "ENDING")]
     pub format: Option<String>,
-    /// Distance between samples in metres, for files that do not say.
+    /// Distance between samples in metres, for files that do not give it.
     #[arg(long, value_name = "M", value_parser = parse::number(1e-6, 1e9), allow_hyphen_values = true)]
     pub spacing: Option<f64>,
     /// Threads to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Print what came of it as JSON on standard output.
+    /// Print a summary as JSON on standard output.
     #[arg(long)]
     pub json: bool,
-    /// Say nothing but errors.
+    /// Print only errors.
     #[arg(long, short)]
     pub quiet: bool,
 }

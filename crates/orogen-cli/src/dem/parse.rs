@@ -12,7 +12,7 @@ pub type Spot = [f64; 2];
 pub fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
     move |text| {
         let number = text.trim().parse().ok().filter(|n| (least..=most).contains(n));
-        number.ok_or_else(|| format!("found {text:?}, expected a number from {least} to {most}"))
+        number.ok_or_else(|| format!("expected a number from {least} to {most}, found {text:?}"))
     }
 }
 
@@ -21,7 +21,7 @@ pub fn spot(text: &str) -> Result<Spot, String> {
     let numbers: Vec<f64> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
     match numbers[..] {
         [x, y] if x.is_finite() && y.is_finite() && text.matches(',').count() == 1 => Ok([x, y]),
-        _ => Err(format!("found {text:?}, expected two numbers: X,Y")),
+        _ => Err(format!("expected two numbers X,Y, found {text:?}")),
     }
 }
 
@@ -35,7 +35,7 @@ pub fn spots_of(path: &Path) -> Result<Vec<Spot>, BuildError> {
         let found = features::read(path, &Limits::default()).map_err(|e| fail(e.reason))?;
         found.points.vectors().vertices().iter().map(|[x, y, _]| [*x, *y]).collect()
     };
-    if spots.is_empty() { Err(fail(String::from("there is no point in it"))) } else { Ok(spots) }
+    if spots.is_empty() { Err(fail(String::from("the file has no points"))) } else { Ok(spots) }
 }
 
 /// The lines of a GeoJSON file, one after the other.
@@ -44,7 +44,7 @@ pub fn line_of(path: &Path) -> Result<Vec<Spot>, BuildError> {
     let found = features::read(path, &Limits::default()).map_err(|e| fail(e.reason))?;
     let lines = found.lines.vectors();
     if lines.len() != 1 || lines.parts(0).len() != 1 {
-        return Err(fail(format!("it holds {} lines; a profile runs along one", lines.len())));
+        return Err(fail(format!("the file has {} lines; a profile needs exactly one", lines.len())));
     }
     Ok(lines.vertices().iter().map(|[x, y, _]| [*x, *y]).collect())
 }
@@ -55,7 +55,7 @@ pub fn lines_of(path: &Path) -> Result<Vec<Vec<[f64; 3]>>, BuildError> {
     let found = features::read(path, &Limits::default()).map_err(|e| fail(e.reason))?;
     let lines = found.lines.vectors();
     if lines.is_empty() {
-        return Err(fail(String::from("there is no line in it")));
+        return Err(fail(String::from("the file has no lines")));
     }
     let parts = (0..lines.len()).flat_map(|line| lines.parts(line));
     Ok(parts.map(|part| lines.vertices()[part].to_vec()).collect())
@@ -64,7 +64,7 @@ pub fn lines_of(path: &Path) -> Result<Vec<Vec<[f64; 3]>>, BuildError> {
 fn table(path: &Path) -> Result<Vec<Spot>, String> {
     const MOST_BYTES: u64 = 256 << 20;
     let text = String::from_utf8(read_bytes(path, MOST_BYTES)?)
-        .map_err(|_| String::from("this is not a table: it is not UTF-8 text"))?;
+        .map_err(|_| String::from("not a table: not valid UTF-8"))?;
     let mut spots = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let mut parts = line.split([',', ';', '\t', ' ']).filter(|part| !part.is_empty());
@@ -76,7 +76,7 @@ fn table(path: &Path) -> Result<Vec<Spot>, String> {
             _ if number == 0 => {}
             _ => {
                 let short: String = line.chars().take(60).collect();
-                return Err(format!("line {}: found {short:?}, expected two numbers: X,Y", number + 1));
+                return Err(format!("line {}: expected two numbers X,Y, found {short:?}", number + 1));
             }
         }
     }

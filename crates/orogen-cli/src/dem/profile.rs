@@ -29,7 +29,7 @@ pub struct Args {
     /// The file to write, csv, svg or png [default: a table on standard output]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
-    /// A corner of the line, in the file's own coordinates; stands at least twice.
+    /// A corner of the line, in the file's own coordinates; give it at least twice.
     #[arg(long, value_name = "X,Y", value_parser = parse::spot, allow_hyphen_values = true)]
     pub at: Vec<Spot>,
     /// A GeoJSON file with one line, instead of --at.
@@ -51,7 +51,8 @@ pub fn run(args: &Args) -> Result<()> {
         None => args.at.clone(),
     };
     if spots.len() < 2 {
-        let text = format!("a profile needs two places or more, found {}: --at X,Y --at X,Y", spots.len());
+        let text =
+            format!("a profile needs at least two places, found {}; add them with --at X,Y", spots.len());
         return Err(BuildError::Call(text).into());
     }
     let model = job.read()?;

@@ -28,7 +28,7 @@ pub struct Args {
     /// The csv file to write [default: standard output]
     #[arg(value_name = "OUT")]
     pub out: Option<PathBuf>,
-    /// A place in the file's own coordinates; may stand several times.
+    /// A place in the file's own coordinates; may be given several times.
     #[arg(long, value_name = "X,Y", value_parser = parse::spot, allow_hyphen_values = true)]
     pub at: Vec<Spot>,
     /// A file of places: geojson, or csv, xyz or txt with x and y first.
@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     if spots.is_empty() {
         return Err(BuildError::Call(String::from(
-            "no place is given: --at X,Y or --points FILE names some",
+            "no places given; name them with --at X,Y or --points FILE",
         ))
         .into());
     }

@@ -55,20 +55,23 @@ pub fn run(args: &Args) -> Result<()> {
     let is_comparable = found.cell_m.iter().all(|cell_m| BANDS_CELLS_M.contains(cell_m));
     if !is_comparable {
         let way_out = if east.min(north) < *BANDS_CELLS_M.start() {
-            "--cell-m 80 averages the model to such cells"
+            "average the model with --cell-m 80"
         } else {
-            "a finer model is needed to compare it"
+            "use a finer model to compare it"
         };
         job.warn(&format!(
-            "the bands of real land hold at cells of {} to {} m, and these are {east:.1} x {north:.1} m: {way_out}",
+            "the ranges of real land apply to cells of {} to {} m, but these are {east:.1} x {north:.1} m; {way_out}",
             BANDS_CELLS_M.start(),
             BANDS_CELLS_M.end()
         ));
     }
     let said = match outside.as_slice() {
-        [] => format!("measured at {east:.1} x {north:.1} m: all as on real land"),
+        [] => format!("measured at {east:.1} x {north:.1} m: everything within the range of real land"),
         names => {
-            format!("measured at {east:.1} x {north:.1} m: not as on real land are {}", names.join(", "))
+            format!(
+                "measured at {east:.1} x {north:.1} m: outside the range of real land: {}",
+                names.join(", ")
+            )
         }
     };
     let facts = vec![

@@ -57,8 +57,9 @@ pub fn run(args: &Args) -> Result<()> {
         "obj" => mesh.to_obj(&name),
         _ => mesh.to_glb(&name).ok_or_else(|| {
             let count = found.triangles.len();
-            let text =
-                format!("{count} triangles make no glb file, which holds 1 triangle to 4 GiB; obj holds any");
+            let text = format!(
+                "cannot write {count} triangles as glb, which holds from 1 triangle up to 4 GiB; use obj"
+            );
             BuildError::Write(format!("{}: {text}", args.common.input.display()))
         })?,
     };

@@ -11,7 +11,7 @@ use super::job::Job;
 use super::parse::{self, Spot};
 use super::raster::{ENDINGS, Meaning, Packing, mask_grey};
 
-/// Who looks, at what, through which air.
+/// The observer, the target and the air between them.
 #[derive(Debug, clap::Args)]
 pub struct SightArgs {
     /// Height of the eye above its ground, in metres.
@@ -23,10 +23,10 @@ pub struct SightArgs {
     /// How strongly air bends sight lines: 0 not at all, 0.143 as usual, 1 as strongly as the Earth is round.
     #[arg(long, value_name = "K", default_value = "0.142857", value_parser = parse::number(0.0, 1.0), allow_hyphen_values = true)]
     pub refraction: f64,
-    /// Take the Earth for flat.
+    /// Treat the Earth as flat.
     #[arg(long)]
     pub flat: bool,
-    /// How far one sees, in metres [default: to the end of the model]
+    /// How far the eye can see, in metres [default: to the end of the model]
     #[arg(long, value_name = "M", value_parser = parse::number(0.0, 1e9), allow_hyphen_values = true)]
     pub range: Option<f64>,
 }

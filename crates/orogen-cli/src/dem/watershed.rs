@@ -33,7 +33,7 @@ pub struct Args {
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub packing: Packing,
-    /// The place whose watershed is wanted, in the file's own coordinates.
+    /// The place to find the watershed of, in the file's own coordinates.
     #[arg(long, value_name = "X,Y", value_parser = parse::spot, allow_hyphen_values = true)]
     pub at: Spot,
     /// How far the place may move to the sample of the most flow, in metres.

@@ -15,7 +15,7 @@ pub fn line(name: &str, share: f32, left: Duration, columns: usize) -> String {
     let left = format!("{:>7} left", time(left));
     let bar = bar(share);
     let forms = [vec![&bar, &percent, &left], vec![&percent, &left], vec![&percent]];
-    // As much as fits beside a name that can still be told from others; the percent alone otherwise.
+    // As much as fits beside a name that still differs from others; the percent alone otherwise.
     const LEAST_NAME: usize = 24;
     for form in forms {
         let tail: String = form.iter().map(|part| format!("  {part}")).collect();

@@ -162,9 +162,9 @@ fn bad_numbers(operator: &Operator) -> Result<(), String> {
             match operator.parse(&params) {
                 Ok(_) => return Err(format!("{} accepts {}", probe.path, probe.what)),
                 Err(faults) => {
-                    let told =
+                    let named =
                         faults.iter().any(|f| path_text(&f.path) == probe.path && f.message.len() > 10);
-                    if !told {
+                    if !named {
                         return Err(format!(
                             "{} in {} gives only: {}",
                             probe.what,
@@ -412,7 +412,7 @@ fn extreme_heights(operator: &Operator) -> Result<(), String> {
                     continue;
                 }
                 match run(&standard) {
-                    Err(OpError::Value { name: told, .. }) if told == *name => {}
+                    Err(OpError::Value { name: reported, .. }) if reported == *name => {}
                     other => return Err(format!("{value} in {name} gives {}", outcome(&other))),
                 }
             }
@@ -503,12 +503,12 @@ fn resolutions(operator: &Operator) -> Result<(), String> {
     const MOST: f64 = 0.08;
     let allowed = operator.preview_rmse;
     if !(0.0..=MOST).contains(&allowed) {
-        return Err(format!("PREVIEW_RMSE is {allowed}, allowed is 0 to {MOST}"));
+        return Err(format!("PREVIEW_RMSE: {allowed} is outside 0 to {MOST}"));
     }
     for (name, differ) in preview_differences(operator)? {
         if !(0.0..=allowed).contains(&differ) {
             return Err(format!(
-                "layer {name} at 513 and 1025 samples differs by {differ:.4} of its range, allowed is {allowed}"
+                "layer {name} at 513 and 1025 samples differs by {differ:.4} of its range, more than {allowed}"
             ));
         }
     }

@@ -86,7 +86,7 @@ impl<'a> Walk<'a> {
     fn undescribed_in(&self, schema: &'a Json, path: &str, found: &mut Vec<String>) {
         for (name, property) in properties(schema) {
             let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-            // The name of a form in a union of forms is told by the form's own description.
+            // The name of a form in a union of forms is given by the form's own description.
             if !described(property) && property.get("const").is_none() {
                 found.push(format!("parameter {path}"));
             }

@@ -1,4 +1,4 @@
-//! The standard surrounding: whatever an operator may ask for, made up the same way on every frame.
+//! The standard test surroundings: everything an operator may read, generated the same way on every frame.
 //!
 //! Because everything is there (all well-known layers, a second terrain, a file under any name), the catalogue test
 //! needs no list of operators that it cannot run.
@@ -172,13 +172,13 @@ struct Field {
 
 impl Field {
     fn new(seed: Seed, extent: Rect, octaves: u32) -> Self {
-        let mut luck = seed.stream();
+        let mut random = seed.stream();
         let waves = (0..octaves)
             .flat_map(|octave| [octave, octave])
             .map(|octave| {
                 let count = f64::from(1u32 << octave);
-                let way = std::f64::consts::TAU * luck.unit();
-                let phase = std::f64::consts::TAU * luck.unit();
+                let way = std::f64::consts::TAU * random.unit();
+                let phase = std::f64::consts::TAU * random.unit();
                 [count * math::cos(way), count * math::sin(way), phase, 1.0 / count]
             })
             .collect();

@@ -1,4 +1,4 @@
-//! Moves outputs into place so that a kill at any moment leaves a state that can be told, and mended.
+//! Moves outputs into place so that a kill at any moment leaves a state that can be recognised and repaired.
 //!
 //! ```text
 //! 1  the journal goes in        which files are ours, with their hashes before and after

@@ -37,7 +37,7 @@ pub enum FolderError {
     #[error("cannot replace {}: it is a folder, not a file", .0.display())]
     NotAFile(PathBuf),
     /// A pipe or a device is where an output should be.
-    #[error("cannot replace {}: it is not a plain file", .0.display())]
+    #[error("cannot replace {}: it is not a regular file", .0.display())]
     NotPlain(PathBuf),
     /// Files are where outputs should be that no build wrote, or that have changed since.
     #[error("cannot write into {}: {}; nothing was changed", .folder.display(), in_the_way(.files))]
@@ -147,7 +147,7 @@ pub enum Existing {
     /// Replace only those that an earlier run wrote and nobody changed since.
     #[default]
     Keep,
-    /// Replace every plain file.
+    /// Replace every regular file.
     Replace,
 }
 
@@ -637,7 +637,7 @@ mod tests {
         let folder = OutputFolder::new(home.path()).unwrap();
         folder.write("height.tif", b"new").unwrap();
         let message = folder.commit().unwrap_err().to_string();
-        assert!(message.ends_with("height.tif: it is not a plain file"), "{message}");
+        assert!(message.ends_with("height.tif: it is not a regular file"), "{message}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// What no file may replace, also when everything else may be.
 pub(super) const FOLDER: &str = "a folder";
-pub(super) const NOT_PLAIN: &str = "not a plain file";
+pub(super) const NOT_PLAIN: &str = "not a regular file";
 
 /// SHA-256 of a file's bytes.
 pub(super) type Hash = [u8; 32];
@@ -89,7 +89,7 @@ impl Change {
 
 /// The text of a journal.
 pub(super) fn journal(files: Vec<Change>) -> io::Result<Vec<u8>> {
-    let about = "a build was stopped while it moved its files into this folder; build again to mend it";
+    let about = "a build was stopped while it moved its files into this folder; build again to repair it";
     let journal = Journal { software: SOFTWARE.to_owned(), about: about.to_owned(), files };
     serde_json::to_vec_pretty(&journal).map_err(io::Error::other)
 }

@@ -11,7 +11,7 @@ use crate::limits::Limits;
 
 const FORMAT: &str = "GeoJSON";
 
-/// Farthest place, in metres: beyond it nothing can be told apart any more.
+/// Farthest place, in metres: beyond it places can no longer be distinguished.
 const FARTHEST: f64 = 1e12;
 
 /// A new name of a property costs as much memory as so many entries.
@@ -24,7 +24,7 @@ const NAME_COST: u64 = 16;
 /// each kind it holds. Features without geometry are passed over, and so are members that GeoJSON does not know.
 ///
 /// # Errors
-/// When the text is no JSON or no GeoJSON; the sentence names the feature and the line.
+/// When the text is not JSON or not GeoJSON; the sentence names the feature and the line.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Features, FormatError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut sink = Sink { features: Features::default(), count: 0, entries: 0, most: limits.max_vertices };
@@ -47,13 +47,13 @@ impl Sink {
     fn spend<E: Error>(&mut self, entries: u64) -> Result<(), E> {
         self.entries += entries;
         if self.entries > self.most {
-            let message = format!("there are more than the {} vertices and properties allowed", self.most);
+            let message = format!("more than the limit of {} vertices and properties", self.most);
             return Err(E::custom(message));
         }
         Ok(())
     }
 
-    /// An error of the feature at hand.
+    /// An error of the current feature.
     fn fail<E: Error>(&self, message: impl fmt::Display) -> E {
         E::custom(format!("feature {}: {message}", self.count.max(1)))
     }
@@ -156,7 +156,7 @@ impl<'de> Visitor<'de> for Object<'_> {
         if self.place == Place::Geometry {
             Ok(Vec::new())
         } else {
-            Err(E::custom("found null, where an object should stand"))
+            Err(E::custom("expected an object, found null"))
         }
     }
 
@@ -188,7 +188,7 @@ impl<'de> Visitor<'de> for Object<'_> {
                     let mut found = Coordinates::default();
                     found.level = match map.next_value_seed(Item { sink, out: &mut found, depth: 0 })? {
                         Found::Number(_) => {
-                            return Err(sink.fail("coordinates are a number; a list should stand there"));
+                            return Err(sink.fail("expected a list of coordinates, found a number"));
                         }
                         Found::List(level) => level,
                     };
@@ -230,7 +230,7 @@ impl<'de> Visitor<'de> for Object<'_> {
                     Place::Feature => "\"Feature\"",
                     Place::Geometry => "Point, LineString, Polygon, their Multi forms or GeometryCollection",
                 };
-                Err(sink.fail(format_args!("found the type {kind:?}, allowed is {allowed}")))
+                Err(sink.fail(format_args!("expected the type {allowed}, found {kind:?}")))
             }
         }
     }
@@ -388,7 +388,7 @@ impl Coordinates {
                     [usize::from(level.min(3))]
             };
             return Err(format!(
-                "the coordinates of a {kind} are {}; {} should stand there",
+                "the coordinates of a {kind} are {}; expected {}",
                 lists(level),
                 lists(wanted)
             ));
@@ -405,7 +405,7 @@ impl Coordinates {
         }
         if kind.ends_with("LineString") {
             if let Some(short) = lines.iter().find(|line| line.len() < 2) {
-                return Err(format!("a line has {} position, allowed is at least 2", short.len()));
+                return Err(format!("a line has {} position; it needs at least 2", short.len()));
             }
             return Ok(Some(Geometry::Lines(lines)));
         }
@@ -414,7 +414,7 @@ impl Coordinates {
                 ring.pop();
             }
             if ring.len() < 3 {
-                return Err(format!("a ring has {} different positions, allowed is at least 3", ring.len()));
+                return Err(format!("a ring has {} different positions; it needs at least 3", ring.len()));
             }
         }
         let ends = if kind == "Polygon" { vec![lines.len()] } else { self.polygons };
@@ -461,9 +461,7 @@ impl<'de> Visitor<'de> for Item<'_> {
         if number.abs() <= FARTHEST {
             Ok(Found::Number(number))
         } else {
-            Err(self
-                .sink
-                .fail(format_args!("found the coordinate {number:e}, allowed is up to {FARTHEST:e}")))
+            Err(self.sink.fail(format_args!("the coordinate {number:e} is beyond {FARTHEST:e}")))
         }
     }
 
@@ -495,14 +493,14 @@ impl<'de> Visitor<'de> for Item<'_> {
                     0
                 }
                 Found::List(Some(level)) => level + 1,
-                Found::List(None) => return Err(sink.fail("an empty list stands among coordinates")),
+                Found::List(None) => return Err(sink.fail("the coordinates contain an empty list")),
             };
             if *level.get_or_insert(nested) != nested {
                 return Err(sink.fail("coordinates mix numbers and lists, or lists of different depth"));
             }
         }
         match level {
-            Some(0) if count < 2 => return Err(sink.fail("a position has 1 number, allowed is 2 or 3")),
+            Some(0) if count < 2 => return Err(sink.fail("a position has 1 number; it needs 2 or 3")),
             Some(0) => {
                 sink.spend(1)?;
                 out.positions.push(position);
@@ -581,47 +579,36 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_feature_and_line() {
+    fn mistakes_are_reported_with_feature_and_line() {
         let collection = |geometry: &str| {
             read(&format!(
                 "{{\"type\":\"FeatureCollection\",\"features\":[\n{{\"type\":\"Feature\",\"geometry\":null}},\n{{\"type\":\"Feature\",\"geometry\":{geometry}}}]}}"
             ))
             .unwrap_err()
         };
-        let start = "this is no valid GeoJSON: feature 2: ";
+        let start = "not a valid GeoJSON: feature 2: ";
         for (geometry, message) in [
-            (r#"{"type":"Point","coordinates":[1]}"#, "a position has 1 number, allowed is 2 or 3"),
+            (r#"{"type":"Point","coordinates":[1]}"#, "a position has 1 number; it needs 2 or 3"),
             (r#"{"type":"Point"}"#, "a Point has no \"coordinates\""),
             (
                 r#"{"type":"Polygon","coordinates":[[1,2],[3,4]]}"#,
-                "the coordinates of a Polygon are a list; lists in a list should stand there",
+                "the coordinates of a Polygon are a list; expected lists in a list",
             ),
-            (
-                r#"{"type":"LineString","coordinates":[[1,2]]}"#,
-                "a line has 1 position, allowed is at least 2",
-            ),
+            (r#"{"type":"LineString","coordinates":[[1,2]]}"#, "a line has 1 position; it needs at least 2"),
             (
                 r#"{"type":"Polygon","coordinates":[[[1,2],[3,4],[1,2]]]}"#,
-                "a ring has 2 different positions, allowed is at least 3",
+                "a ring has 2 different positions; it needs at least 3",
             ),
             (r#"{"type":"LineString","coordinates":[[1,2],3]}"#, "coordinates mix numbers and lists"),
-            (
-                r#"{"type":"Circle","coordinates":[1,2]}"#,
-                "found the type \"Circle\", allowed is Point, LineString",
-            ),
-            (
-                r#"{"type":"Point","coordinates":[1e300,2]}"#,
-                "found the coordinate 1e300, allowed is up to 1e12",
-            ),
+            (r#"{"type":"Circle","coordinates":[1,2]}"#, "expected the type Point, LineString"),
+            (r#"{"type":"Point","coordinates":[1e300,2]}"#, "the coordinate 1e300 is beyond 1e12"),
         ] {
             let found = collection(geometry);
             assert!(found.starts_with(&format!("{start}{message}")), "{geometry}: {found}");
             assert!(found.contains("line 3"), "{found}");
         }
         assert!(
-            read("{\"type\":\"Topology\"}")
-                .unwrap_err()
-                .contains("\"Topology\", allowed is \"FeatureCollection\"")
+            read("{\"type\":\"Topology\"}").unwrap_err().contains("expected the type \"FeatureCollection\"")
         );
         assert!(read("[1,2").unwrap_err().contains("a GeoJSON object"));
         assert!(read("{}").unwrap_err().contains("no \"type\""));
@@ -658,7 +645,7 @@ mod tests {
         let text = r#"{"type":"MultiPoint","coordinates":[[0,0],[1,1],[2,2]]}"#;
         let read = |max_vertices| decode(text.as_bytes(), &Limits { max_vertices, ..Limits::default() });
         assert!(read(3).is_ok());
-        assert!(read(2).unwrap_err().to_string().contains("more than the 2 vertices"));
+        assert!(read(2).unwrap_err().to_string().contains("more than the limit of 2 vertices"));
         // Nesting without end stops at the parser's own depth.
         assert!(decode("[".repeat(100_000).as_bytes(), &Limits::default()).is_err());
         let deep = format!("{{\"type\":\"Feature\",\"properties\":{{\"a\":{}", "[".repeat(100_000));

@@ -50,7 +50,7 @@ impl<'a> Directory<'a> {
         let big = match directory.unsigned(2, 2)? {
             42 => false,
             43 => true,
-            other => return Err(broken(format!("its version is {other}; 42 and 43 are TIFF"))),
+            other => return Err(broken(format!("its version is {other}; a TIFF has 42 or 43"))),
         };
         let (start_at, word) = if big { (8, 8) } else { (4, 4) };
         let start = directory.offset(directory.unsigned(start_at, word)?)?;
@@ -59,7 +59,7 @@ impl<'a> Directory<'a> {
         let room = (directory.source.len().saturating_sub(start) / entry_size) as u64;
         if count > room {
             return Err(broken(format!(
-                "its directory promises {count} tags, but the file has room for {room}"
+                "its directory declares {count} tags, but the file has room for {room}"
             )));
         }
         let entries_at = start + count_size;
@@ -131,7 +131,7 @@ impl<'a> Directory<'a> {
             3 => 2,
             4 | 13 => 4,
             16 | 18 => 8,
-            other => return Err(broken(format!("tag {tag} has type {other}; it should hold whole numbers"))),
+            other => return Err(broken(format!("tag {tag} has type {other}; expected whole numbers"))),
         };
         let bytes = self.bytes(entry.at, entry.count.min(most) * size)?;
         Ok(Some(bytes.chunks_exact(size).map(|bytes| self.number(bytes)).collect()))
@@ -151,7 +151,7 @@ impl<'a> Directory<'a> {
                 let bytes = self.bytes(at, 8 * count)?;
                 Ok(bytes.chunks_exact(8).map(|bytes| f64::from_bits(self.number(bytes))).collect())
             }
-            Some(entry) => Err(broken(format!("tag {tag} has type {}; it should hold doubles", entry.kind))),
+            Some(entry) => Err(broken(format!("tag {tag} has type {}; expected doubles", entry.kind))),
         }
     }
 

@@ -33,7 +33,7 @@ const PIECE_BYTES: usize = 1 << 18;
 /// An elevation model from the bytes of a GeoTIFF; the [module](super) says what is read.
 ///
 /// # Errors
-/// When the bytes are no TIFF, use something that is not read here, or declare a grid beyond the limits.
+/// When the bytes are not a TIFF, use something that is not read here, or declare a grid beyond the limits.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Elevation, FormatError> {
     decode_placed(bytes, limits).map(|(elevation, _)| elevation)
 }
@@ -239,7 +239,7 @@ impl<'a> Image<'a> {
         let (offsets, lengths) = (listed(offsets)?, listed(lengths)?);
         if offsets.len() < chunks || lengths.len() < chunks {
             return Err(broken(format!(
-                "a grid of {cols} x {rows} samples needs {chunks} strips or tiles, and it lists {}",
+                "a grid of {cols} x {rows} samples needs {chunks} strips or tiles, but it lists {}",
                 offsets.len().min(lengths.len())
             )));
         }
@@ -350,7 +350,7 @@ impl<'a> Image<'a> {
         }
         if !self.source.holds(at, length) {
             return Err(broken(format!(
-                "strip or tile {index} should end at byte {}, and the file has {}",
+                "strip or tile {index} should end at byte {}, but the file has {} bytes",
                 at.saturating_add(length),
                 self.source.len()
             )));

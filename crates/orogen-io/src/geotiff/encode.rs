@@ -31,7 +31,7 @@ pub enum Compression {
 /// A float GeoTIFF; holes (NaN) become the file's nodata value, -9999 unless a sample has that value.
 ///
 /// # Panics
-/// When the raster has not the shape of the frame.
+/// When the raster does not match the shape of the frame.
 #[must_use]
 pub fn encode_f32(raster: &Raster<f32>, frame: &Frame, about: &About<'_>) -> Vec<u8> {
     encode_f32_at(raster, &place_of(raster, frame), about)
@@ -46,7 +46,7 @@ pub fn encode_f32_at(raster: &Raster<f32>, place: &Place, about: &About<'_>) -> 
 /// A byte GeoTIFF, for ids; every value is valid.
 ///
 /// # Panics
-/// When the raster has not the shape of the frame.
+/// When the raster does not match the shape of the frame.
 #[must_use]
 pub fn encode_u8(raster: &Raster<u8>, frame: &Frame, about: &About<'_>) -> Vec<u8> {
     encode_u8_at(raster, &place_of(raster, frame), None, about)
@@ -120,7 +120,7 @@ pub fn write_u8_at(
     }
 }
 
-/// Smallest and largest byte that is no hole.
+/// Smallest and largest byte that is not a hole.
 fn range_of_bytes(values: &[u8], nodata: Option<u8>) -> Option<(f64, f64)> {
     // Holes count as whatever changes nothing; without any, 0 counts as itself.
     let (hole, as_low, as_high) = nodata.map_or((0, 0, 0), |hole| (hole, u8::MAX, 0));
@@ -180,7 +180,7 @@ fn place_of<T>(raster: &Raster<T>, frame: &Frame) -> Place {
     assert_eq!(
         (raster.cols(), raster.rows()),
         (frame.cols(), frame.rows()),
-        "the layer does not fit the frame"
+        "the layer does not match the frame"
     );
     Place::local([frame.x_m(0), frame.y_m(0)], frame.spacing_m())
 }

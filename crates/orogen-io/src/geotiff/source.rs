@@ -18,8 +18,9 @@ impl<'a> Source<'a> {
     /// The bytes of an open file, as many as it has now.
     pub fn disk(file: &'a File) -> Result<Self, FormatError> {
         let length = file.metadata().map_err(unreadable)?.len();
-        let length = usize::try_from(length)
-            .map_err(|_| FormatError::broken(FORMAT, format!("it has {length} bytes, more than fit here")))?;
+        let length = usize::try_from(length).map_err(|_| {
+            FormatError::broken(FORMAT, format!("it has {length} bytes, too many for this machine"))
+        })?;
         Ok(Self::Disk { file, length })
     }
 
@@ -93,9 +94,7 @@ pub(super) fn sized(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
 
 fn unreadable(e: io::Error) -> FormatError {
     match e.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            FormatError::broken(FORMAT, "it became shorter while it was being read")
-        }
+        io::ErrorKind::UnexpectedEof => FormatError::broken(FORMAT, "it was truncated while it was read"),
         _ => FormatError::Unreadable(e.to_string()),
     }
 }

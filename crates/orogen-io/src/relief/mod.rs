@@ -375,7 +375,7 @@ fn bordered(picture: Picture, border_px: usize) -> Picture {
     })
 }
 
-/// The colour of a biome by its number; `None` for a number that is no biome.
+/// The colour of a biome by its number; `None` for a number that is not a biome.
 #[must_use]
 pub fn biome_color(id: u8) -> Option<[u8; 3]> {
     biome::COLORS.get(usize::from(id)).copied()

@@ -8,7 +8,7 @@ const SIZE: [f64; 2] = [1200.0, 420.0];
 /// Room for the axes: left, top, right, bottom.
 const MARGIN: [f64; 4] = [70.0, 30.0, 20.0, 45.0];
 
-/// Where everything on the plot stands, in pixels from the upper left corner; for whoever draws it.
+/// Where everything on the plot lies, in pixels from the upper left corner.
 pub(crate) struct Layout {
     /// Width and height of the picture.
     pub size: [f64; 2],
@@ -25,7 +25,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Lays out heights over distances, both in metres; a height that is no number leaves a gap.
+    /// Lays out heights over distances, both in metres; a height that is not a number leaves a gap.
     pub(crate) fn new(distances_m: &[f64], heights_m: &[f32]) -> Self {
         let known = || heights_m.iter().map(|&z| f64::from(z)).filter(|z| z.is_finite());
         let (mut low, mut high) =

@@ -66,11 +66,11 @@ def build(
     memory_bytes: int | None = None,
     progress: Progress = False,
 ) -> Terrain:
-    """Evaluates a recipe file and gives its land; writes nothing but the cache.
+    """Builds a recipe file and returns its terrain; writes nothing but the cache.
 
     ``set`` changes parameters: ``{"island.polygons": 800}``. ``window`` is the part to build, (west, south, east, north)
     in metres, and ``spacing_m`` the distance between its samples. ``crs`` is a coordinate system in metres
-    (``"EPSG:32633"``) that saved files name. ``progress`` shows how far it is, or is a function of the name of a step and
+    (``"EPSG:32633"``) that saved files name. ``progress`` shows progress, or is a function of the name of a step and
     the share done. Ctrl-C stops the build.
     """
     with reporter(progress) as tell:
@@ -102,7 +102,7 @@ def read(
     """Reads an elevation model: GeoTIFF, ASCII grid, 16-bit PNG or raw samples.
 
     A model in metres keeps its coordinates. One in degrees or feet lies in metres from its south-west sample; saved as
-    GeoTIFF or GeoJSON it lies where it was. ``spacing_m`` is for files that do not say how far apart their samples are,
+    GeoTIFF or GeoJSON it lies where it was. ``spacing_m`` is for files that do not give the distance between their samples,
     ``crs`` for those that do not name their coordinate system. ``window`` is the part to keep, (west, south, east, north).
     """
     spacing = None if spacing_m is None else pair("spacing_m", spacing_m)
@@ -119,5 +119,5 @@ def operators() -> list[dict[str, Any]]:
 
 
 def describe(op: str) -> str:
-    """What an operator does and takes, to print: every parameter with its default, range and meaning."""
+    """What an operator does and its parameters, to print: every parameter with its default, range and meaning."""
     return _orogen.describe(op)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Applies:
-    """What has operators applied to it."""
+    """Something that operators can be applied to."""
 
     _inner: _orogen.Terrain
     _steps: list[Step]
@@ -35,10 +35,10 @@ class Applies:
 
         ``id`` names the step, so that the same operator applied twice draws other numbers. ``with_`` is the second
         terrain of operators that combine two. ``mask`` names a layer (0 to 1) that limits where it acts.
-        ``threads`` is how many to use; without it, all there are. The result does not depend on it.
-        ``progress`` shows how far it is, or is a function of the name of the operator and the share done.
+        ``threads`` is how many to use; by default all. The result does not depend on it.
+        ``progress`` shows progress, or is a function of the name of the operator and the share done.
 
-        The operators and their parameters (``print(orogen.describe("erode.thermal"))`` says more of one):
+        The operators and their parameters (``print(orogen.describe("erode.thermal"))`` shows one in full):
 
         """
         count = None if threads is None else whole("threads", threads)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 
 class OrogenError(Exception):
-    """What went wrong, in the sentence the command line prints."""
+    """What went wrong, in a sentence."""
 
 
 class OrogenValueError(OrogenError, ValueError):
-    """The call or the recipe is wrong: an unknown operator, a value out of range, an array of another shape."""
+    """The call or the recipe is wrong: an unknown operator, a value out of range, an array of the wrong shape."""
 
 
 class OrogenKeyError(OrogenError, KeyError):
-    """There is no layer of that name."""
+    """No layer of that name."""
 
     def __str__(self) -> str:
         """The sentence as it is; a ``KeyError`` would put it in quotes."""
@@ -24,11 +24,11 @@ class OrogenFileError(OrogenError, OSError):
 
 
 class OrogenFileNotFoundError(OrogenFileError, FileNotFoundError):
-    """There is no such file."""
+    """No such file."""
 
 
 class OrogenMemoryError(OrogenError, MemoryError):
-    """The land would need more memory than is allowed or there is."""
+    """The land would need more memory than allowed or available."""
 
 
 class OrogenBusyError(OrogenError, RuntimeError):

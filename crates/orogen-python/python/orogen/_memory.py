@@ -9,19 +9,19 @@ import numpy as np
 from orogen._errors import OrogenMemoryError
 
 DEFAULT_BYTES = 8 << 30
-"""What a call allows unless it says otherwise."""
+"""What a call may use by default."""
 
 
 def hold(cols: float, rows: float, bytes_per_sample: float, allowed_bytes: int | None = None) -> None:
-    """Raises a ``MemoryError`` where a grid needs more than is allowed, or more than the machine gives.
+    """Raises a ``MemoryError`` where a grid needs more than allowed, or more than the machine has.
 
-    An allocation that fails in the compiled part ends the interpreter, so the memory is asked for here first; nothing
-    is written to it, and it is given back at once.
+    An allocation that fails in the compiled part ends the interpreter, so the memory is allocated here first; nothing
+    is written to it, and it is freed at once.
     """
     needed = cols * rows * bytes_per_sample
     grid = f"{cols:.0f} x {rows:.0f} samples need about {_text(needed)} of memory"
     if allowed_bytes is not None and needed > allowed_bytes:
-        raise OrogenMemoryError(f"{grid}; memory_bytes allows {_text(allowed_bytes)}")
+        raise OrogenMemoryError(f"{grid}, more than the limit of {_text(allowed_bytes)}; raise it with memory_bytes=")
     try:
         np.empty(math.ceil(needed), np.uint8)
     except (MemoryError, ValueError, OverflowError):

@@ -94,10 +94,10 @@ def epsg_of(crs: str | int | object | None) -> int | None:
     except TypeError:
         epsg = 0
     if not 1024 <= epsg < 32767:
-        raise OrogenValueError(f'crs: {crs!r} is not the number of a coordinate system such as "EPSG:32633"')
+        raise OrogenValueError(f'crs: {crs!r} is not a coordinate system such as "EPSG:32633"')
     # The register keeps systems in degrees here, with few elsewhere.
     if 4000 <= epsg < 5000:
-        raise OrogenValueError(f"crs: EPSG:{epsg} counts in degrees; land lies in metres: take a projected system")
+        raise OrogenValueError(f"crs: EPSG:{epsg} is in degrees; use a projected system in metres")
     return epsg
 
 
@@ -105,7 +105,7 @@ def floats(values: npt.ArrayLike, *, memory_bytes: int | None = None) -> npt.NDA
     """Values as an array [rows, columns] of 32-bit floats; masked ones become NaN."""
     dimensions = np.ndim(values)
     if dimensions != 2:
-        raise OrogenValueError(f"an array of {dimensions} dimensions is not an array [rows, columns]")
+        raise OrogenValueError(f"expected an array [rows, columns], found {dimensions} dimensions")
     rows, cols = np.shape(values)
     # Before the copy: an array may show more samples than there are, as those of `broadcast_to` do.
     _memory.hold(cols, rows, 4.0, _memory.DEFAULT_BYTES if memory_bytes is None else memory_bytes)

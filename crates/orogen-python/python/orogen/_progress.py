@@ -16,7 +16,7 @@ Progress = bool | Tell
 
 @contextmanager
 def reporter(wanted: Progress) -> Iterator[Tell | None]:
-    """A function that shows how far a call is; ``None`` when nobody asked."""
+    """A function that shows how far a call is; ``None`` when not wanted."""
     if callable(wanted):
         yield wanted
     elif not wanted:

@@ -21,9 +21,9 @@ class Step:
     cached: bool
     """Whether its result came from the cache."""
     warnings: list[str]
-    """What the user should read."""
+    """Warnings."""
     figures: dict[str, float]
-    """What the operator measured of its own work, by name: a mass balance, say."""
+    """What the operator measured of its own work, by name, such as a mass balance."""
     units: dict[str, str]
     """Units of the figures; empty for plain numbers."""
 

@@ -88,7 +88,7 @@ class Terrain(Applies):
         seed: str | int = "orogen",
         memory_bytes: int | None = None,
     ) -> Terrain:
-        """Flat ground at sea level, ``size_m`` metres wide (4096 when left out) or with samples ``spacing_m`` apart.
+        """Flat ground at sea level, ``size_m`` metres wide (4096 by default) or with samples ``spacing_m`` apart.
 
         ``samples`` and both lengths are one number, or one for x and one for y. ``crs`` is a coordinate system in metres
         (``"EPSG:32633"``) that saved files name; ``origin_m`` is the south-west sample in it.
@@ -96,7 +96,7 @@ class Terrain(Applies):
         cols, rows = samples_of(samples)
         if spacing_m is not None:
             if size_m is not None:
-                raise OrogenValueError("size_m and spacing_m are both given; one follows from the other")
+                raise OrogenValueError("give either size_m or spacing_m, not both")
             x, y = pair("spacing_m", spacing_m)
             size = (x * (cols - 1), y * (rows - 1))
         else:
@@ -116,7 +116,7 @@ class Terrain(Applies):
     ) -> Terrain:
         """Heights in metres from an array [rows, columns], row 0 in the north.
 
-        NaN and masked values are holes; heights lie within 1e7 m of zero. ``spacing_m``, ``origin_m`` and ``crs`` are as
+        NaN and masked values are holes; heights must lie within 1e7 m of zero. ``spacing_m``, ``origin_m`` and ``crs`` are as
         in ``flat``.
         """
         heights = floats(z, memory_bytes=memory_bytes)
@@ -251,7 +251,7 @@ class Terrain(Applies):
 
     @property
     def crs(self) -> str | None:
-        """The coordinate system, ``"EPSG:32633"`` say; ``None`` for a world of its own or one without a number."""
+        """The coordinate system, such as ``"EPSG:32633"``; ``None`` for a world of its own or one without a number."""
         return None if self._inner.epsg is None else f"EPSG:{self._inner.epsg}"
 
     @property
@@ -320,7 +320,7 @@ class Terrain(Applies):
         ``method`` is ``greedy`` (few triangles) or ``hierarchy`` (right triangles: more of them, sooner).
         """
         if method not in ("greedy", "hierarchy"):
-            raise OrogenValueError(f"tin: method: {method!r} is neither 'greedy' nor 'hierarchy'")
+            raise OrogenValueError(f"tin: method: expected 'greedy' or 'hierarchy', found {method!r}")
         error_m = number("max_error_m", max_error_m)
         with reporter(progress) as tell:
             return Tin(*self._inner.tin(error_m, method == "hierarchy", tell))
@@ -370,9 +370,9 @@ class Terrain(Applies):
         kinds: str | Iterable[str] | None = None,
         progress: Progress = False,
     ) -> list[Path]:
-        """Writes files and gives their paths. Files appear whole or not at all.
+        """Writes files and returns their paths. Files appear whole or not at all.
 
-        ``kinds`` is one kind or several (``"geotiff"``, ``["geotiff", "relief"]``); left out, it is all default kinds.
+        ``kinds`` is one kind or several (``"geotiff"``, ``["geotiff", "relief"]``); by default, all default kinds.
         GeoTIFF and GeoJSON name the coordinate system of the terrain.
         """
         names = [kinds] if isinstance(kinds, str) else None if kinds is None else list(kinds)

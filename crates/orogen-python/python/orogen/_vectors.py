@@ -69,7 +69,7 @@ class Vectors(Sequence[Feature]):
         if index < 0:
             index += len(self)
         if not 0 <= index < len(self):
-            raise IndexError(f"{index} is outside the {len(self)} features")
+            raise IndexError(f"index {index} is out of range for {len(self)} features")
         spans = self._parts[index]
         attributes = {name: column[index] for name, column in self.attributes.items()}
         if spans:

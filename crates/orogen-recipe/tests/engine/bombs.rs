@@ -26,7 +26,7 @@ fn brackets_inside_each_other() {
         assert!(!faults_of(format!("seed = {}", open.repeat(1_000_000))).is_empty());
     }
     let lines = faults_of(format!("seed = {}1{}", "[".repeat(40), "]".repeat(40)));
-    assert_eq!(lines[1], "test.toml:1:40: lists and tables lie more than 32 levels inside each other");
+    assert_eq!(lines[1], "test.toml:1:40: lists and tables are nested more than 32 levels deep");
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn very_many_steps() {
     let steps = |n: usize| {
         (0..n).map(|i| format!("[[step]]\nid = \"s{i}\"\nop = \"source.waves\"\n")).collect::<String>()
     };
-    assert_eq!(faults_of(steps(10_001)), ["test.toml:1:3: found 10001 steps, allowed are 10000"]);
+    assert_eq!(faults_of(steps(10_001)), ["test.toml:1:3: 10001 steps, more than the limit of 10000"]);
     assert!(faults_of(format!("frame.samples = 9\n{}", steps(3000))).is_empty());
-    // Thousands of faulty ones: a hundred are told.
+    // Thousands of faulty ones: a hundred are reported.
     let lines = faults_of("[[step]]\n".repeat(9000));
     assert_eq!(lines.len(), 101);
     assert_eq!(lines[100], "test.toml: and 17900 more");
@@ -78,10 +78,10 @@ fn very_many_steps_that_name_the_wrong_ones() {
 #[test]
 fn very_many_keys_and_very_long_ones() {
     let keys: String = (0..200_000).map(|i| format!("k{i} = 1\n")).collect();
-    assert_eq!(faults_of(keys), ["test.toml:1:1: found a table of 200000 keys, allowed are 4096"]);
+    assert_eq!(faults_of(keys), ["test.toml:1:1: the table has 200000 keys, more than the limit of 4096"]);
     let long = "k".repeat(1 << 20);
     let lines = faults_of(format!("{long} = 1\n"));
-    assert_eq!(lines[0], "test.toml:1:1: a key may have 128 bytes, found 1048576");
+    assert_eq!(lines[0], "test.toml:1:1: the key has 1048576 bytes, more than the limit of 128");
     assert!(
         !faults_of(format!("[[step]]\nid = \"{long}\"\nop = \"{long}\"\nfrom = \"{long}\"\n")).is_empty()
     );
@@ -103,7 +103,7 @@ fn very_many_small_tables() {
     assert_eq!(
         faults_of(format!("seed = [{}]\n", "{a=1},".repeat(500_000))),
         [
-            "test.toml:1:1: seed: expected a text or a whole number, found a list of 500000",
+            "test.toml:1:1: seed: expected a string or a whole number, found a list of 500000",
             "test.toml:1:1: the recipe has no [[step]]; it needs at least one"
         ]
     );

@@ -92,7 +92,7 @@ fn a_whole_hit_loads_the_result_alone() {
     let cache = Cache::open(dir.path(), GIB).unwrap();
     let text = recipe("result alone", 300, 30, 1);
     let first = run_cached(&text, &cache, &Warnings::default());
-    // The height of the first two steps is no part of the result: without it the build still comes from the cache.
+    // The height of the first two steps is not part of the result: without it the build still comes from the cache.
     let last =
         files(dir.path(), "steps").into_iter().max_by_key(|f| f.metadata().unwrap().modified().unwrap());
     let entry = fs::read_to_string(last.unwrap()).unwrap();
@@ -136,7 +136,7 @@ fn survives(seed: &str, part: &str, harm: impl Fn(&Path), warns: bool) {
     let warnings = seen.take();
     assert_eq!(!warnings.is_empty(), warns, "{warnings:?}");
     for warning in &warnings {
-        assert!(warning.starts_with("cache entry ") && warning.ends_with("; recomputed"), "{warning}");
+        assert!(warning.starts_with("cache entry ") && warning.ends_with("; recomputing it"), "{warning}");
         assert!(warning.contains(" is damaged ("), "{warning}");
     }
     assert_eq!(runs(seed, "a"), 2, "everything was harmed, so everything ran again");
@@ -251,8 +251,8 @@ fn a_cache_that_cannot_be_written_warns_once() {
     assert_same_bits(&uncached(&text), &run.terrain, "without a cache");
     let warnings = seen.take();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].contains("cannot be written"), "{warnings:?}");
-    // A file where the folder should be is told when opening.
+    assert!(warnings[0].contains("cannot write to the cache"), "{warnings:?}");
+    // A file where the folder should be is reported when opening.
     fs::write(dir.path().join("file"), "").unwrap();
     assert!(Cache::open(dir.path().join("file"), GIB).is_err());
 }

@@ -74,10 +74,10 @@ fn bytes_that_are_no_text() {
     let parse = |bytes: &[u8]| Recipe::parse("test.toml", bytes).unwrap_err().to_string();
     assert_eq!(
         parse(b"seed = 1\n# \xc3\xa9 \xff\n"),
-        "test.toml:2:5: byte 0xff at offset 14 is no UTF-8 text; save the recipe as UTF-8"
+        "test.toml:2:5: byte 0xff at offset 14 is not valid UTF-8; save the recipe as UTF-8"
     );
-    assert_eq!(parse(&vec![b'#'; (4 << 20) + 1]), "test.toml: larger than the 4 MiB a recipe may have");
-    // A byte-order mark is no fault.
+    assert_eq!(parse(&vec![b'#'; (4 << 20) + 1]), "test.toml: larger than 4 MiB, the limit for a recipe");
+    // A byte-order mark is not a fault.
     let with_mark = format!("\u{feff}{HILLS}");
     assert!(faults(&with_mark).is_empty());
 }
@@ -87,7 +87,7 @@ fn keys_that_do_not_exist() {
     only(&format!("sed = 3\n{HILLS}"), "test.toml:1:1: no such key \"sed\"; did you mean \"seed\"?");
     only(
         &format!("frame = {{ sample = 9 }}\n{HILLS}"),
-        "test.toml:1:11: no such key of frame: \"sample\"; did you mean \"samples\"?",
+        "test.toml:1:11: no such frame key \"sample\"; did you mean \"samples\"?",
     );
     after_hills(
         "parms = { }\n",
@@ -95,8 +95,8 @@ fn keys_that_do_not_exist() {
     );
     after_hills(
         "length_m = 3\n",
-        "test.toml:4:1: step \"hills\": no such key \"length_m\"; there are id, op, params, from, with, mask, \
-         enabled; parameters of the operator go into params",
+        "test.toml:4:1: step \"hills\": no such key \"length_m\"; available: id, op, params, from, with, mask, \
+         enabled; put the operator's parameters into params",
     );
 }
 
@@ -104,7 +104,7 @@ fn keys_that_do_not_exist() {
 fn values_of_the_wrong_kind() {
     only(
         &format!("seed = 1.5\n{HILLS}"),
-        "test.toml:1:1: seed: expected a text or a whole number, found 1.5",
+        "test.toml:1:1: seed: expected a string or a whole number, found 1.5",
     );
     only(
         &format!("frame = 7\n{HILLS}"),
@@ -112,7 +112,7 @@ fn values_of_the_wrong_kind() {
     );
     only(
         &format!("frame.size_m = \"big\"\n{HILLS}"),
-        "test.toml:1:7: frame.size_m: expected a number of metres or a list of two, found the text \"big\"",
+        "test.toml:1:7: frame.size_m: expected a number in metres or a list of two, found \"big\"",
     );
     only(
         &format!("frame.samples = [5, 1e30]\n{HILLS}"),
@@ -125,27 +125,30 @@ fn values_of_the_wrong_kind() {
     );
     only(
         &format!("frame.origin_m = 5\n{HILLS}"),
-        "test.toml:1:7: frame.origin_m: expected a list of two numbers of metres, found 5",
+        "test.toml:1:7: frame.origin_m: expected a list of two numbers in metres, found 5",
     );
     only("[step]\nid = \"a\"\n", "test.toml:1:2: steps form a list: write [[step]], not [step]");
     only("step = 5\n", "test.toml:1:1: step: expected [[step]] tables, found 5");
     only("step = [5]\n", "test.toml:1:9: step: expected a table with id and op, found 5");
     after_hills("params = 5\n", "test.toml:4:1: step \"hills\": params: expected a table, found 5");
-    after_hills("from = 5\n", "test.toml:4:1: step \"hills\": from: expected a text, found 5");
+    after_hills("from = 5\n", "test.toml:4:1: step \"hills\": from: expected a string, found 5");
     after_hills(
         "enabled = \"no\"\n",
-        "test.toml:4:1: step \"hills\": enabled: expected true or false, found the text \"no\"",
+        "test.toml:4:1: step \"hills\": enabled: expected true or false, found \"no\"",
     );
     after_hills(
         "mask = \"Steep Land\"\n",
-        "test.toml:4:1: step \"hills\": mask: \"Steep Land\" is no layer name: words of a-z, 0-9 and _ joined by \
+        "test.toml:4:1: step \"hills\": mask: \"Steep Land\" is not a valid layer name; use words of a-z, 0-9 and _ joined by \
          dots, as in \"mask.steep\"",
     );
-    after_hills("[[export]]\n", "test.toml:4:1: export: the kind is missing, for example kind = \"geotiff\"");
+    after_hills(
+        "[[export]]\n",
+        "test.toml:4:1: export: the kind is missing; add one, for example kind = \"geotiff\"",
+    );
     after_hills("[export]\n", "test.toml:4:2: exports form a list: write [[export]], not [export]");
     only(
         &format!("seed = 99999999999999999999\n{HILLS}"),
-        "test.toml:1:1: the whole number \"99999999999999999999\" is out of range",
+        "test.toml:1:1: the integer \"99999999999999999999\" is out of range",
     );
 }
 
@@ -165,13 +168,13 @@ fn frames_that_cannot_be() {
     );
     only(
         &format!("frame.samples = 1000000\n{HILLS}"),
-        "test.toml:1:7: 1000000 x 1000000 samples would need about 58.2 TiB of memory, allowed is 8 GiB; \
-         take fewer samples or raise the limit with --memory",
+        "test.toml:1:7: 1000000 x 1000000 samples need about 58.2 TiB of memory, more than the limit of 8 GiB; \
+         use fewer samples or allow more memory",
     );
     only(
         &format!("frame.samples = 9223372036854775807\n{HILLS}"),
-        "test.toml:1:7: 9223372036854775807 x 9223372036854775807 samples would need about \
-         1024 TiB or more of memory, allowed is 8 GiB; take fewer samples or raise the limit with --memory",
+        "test.toml:1:7: 9223372036854775807 x 9223372036854775807 samples need about \
+         1024 TiB or more of memory, more than the limit of 8 GiB; use fewer samples or allow more memory",
     );
 }
 
@@ -181,8 +184,8 @@ fn the_limit_of_memory_can_be_raised() {
     let check = |memory_bytes| recipe.check(&catalog(), &Limits { memory_bytes });
     assert_eq!(
         check(300 << 20).unwrap_err().to_string(),
-        "test.toml:1:7: 2049 x 2049 samples would need about 351.6 MiB of memory, allowed is 300 MiB; \
-         take fewer samples or raise the limit with --memory"
+        "test.toml:1:7: 2049 x 2049 samples need about 351.6 MiB of memory, more than the limit of 300 MiB; \
+         use fewer samples or allow more memory"
     );
     assert!(check(400 << 20).is_ok());
 }
@@ -195,14 +198,14 @@ fn ids() {
     );
     only(
         "[[step]]\nid = \"\"\nop = \"source.waves\"\n",
-        "test.toml:2:1: id: found \"\", allowed are 1 to 64 letters a-z and A-Z, digits, _ and -",
+        "test.toml:2:1: id: \"\" is not a valid id; use 1 to 64 letters a-z and A-Z, digits, _ and -",
     );
     only(
         "[[step]]\nid = \"a.b\"\nop = \"source.waves\"\n",
-        "test.toml:2:1: id: found \"a.b\", allowed are 1 to 64 letters a-z and A-Z, digits, _ and -",
+        "test.toml:2:1: id: \"a.b\" is not a valid id; use 1 to 64 letters a-z and A-Z, digits, _ and -",
     );
-    only("[[step]]\nid = 7\nop = \"source.waves\"\n", "test.toml:2:1: id: expected a text, found 7");
-    after_hills(HILLS, "test.toml:5:1: step \"hills\": the id is already that of the step at line 1");
+    only("[[step]]\nid = 7\nop = \"source.waves\"\n", "test.toml:2:1: id: expected a string, found 7");
+    after_hills(HILLS, "test.toml:5:1: step \"hills\": the step at line 1 already has this id");
 }
 
 #[test]
@@ -213,23 +216,20 @@ fn operators() {
     );
     only(
         "[[step]]\nid = \"a\"\nop = \"source.wavs\"\n",
-        "test.toml:3:1: step \"a\": there is no operator \"source.wavs\"; did you mean \"source.waves\"?",
+        "test.toml:3:1: step \"a\": no such operator \"source.wavs\"; did you mean \"source.waves\"?",
     );
-    only(
-        "[[step]]\nid = \"a\"\nop = \"xyzzy\"\n",
-        "test.toml:3:1: step \"a\": there is no operator \"xyzzy\"; `orogen ops` lists them all",
-    );
+    only("[[step]]\nid = \"a\"\nop = \"xyzzy\"\n", "test.toml:3:1: step \"a\": no such operator \"xyzzy\"");
 }
 
 #[test]
 fn parameters() {
     after_hills(
         "params = { length_m = 0.5 }\n",
-        "test.toml:4:12: step \"hills\": length_m: found 0.5, allowed is 1 to 1000000 m",
+        "test.toml:4:12: step \"hills\": length_m: 0.5 is outside 1 to 1000000 m",
     );
     after_hills(
         "params.length_m = nan\n",
-        "test.toml:4:8: step \"hills\": length_m: found NaN, allowed is 1 to 1000000 m",
+        "test.toml:4:8: step \"hills\": length_m: NaN is outside 1 to 1000000 m",
     );
     after_hills(
         "[step.params]\n  lenght_m = 5\n",
@@ -237,11 +237,11 @@ fn parameters() {
     );
     after_hills(
         "params = { length_m = \"far\" }\n",
-        "test.toml:4:12: step \"hills\": length_m: expected a number (1 to 1000000 m), found the text \"far\"",
+        "test.toml:4:12: step \"hills\": length_m: expected a number (1 to 1000000 m), found \"far\"",
     );
     after_hills(
         "params.enabled_in = [\n  { x_m = 5 },\n  { x_m = 101 },\n]\n",
-        "test.toml:6:5: step \"hills\": enabled_in[1].x_m: found 101, allowed is 0 to 100",
+        "test.toml:6:5: step \"hills\": enabled_in[1].x_m: 101 is outside 0 to 100",
     );
     // A fault of two parameters together stands where one of them is written, or at the operator.
     after_hills(
@@ -258,29 +258,29 @@ fn parameters() {
 fn layers_that_are_missing() {
     only(
         "[[step]]\nid = \"b\"\nop = \"shape.blur\"\n",
-        "test.toml:3:1: step \"b\": shape.blur needs the layer \"height\", which no step before made; \
-         there is none yet: a source step must come first",
+        "test.toml:3:1: step \"b\": shape.blur needs the layer \"height\", which no earlier step makes; \
+         there are no layers yet, so start with a source step",
     );
     after_hills(
         "mask = \"mask.steep\"\n",
-        "test.toml:4:1: step \"hills\": mask: there is no layer \"mask.steep\" in the step's input; \
-         there is none yet: a source step must come first",
+        "test.toml:4:1: step \"hills\": mask: no layer \"mask.steep\" in the step's input; \
+         there are no layers yet, so start with a source step",
     );
     // Changing the height drops the slope, so a later step finds it gone.
     after_hills(
         "[[step]]\nid = \"s\"\nop = \"survey.slope\"\n[[step]]\nid = \"b\"\nop = \"shape.blur\"\n\
          [[step]]\nid = \"i\"\nop = \"cover.ids\"\nmask = \"slope\"\n",
-        "test.toml:13:1: step \"i\": mask: there is no layer \"slope\" in the step's input; there are height",
+        "test.toml:13:1: step \"i\": mask: no layer \"slope\" in the step's input; available: height",
     );
     after_hills(
         "[[step]]\nid = \"s\"\nop = \"survey.slope\"\nparams.gain = \"moisture\"\n",
-        "test.toml:6:1: step \"s\": survey.slope needs the layer \"moisture\", which no step before made; \
-         there are height",
+        "test.toml:6:1: step \"s\": survey.slope needs the layer \"moisture\", which no earlier step makes; \
+         available: height",
     );
     // What a step of unknown operator makes is not guessed at.
     only(
         "[[step]]\nid = \"a\"\nop = \"xyzzy\"\n[[step]]\nid = \"b\"\nop = \"shape.blur\"\n",
-        "test.toml:3:1: step \"a\": there is no operator \"xyzzy\"; `orogen ops` lists them all",
+        "test.toml:3:1: step \"a\": no such operator \"xyzzy\"",
     );
 }
 
@@ -288,7 +288,7 @@ fn layers_that_are_missing() {
 fn steps_named_wrongly() {
     after_hills(
         "[[step]]\nid = \"b\"\nop = \"shape.blur\"\nfrom = \"hils\"\n",
-        "test.toml:7:1: step \"b\": from: there is no step \"hils\" above; did you mean \"hills\"?",
+        "test.toml:7:1: step \"b\": from: no step \"hils\" above; did you mean \"hills\"?",
     );
     after_hills(
         "[[step]]\nid = \"b\"\nop = \"shape.blur\"\nfrom = \"c\"\n[[step]]\nid = \"c\"\nop = \"source.waves\"\n",
@@ -300,7 +300,7 @@ fn steps_named_wrongly() {
     );
     after_hills(
         "[[step]]\nid = \"c\"\nop = \"combine.mix\"\n",
-        "test.toml:6:1: step \"c\": combine.mix combines two terrains; name the step of the second one with `with`",
+        "test.toml:6:1: step \"c\": combine.mix combines two terrains; name the second step with `with`",
     );
     after_hills(
         "[[step]]\nid = \"b\"\nop = \"shape.blur\"\nwith = \"hills\"\n",
@@ -309,7 +309,7 @@ fn steps_named_wrongly() {
     only(
         "[[step]]\nid = \"i\"\nop = \"cover.ids\"\n[[step]]\nid = \"h\"\nop = \"source.waves\"\n\
          [[step]]\nid = \"c\"\nop = \"combine.mix\"\nwith = \"i\"\n",
-        "test.toml:10:1: step \"c\": with: combine.mix needs the layer \"height\" of step \"i\"; there are biome",
+        "test.toml:10:1: step \"c\": with: combine.mix needs the layer \"height\" of step \"i\"; available: biome",
     );
 }
 
@@ -342,7 +342,7 @@ fn a_recipe_of_disabled_steps_builds_nothing() {
 fn disabled_steps_are_still_checked() {
     after_hills(
         "[[step]]\nid = \"b\"\nop = \"shape.blur\"\nenabled = false\nparams = { radius_m = -1 }\n",
-        "test.toml:8:12: step \"b\": radius_m: found -1, allowed is 0 to 1000 m",
+        "test.toml:8:12: step \"b\": radius_m: -1 is outside 0 to 1000 m",
     );
 }
 
@@ -352,7 +352,7 @@ fn a_step_that_nobody_uses_is_warned_of() {
         "{HILLS}[[step]]\nid = \"more\"\nop = \"source.waves\"\n\
         [[step]]\nid = \"b\"\nop = \"shape.blur\"\nfrom = \"hills\"\n"
     ));
-    assert_eq!(checked.warnings(), ["step \"more\" does nothing: no later step uses its result"]);
+    assert_eq!(checked.warnings(), ["step \"more\" has no effect: no later step uses its result"]);
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn overrides_switch_steps() {
     assert_eq!(with(&text, &["b.enabled=false"]).unwrap().steps().len(), 1);
     assert_eq!(
         with(&text, &["b.enabled=no"]).unwrap_err().to_string(),
-        "--set b.enabled: expected true or false, found the text \"no\""
+        "set b.enabled: expected true or false, found \"no\""
     );
 }
 
@@ -423,26 +423,26 @@ fn wrong_overrides_are_located_as_written() {
     let fault = |set: &str| with(HILLS, &[set]).unwrap_err().to_string();
     assert_eq!(
         fault("hils.length_m=3"),
-        "--set hils.length_m: the recipe has no step \"hils\"; did you mean \"hills\"?"
+        "set hils.length_m: the recipe has no step \"hils\"; did you mean \"hills\"?"
     );
-    assert_eq!(fault("hills.length_m=0"), "--set hills.length_m: found 0, allowed is 1 to 1000000 m");
-    assert_eq!(fault("hills.length_m=nan"), "--set hills.length_m: found NaN, allowed is 1 to 1000000 m");
-    assert_eq!(
-        fault("hills.lengthm=3"),
-        "--set hills.lengthm: no such parameter; did you mean \"length_m\"?"
-    );
+    assert_eq!(fault("hills.length_m=0"), "set hills.length_m: 0 is outside 1 to 1000000 m");
+    assert_eq!(fault("hills.length_m=nan"), "set hills.length_m: NaN is outside 1 to 1000000 m");
+    assert_eq!(fault("hills.lengthm=3"), "set hills.lengthm: no such parameter; did you mean \"length_m\"?");
     assert_eq!(
         fault("hills.enabled_in=[{ x_m = 500 }]"),
-        "--set hills.enabled_in: enabled_in[0].x_m: found 500, allowed is 0 to 100"
+        "set hills.enabled_in: enabled_in[0].x_m: 500 is outside 0 to 100"
     );
     assert_eq!(
         fault("hills.enabled_in[3].x_m=5"),
-        "--set hills.enabled_in[3].x_m: enabled_in has 0 entries, found index 3"
+        "set hills.enabled_in[3].x_m: index 3 is out of range; enabled_in has 0 entries"
     );
-    assert_eq!(fault("hills.length_m.x=5"), "--set hills.length_m.x: length_m is 300 and has no \"x\"");
+    assert_eq!(
+        fault("hills.length_m.x=5"),
+        "set hills.length_m.x: length_m is 300, not a table with a key \"x\""
+    );
     assert_eq!(
         fault("hills.a[b]=5"),
-        "--set hills.a[b]: \"a[b]\" is no path of a parameter, as in a, a.b or a[0].b"
+        "set hills.a[b]: \"a[b]\" is not a valid parameter path; write it as a, a.b or a[0].b"
     );
 }
 
@@ -461,9 +461,9 @@ fn samples_keep_the_size_and_the_proportion() {
     assert_eq!((wide.cols(), wide.rows(), wide.size_m()), (401, 201, [200.0, 100.0]));
     assert_eq!(
         frame("{ samples = 9 }", 1).unwrap_err().to_string(),
-        "--samples: frame: a frame needs at least 2 samples a side, found 1"
+        "samples: frame: a frame needs at least 2 samples per side, found 1"
     );
     assert!(
-        frame("{ samples = 9 }", 10_000_000).unwrap_err().to_string().starts_with("--samples: 10000000 x ")
+        frame("{ samples = 9 }", 10_000_000).unwrap_err().to_string().starts_with("samples: 10000000 x ")
     );
 }

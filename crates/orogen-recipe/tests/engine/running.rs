@@ -244,17 +244,17 @@ fn failures_name_the_step() {
     assert_eq!(fail("fail"), "step \"t\" (source.troubled): no ground was found");
     assert_eq!(
         fail("panic"),
-        "step \"t\" (source.troubled): stopped by a fault of Orogen itself, please report it: index out of bounds"
+        "step \"t\" (source.troubled): internal error in Orogen, please report it: index out of bounds"
     );
     if cfg!(debug_assertions) {
         assert_eq!(
             fail("lie"),
-            "step \"t\" (source.troubled): stopped by a fault of Orogen itself, please report it: \
+            "step \"t\" (source.troubled): internal error in Orogen, please report it: \
              the operator changed the layer \"height\" without declaring it"
         );
     }
-    // A file that is missing is told before anything runs.
-    assert_eq!(fail("read"), "step \"t\" (source.troubled): file \"dem.tif\": no files can be read here");
+    // A file that is missing is reported before anything runs.
+    assert_eq!(fail("read"), "step \"t\" (source.troubled): file \"dem.tif\": files cannot be read here");
 }
 
 /// A file whose content is one number.

@@ -291,7 +291,7 @@ fn a_window_partly_outside_a_bounded_frame_is_refused() {
             error.to_string(),
             format!(
                 "the window 113.25,682.5,153.25,722.5 reaches beyond the recipe's frame 123.25,-77.5,1123.25,722.5, \
-                 and step \"b\" ({op}) gives land inside the frame only"
+                 but step \"b\" ({op}) makes land only inside the frame"
             )
         );
     }
@@ -304,8 +304,8 @@ fn windows_too_large_are_refused() {
     let huge = base.resampled(&base.extent(), [1e-3, 1e-3]).unwrap();
     assert_eq!(
         Plan::new(&checked, huge).unwrap_err().to_string(),
-        "1000001 x 800001 samples would need about 46.6 TiB of memory, allowed is 8 GiB; take fewer samples or \
-         raise the limit with --memory"
+        "1000001 x 800001 samples need about 46.6 TiB of memory, more than the limit of 8 GiB; use fewer samples or \
+         allow more memory"
     );
 }
 

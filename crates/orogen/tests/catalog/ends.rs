@@ -56,7 +56,7 @@ fn broken_with(operator: &Operator, params: &toml::Table) -> Option<String> {
             say(&format!("it worked before it said {text:?}"))
         }
         Ok(Err(OpError::TooMuchWork(_) | OpError::Failed(_))) => None,
-        // Whoever asks for a mountain of 1e9 m is refused it.
+        // A mountain of 1e9 m is refused.
         Ok(Err(OpError::Overflow { value, .. })) if value.is_finite() => None,
         Ok(Err(error)) => say(&format!("it gives the error {:?}", error.to_string())),
         Ok(Ok(made)) => strange(&made, op.as_ref()).and_then(|found| say(&found)),

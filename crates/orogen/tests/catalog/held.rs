@@ -63,7 +63,10 @@ fn erosion_keeps_what_is_held() {
         let (free, kept) = (run(&before), run(&marked));
         let mut wrong = Vec::new();
         if off(&free, &river).max(off(&free, &crest)) < 1.0 {
-            wrong.push(format!("{} would keep to the lines without being told: this shows nothing", op.id()));
+            wrong.push(format!(
+                "{} would keep to the lines without the constraint: this shows nothing",
+                op.id()
+            ));
         }
         for (name, line) in [("river", &river), ("crest", &crest)] {
             let off = off(&kept, line);

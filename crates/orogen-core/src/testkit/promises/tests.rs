@@ -176,7 +176,7 @@ operator! {
 
 #[test]
 fn a_default_outside_its_range_is_noticed() {
-    breaks::<BadDefault>("defaults are valid", "factor: found 0");
+    breaks::<BadDefault>("defaults are valid", "factor: 0.0 is outside");
 }
 
 operator! {
@@ -468,7 +468,7 @@ operator! {
 #[test]
 fn results_that_hang_on_the_sampling_are_noticed() {
     breaks_only::<Pixelated>("two resolutions agree", "at 513 and 1025 samples");
-    breaks_only::<Shameless>("two resolutions agree", "PREVIEW_RMSE is 0.5");
+    breaks_only::<Shameless>("two resolutions agree", "PREVIEW_RMSE: 0.5 is outside");
 }
 
 operator! {
@@ -482,7 +482,7 @@ operator! {
 }
 
 #[test]
-fn a_panic_is_told_with_the_operator_and_the_promise() {
+fn a_panic_is_reported_with_the_operator_and_the_promise() {
     breaks::<Fragile>("same bits on any number of threads", "it panicked: a hole!");
 }
 
