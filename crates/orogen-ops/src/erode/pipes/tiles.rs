@@ -49,6 +49,9 @@ const HALO: usize = REACH * STEPS;
 /// Most columns of a tile without its halo.
 const WIDE: usize = COLS - 2 * LINE - 2 * HALO;
 
+/// Most stretches of a row.
+const MOST: usize = (COLS - 2 * LINE) / STRETCH;
+
 /// A row in flight. Its margin on both sides is never alive. Vectors that straddle lines of the cache cost twice.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -470,6 +473,9 @@ impl Tile {
     /// what it changes is nothing that the next strip has to see as it was.
     #[inline(always)]
     fn turn<const ADVECT: bool>(&mut self, laws: &Laws, step: usize, rows: Range<usize>, stretches: usize) {
+        // Copied, so that the compiler sees that no row overlaps the laws; and no more stretches than a row has, so that it
+        // checks no place in a row again.
+        let (laws, stretches) = (&{ *laws }, stretches.min(MOST));
         if rows.start == 0 && !rows.is_empty() {
             for stretch in 0..stretches {
                 self.rush::<ADVECT>(laws, step, 0, stretch * STRETCH);
