@@ -92,18 +92,26 @@ def fill(samples: str) -> float:
     return survey("water.fill", samples, sea=False)
 
 
-def pipes(samples: str, steps: str) -> float:
-    """Seconds for so many steps of a storm. Water this thin and slow lets steps be as long as they may, 2.25 s."""
+def storm(samples: str, steps: int) -> tuple[float, float]:
+    """Seconds and steps of a storm of at least so many steps: 2.25 s each, shorter where water outruns 2 m/s."""
     terrain = land(int(samples)).copy()
-    storm = {"rain_mm_per_h": 100.0, "roughness": 10.0, "duration_s": 2.25 * int(steps), "runoff_s": 0.0, "sea": False}
+    rain = {"rain_mm_per_h": 100.0, "roughness": 10.0, "duration_s": 2.25 * steps, "runoff_s": 0.0, "sea": False}
     start = time.perf_counter()
-    terrain.apply("erode.pipes", threads=2, **storm)
-    return time.perf_counter() - start
+    terrain.apply("erode.pipes", threads=2, **rain)
+    return time.perf_counter() - start, terrain.steps[-1].figures["steps"]
+
+
+def pipes(samples: str, steps: str) -> float:
+    """Seconds for so many steps of a storm."""
+    seconds, taken = storm(samples, int(steps))
+    return seconds * int(steps) / taken
 
 
 def more_pipes(samples: str, steps: str) -> float:
     """Seconds for so many steps more, without what comes before the first and after the last."""
-    return pipes(samples, str(2 * int(steps))) - pipes(samples, steps)
+    short, few = storm(samples, int(steps))
+    long, many = storm(samples, 2 * int(steps))
+    return (long - short) * int(steps) / (many - few)
 
 
 def stream_power(samples: str, steps: str) -> float:

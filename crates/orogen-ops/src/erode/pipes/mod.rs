@@ -92,7 +92,7 @@ pub struct Spring {
 /// differs in where single gullies run. The number of steps grows with the resolution. Real water carries a few
 /// hundredths of its volume; a higher `capacity` makes a storm do the work of ages. Water that is left at the end is in
 /// the layer `water`, the sea included. Deltas are laid down when the storm is over, so rivers do not run on over them.
-/// 69 bytes a cell, beside the layers; 8 steps a pass, so that each moves 9 bytes a cell through memory.
+/// 45 bytes a cell, beside the layers; 8 steps a pass, so that each moves 9 bytes a cell through memory.
 ///
 /// **After** Mei, Decaudin & Hu, Pacific Graphics 2007, as extended by Weiss, "Procedural Terrain", 2015, chapter VI (rain
 /// by moisture, evaporation by temperature, constants by depth); layers after Beneš & Forsbach, SCCG 2001. New: eight pipes,

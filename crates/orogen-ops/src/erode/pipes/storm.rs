@@ -30,7 +30,8 @@ pub(super) struct Storm<'a> {
     pub spacing_m: [f64; 2],
     pub fixed: Fixed,
     pub now: State,
-    next: State,
+    /// Room for rock and loose ground that slide.
+    spare: [Vec<f32>; 2],
     springs: Vec<Source>,
     /// Depth that lies in each sample of the sea; none before it was asked for.
     laid: Option<Raster<f32>>,
@@ -104,7 +105,7 @@ impl<'a> Storm<'a> {
             }
         }
         let springs = Source::all(&params.springs, terrain.frame(), height);
-        let next = State::new(cols, rows);
+        let spare = std::array::from_fn(|_| vec![0.0; if params.bank_deg < 90.0 { cols * rows } else { 0 }]);
         let speed = (GRAVITY * f64::from(deepest)).sqrt();
         Ok(Self {
             params,
@@ -114,7 +115,7 @@ impl<'a> Storm<'a> {
             spacing_m: terrain.frame().spacing_m(),
             fixed,
             now,
-            next,
+            spare,
             springs,
             laid: None,
             buffers: Buffers::default(),
@@ -169,12 +170,12 @@ impl<'a> Storm<'a> {
     pub fn advance(&mut self, dt: f64, steps: usize, cut: Cut) -> Found {
         let laws = Laws::new(self.params, self.spacing_m, dt);
         let advect = self.params.transport == Transport::Advect;
-        let mut next = std::mem::replace(&mut self.next, State::new(0, 0));
+        // The pass changes the state while the weather looks at the rest of the storm.
+        let mut now = std::mem::replace(&mut self.now, State::new(0, 0));
         let weather = self.weather(dt);
-        let (fixed, now) = (&self.fixed, &self.now);
-        let found =
-            tiles::pass(&laws, fixed, &weather, advect, steps, cut, &self.buffers, self.stop, now, &mut next);
-        self.next = std::mem::replace(&mut self.now, next);
+        let (fixed, buffers) = (&self.fixed, &self.buffers);
+        let found = tiles::pass(&laws, fixed, &weather, advect, steps, cut, buffers, self.stop, &mut now);
+        self.now = now;
         // Water that dries up drops all; where the ground is held, the next water takes that along.
         let [_, loose, _, load, ..] = &mut self.now.planes;
         for &i in &self.fixed.held {
@@ -189,10 +190,10 @@ impl<'a> Storm<'a> {
     /// Lets banks slide that the water has undercut.
     pub fn slide(&mut self) {
         let banks = Banks::new(self.params.bank_deg, self.spacing_m);
-        let [rock, loose, ..] = &mut self.next.planes;
+        let [rock, loose] = &mut self.spare;
         banks.slide(&self.fixed, &self.now, rock, loose);
-        for plane in 0..2 {
-            std::mem::swap(&mut self.now.planes[plane], &mut self.next.planes[plane]);
+        for (now, slid) in self.now.planes.iter_mut().zip(&mut self.spare) {
+            std::mem::swap(now, slid);
         }
     }
 
@@ -280,7 +281,7 @@ impl<'a> Storm<'a> {
 
     /// What came of it; reports where water and ground went.
     pub fn finish(mut self, ctx: &Ctx<'_>) -> Result<Outcome, OpError> {
-        self.next = State::new(0, 0);
+        self.spare = Default::default();
         self.lay_in_sea();
         let risen = self.risen()?;
         let (cols, rows) = (self.height.cols(), self.height.rows());

@@ -3,8 +3,9 @@
 //! The grid is cut into strips of columns and bands of rows. A tile is a strip of a band with a halo of two cells for
 //! every step; it is stepped alone, and what its neighbours would have said reaches no further than the halo. Its rows
 //! stream through a ring of a few rows: each is loaded once, every step follows the one before it two rows behind, and
-//! after the last step the row is stored. So memory is read and written once for all steps of a pass. All rows in flight fit
-//! the second cache, and a step goes along its rows by short stretches whose numbers fit the first.
+//! after the last step the row is stored where it came from. So memory is read and written once for all steps of a pass. A
+//! step goes along its rows by short stretches whose numbers fit the first cache. What a tile needs of its neighbours as it
+//! was before the pass is kept aside: rows beside a band, columns beside a strip.
 //!
 //! ```text
 //! row y + 1   heads from the old beds around and the old speeds of the pipes around
@@ -42,9 +43,14 @@ const STRETCH: usize = 16;
 /// Stretches of a strip.
 const STRIP: usize = 8;
 /// Cells of a row with its margins. Not a power of two, so that rows above one another differ in their places in the cache.
-const COLS: usize = 576 + 2 * LINE;
+const COLS: usize = 1072 + 2 * LINE;
+/// Widest halo of a tile, in cells.
+const HALO: usize = REACH * STEPS;
 /// Most columns of a tile without its halo.
-const WIDE: usize = COLS - 2 * LINE - 2 * REACH * STEPS;
+const WIDE: usize = COLS - 2 * LINE - 2 * HALO;
+
+/// Most stretches of a row.
+const MOST: usize = (COLS - 2 * LINE) / STRETCH;
 
 /// A row in flight. Its margin on both sides is never alive. Vectors that straddle lines of the cache cost twice.
 #[derive(Clone, Copy)]
@@ -153,7 +159,26 @@ impl Buffers {
     }
 }
 
-/// Advances `now` by `steps` steps, at most [`STEPS`], into `next`.
+/// Rows beside a band as they were before the pass, those above it first.
+struct Beside {
+    above: usize,
+    rows: [Vec<f32>; PLANES],
+}
+
+impl Beside {
+    /// Rows within `halo` of a band of `tall` rows.
+    fn of(state: &State, first: usize, tall: usize, halo: usize) -> Self {
+        let [top, bottom] = [first.saturating_sub(halo), (first + tall + halo).min(state.rows)];
+        let cells = |rows: Range<usize>| rows.start * state.cols..rows.end * state.cols;
+        let rows = state
+            .planes
+            .each_ref()
+            .map(|plane| [&plane[cells(top..first)], &plane[cells(first + tall..bottom)]].concat());
+        Self { above: first - top, rows }
+    }
+}
+
+/// Advances `state` by `steps` steps, at most [`STEPS`].
 pub(super) fn pass(
     laws: &Laws,
     fixed: &Fixed,
@@ -163,23 +188,28 @@ pub(super) fn pass(
     cut: Cut,
     buffers: &Buffers,
     stop: &(dyn Fn() -> bool + Sync),
-    now: &State,
-    next: &mut State,
+    state: &mut State,
 ) -> Found {
-    let (cols, rows) = (now.cols, now.rows);
+    let (cols, rows) = (state.cols, state.rows);
     let level = Level::new();
-    let wide = cut.wide.min(WIDE);
+    // Only the strip before is kept for the halo of a strip.
+    let wide = cut.wide.clamp(HALO, WIDE);
     let bands = rows.div_ceil(cut.tall);
-    let mut parts = next.planes.each_mut().map(|plane| plane.chunks_mut(cols * cut.tall));
-    let bands: Vec<[&mut [f32]; PLANES]> =
-        (0..bands).map(|_| parts.each_mut().map(|part| part.next().unwrap_or_default())).collect();
+    let tall = |band: usize| cut.tall.min(rows - band * cut.tall);
+    let beside = |band: usize| Beside::of(state, band * cut.tall, tall(band), REACH * steps);
+    let beside: Vec<Beside> = (0..bands).into_par_iter().map(beside).collect();
+    let mut parts = state.planes.each_mut().map(|plane| plane.chunks_mut(cols * cut.tall));
+    let bands: Vec<([&mut [f32]; PLANES], Beside)> = beside
+        .into_iter()
+        .map(|beside| (parts.each_mut().map(|part| part.next().unwrap_or_default()), beside))
+        .collect();
     // Rain is summed row by row, so that bands of any height give the same sum.
     let found: Vec<(Found, Vec<f64>)> = bands
         .into_par_iter()
         .enumerate()
-        .map(|(band, mut out)| {
+        .map(|(band, (mut state, beside))| {
             let (mut found, first) = (Found::default(), band * cut.tall);
-            let tall = cut.tall.min(rows - first);
+            let tall = tall(band);
             let mut rain = vec![0.0; tall];
             if stop() {
                 return (found, rain);
@@ -187,11 +217,12 @@ pub(super) fn pass(
             let mut tile = buffers.take();
             for col in (0..cols).step_by(wide) {
                 let core = [col, first, wide.min(cols - col), tall];
-                let job = Job { laws: *laws, fixed, weather, now, core, steps };
+                let job =
+                    Job { laws: *laws, fixed, weather, beside: &beside, grid: [cols, rows], core, steps };
                 if advect {
-                    dispatch!(level, _simd => tile.run::<true>(&job, &mut out, &mut rain, &mut found));
+                    dispatch!(level, _simd => tile.run::<true>(&job, &mut state, &mut rain, &mut found));
                 } else {
-                    dispatch!(level, _simd => tile.run::<false>(&job, &mut out, &mut rain, &mut found));
+                    dispatch!(level, _simd => tile.run::<false>(&job, &mut state, &mut rain, &mut found));
                 }
             }
             buffers.give(tile);
@@ -213,7 +244,9 @@ struct Job<'a> {
     laws: Laws,
     fixed: &'a Fixed,
     weather: &'a Weather<'a>,
-    now: &'a State,
+    beside: &'a Beside,
+    /// Columns and rows of the grid.
+    grid: [usize; 2],
     /// First column and row of the core in the grid, its columns and rows.
     core: [usize; 4],
     steps: usize,
@@ -226,9 +259,28 @@ const SURFACE: usize = 10;
 const LIVE: usize = 11;
 const RAIN: usize = 12;
 
+impl Job<'_> {
+    /// A row of the grid as it was before the pass, but for the strips that are done. `band`: the rows of the core.
+    #[inline(always)]
+    fn line<'a>(&'a self, band: &'a [&mut [f32]; PLANES], row: usize) -> [&'a [f32]; PLANES] {
+        let ([cols, _], [_, first, _, tall]) = (self.grid, self.core);
+        let Beside { above, rows } = self.beside;
+        let line = |rows: &'a [f32], row: usize| &rows[row * cols..][..cols];
+        if row < first {
+            rows.each_ref().map(|rows| line(rows, row + above - first))
+        } else if row < first + tall {
+            band.each_ref().map(|rows| line(rows, row - first))
+        } else {
+            rows.each_ref().map(|rows| line(rows, row - first - tall + above))
+        }
+    }
+}
+
 /// The rows in flight.
 struct Tile {
     cells: usize,
+    /// The last columns of the strip before as they were before the pass, row by row.
+    before: Vec<[[f32; HALO]; PLANES]>,
     planes: Box<[[Row; RING]; ALL]>,
     /// What lies between two rows of a step, for every step.
     between: Box<[Between; STEPS]>,
@@ -279,7 +331,7 @@ impl Default for Tile {
     fn default() -> Self {
         let Ok(planes) = vec![[Row::EMPTY; RING]; ALL].try_into() else { unreachable!("so many") };
         let Ok(between) = vec![Between::EMPTY; STEPS].try_into() else { unreachable!("so many") };
-        Self { cells: 0, planes, between }
+        Self { cells: 0, before: Vec::new(), planes, between }
     }
 }
 
@@ -311,17 +363,18 @@ impl Tile {
     fn run<const ADVECT: bool>(
         &mut self,
         job: &Job<'_>,
-        out: &mut [&mut [f32]; PLANES],
+        band: &mut [&mut [f32]; PLANES],
         rain: &mut [f64],
         found: &mut Found,
     ) {
-        let (now, halo) = (job.now, REACH * job.steps);
+        let ([cols, rows], halo) = (job.grid, REACH * job.steps);
         let [col, row, wide, tall] = job.core;
         let from = [col.saturating_sub(halo), row.saturating_sub(halo)];
-        let to = [(col + wide + halo).min(now.cols), (row + tall + halo).min(now.rows)];
+        let to = [(col + wide + halo).min(cols), (row + tall + halo).min(rows)];
         let (n, rows) = (to[0] - from[0], to[1] - from[1]);
         let (left, top) = (col - from[0], row - from[1]);
         self.clear(n);
+        self.before.resize(rows, [[0.0; HALO]; PLANES]);
         // Whole stretches: cells beyond the tile are empty and stay so.
         let stretches = n.div_ceil(STRETCH);
         let (mut loaded, mut stored, mut end) = (0, 0, 0);
@@ -329,7 +382,7 @@ impl Tile {
         while stored < rows {
             end += TURN;
             while loaded < rows + 2 && loaded < end + 2 {
-                self.load(job, from, n, loaded, rows);
+                self.load(job, band, from, n, loaded, rows);
                 if loaded >= top && loaded < top + tall {
                     let fallen = &self.planes[RAIN][slot(loaded)].0[LINE + left..][..wide];
                     rain[loaded - top] += f64::from(sum(fallen));
@@ -344,7 +397,7 @@ impl Tile {
             }
             for row in stored..reached[job.steps - 1] {
                 if row >= top && row < top + tall {
-                    self.store(slot(row), row - top, now.cols, [left, col, wide], out, found);
+                    self.store(slot(row), row - top, cols, [left, col, wide], band, found);
                 }
             }
             stored = reached[job.steps - 1];
@@ -353,17 +406,35 @@ impl Tile {
 
     /// Loads a row of the tile; those below the last are empty.
     #[inline(always)]
-    fn load(&mut self, job: &Job<'_>, from: [usize; 2], n: usize, row: usize, rows: usize) {
+    fn load(
+        &mut self,
+        job: &Job<'_>,
+        band: &[&mut [f32]; PLANES],
+        from: [usize; 2],
+        n: usize,
+        row: usize,
+        rows: usize,
+    ) {
         let slot = slot(row);
         if row >= rows {
             self.planes.iter_mut().for_each(|plane| plane[slot] = Row::EMPTY);
             return;
         }
-        let source = (from[1] + row) * job.now.cols + from[0];
-        let source = source..source + n;
-        for (plane, whole) in self.planes.iter_mut().zip(&job.now.planes) {
-            plane[slot].0[LINE..LINE + n].copy_from_slice(&whole[source.clone()]);
+        let ([cols, _], [col, _, wide, _]) = (job.grid, job.core);
+        let line = job.line(band, from[1] + row);
+        let [a, b, c, d, e, f, g, h, ..] = &mut *self.planes;
+        let mut rings = [a, b, c, d, e, f, g, h].map(|plane| &mut plane[slot].0[LINE..LINE + n]);
+        copy_rows(line.map(|line| &line[from[0]..][..n]), &mut rings);
+        // The strip before has changed its columns already, and this one will change those that the next one sees.
+        let (left, halo) = (col - from[0], REACH * job.steps);
+        for (ring, before) in rings.iter_mut().zip(&mut self.before[row]) {
+            ring[..left].copy_from_slice(&before[..left]);
+            if col + wide < cols {
+                before[..halo].copy_from_slice(&ring[left + wide - halo..][..halo]);
+            }
         }
+        let source = (from[1] + row) * cols + from[0];
+        let source = source..source + n;
         let [rock, loose, water, _, _, _, _, _, base, bed, surface, live, rain, soft, sinks, stays] =
             self.planes.each_mut().map(|plane| &mut plane[slot].0[LINE..LINE + n]);
         base.copy_from_slice(&job.fixed.base[source.clone()]);
@@ -382,14 +453,13 @@ impl Tile {
         row: usize,
         cols: usize,
         [left, col, wide]: [usize; 3],
-        out: &mut [&mut [f32]; PLANES],
+        band: &mut [&mut [f32]; PLANES],
         found: &mut Found,
     ) {
         let core = |plane: usize| &self.planes[plane][slot].0[LINE + left..][..wide];
         let to = row * cols + col;
-        for (plane, whole) in out.iter_mut().enumerate() {
-            whole[to..to + wide].copy_from_slice(core(plane));
-        }
+        let mut into = band.each_mut().map(|rows| &mut rows[to..to + wide]);
+        copy_rows(std::array::from_fn(core), &mut into);
         let live = core(LIVE);
         found.deepest = larger(found.deepest, greatest(core(2), |i, d| d * live[i]));
         for plane in 4..PLANES {
@@ -403,6 +473,9 @@ impl Tile {
     /// what it changes is nothing that the next strip has to see as it was.
     #[inline(always)]
     fn turn<const ADVECT: bool>(&mut self, laws: &Laws, step: usize, rows: Range<usize>, stretches: usize) {
+        // Copied, so that the compiler sees that no row overlaps the laws; and no more stretches than a row has, so that it
+        // checks no place in a row again.
+        let (laws, stretches) = (&{ *laws }, stretches.min(MOST));
         if rows.start == 0 && !rows.is_empty() {
             for stretch in 0..stretches {
                 self.rush::<ADVECT>(laws, step, 0, stretch * STRETCH);
@@ -599,6 +672,21 @@ impl Tile {
             bed[here].at_mut(at + LINE),
             surface[here].at_mut(at + LINE),
         );
+    }
+}
+
+/// Copies rows line by line, a line of each in turn: so all of them come from memory at once.
+#[inline(always)]
+fn copy_rows(from: [&[f32]; PLANES], to: &mut [&mut [f32]; PLANES]) {
+    let n = from[0].len();
+    let whole = n - n % LINE;
+    for at in (0..whole).step_by(LINE) {
+        for plane in 0..PLANES {
+            to[plane][at..at + LINE].copy_from_slice(&from[plane][at..at + LINE]);
+        }
+    }
+    for plane in 0..PLANES {
+        to[plane][whole..].copy_from_slice(&from[plane][whole..]);
     }
 }
 
