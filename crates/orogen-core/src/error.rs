@@ -33,6 +33,14 @@ pub enum OpError {
         /// What there is.
         available: Vec<LayerName>,
     },
+    /// Things on the ground that the operator reads are missing.
+    #[error("no instances {name:?} here{}", have(.available))]
+    MissingInstances {
+        /// The requested things.
+        name: LayerName,
+        /// What is available.
+        available: Vec<LayerName>,
+    },
     /// A layer holds another kind of number than requested.
     #[error("layer {name:?} holds {found}, not {wanted}")]
     LayerKind {

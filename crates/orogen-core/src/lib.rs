@@ -8,6 +8,7 @@ mod error;
 mod features;
 mod files;
 mod frame;
+pub mod instances;
 pub mod layer;
 pub mod looped;
 pub mod math;

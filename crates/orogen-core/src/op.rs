@@ -43,6 +43,10 @@ pub struct Layers {
     pub reads_vectors: Vec<LayerName>,
     /// Vector layers it sets.
     pub writes_vectors: Vec<LayerName>,
+    /// Things on the ground that it needs.
+    pub reads_instances: Vec<LayerName>,
+    /// Things on the ground that it sets.
+    pub writes_instances: Vec<LayerName>,
     /// What it looks at where it is there.
     pub uses: Vec<Part>,
     /// What it keeps, where it is there, though it changes what that follows from.
@@ -129,6 +133,28 @@ impl Layers {
         self
     }
 
+    /// Also needs these things on the ground.
+    #[must_use]
+    pub fn reading_instances<N: Into<LayerName>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.reads_instances.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Also sets these things on the ground, computed from layers of the result.
+    #[must_use]
+    pub fn deriving_instances<N: Into<LayerName>>(
+        mut self,
+        names: impl IntoIterator<Item = N>,
+        from: impl IntoIterator<Item = LayerName>,
+    ) -> Self {
+        let from: Vec<Part> = from.into_iter().map(Part::Layer).collect();
+        for name in names.into_iter().map(Into::into) {
+            self.writes_instances.push(name.clone());
+            self.follows.insert(Part::Instances(name), from.clone());
+        }
+        self
+    }
+
     /// Also looks at these layers where they are there.
     #[must_use]
     pub fn using(mut self, names: impl IntoIterator<Item = LayerName>) -> Self {
@@ -154,13 +180,19 @@ impl Layers {
     pub fn inputs(&self) -> impl Iterator<Item = Part> {
         let layers = self.reads.iter().cloned().map(Part::Layer);
         let vectors = self.reads_vectors.iter().cloned().map(Part::Vectors);
-        layers.chain(vectors).chain(self.uses.iter().cloned()).chain(self.keeps.iter().cloned())
+        let instances = self.reads_instances.iter().cloned().map(Part::Instances);
+        layers
+            .chain(vectors)
+            .chain(instances)
+            .chain(self.uses.iter().cloned())
+            .chain(self.keeps.iter().cloned())
     }
 
     /// All that it sets.
     pub fn outputs(&self) -> impl Iterator<Item = Part> {
         let layers = self.writes.iter().cloned().map(Part::Layer);
-        layers.chain(self.writes_vectors.iter().cloned().map(Part::Vectors))
+        let vectors = self.writes_vectors.iter().cloned().map(Part::Vectors);
+        layers.chain(vectors).chain(self.writes_instances.iter().cloned().map(Part::Instances))
     }
 
     /// Whether it looks at a part before it sets it.
@@ -169,6 +201,7 @@ impl Layers {
         match part {
             Part::Layer(name) => self.reads.contains(name),
             Part::Vectors(name) => self.reads_vectors.contains(name),
+            Part::Instances(name) => self.reads_instances.contains(name),
         }
     }
 

@@ -15,6 +15,8 @@ pub enum Part {
     Layer(LayerName),
     /// Points, lines or polygons.
     Vectors(LayerName),
+    /// Things that stand on the ground.
+    Instances(LayerName),
 }
 
 impl Part {
@@ -36,6 +38,7 @@ impl fmt::Display for Part {
         match self {
             Self::Layer(name) => write!(f, "layer {:?}", name.as_str()),
             Self::Vectors(name) => write!(f, "vectors {:?}", name.as_str()),
+            Self::Instances(name) => write!(f, "instances {:?}", name.as_str()),
         }
     }
 }

@@ -118,11 +118,15 @@ fn made_hole(made: &Terrain, writes: &[LayerName]) -> OpError {
 
 fn require(terrain: &Terrain, layers: &Layers) -> Result<(), OpError> {
     require_layers(terrain, &layers.reads)?;
-    match layers.reads_vectors.iter().find(|name| !terrain.vectors().contains_key(*name)) {
+    if let Some(name) = layers.reads_vectors.iter().find(|name| !terrain.vectors().contains_key(*name)) {
+        let available = terrain.vectors().keys().cloned().collect();
+        return Err(OpError::MissingVectors { name: name.clone(), available });
+    }
+    match layers.reads_instances.iter().find(|name| !terrain.instances().contains_key(*name)) {
         None => Ok(()),
-        Some(name) => Err(OpError::MissingVectors {
+        Some(name) => Err(OpError::MissingInstances {
             name: name.clone(),
-            available: terrain.vectors().keys().cloned().collect(),
+            available: terrain.instances().keys().cloned().collect(),
         }),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::OpError;
 use crate::frame::Frame;
+use crate::instances::Instances;
 use crate::layer::{Layer, LayerName};
 use crate::provenance::{Part, Provenance};
 use crate::raster::Raster;
@@ -116,6 +117,8 @@ pub struct Parts {
     pub layers: BTreeMap<LayerName, LayerData>,
     /// Points, lines and polygons, by name.
     pub vectors: BTreeMap<LayerName, Arc<VectorLayer>>,
+    /// Things that stand on the ground, by name.
+    pub instances: BTreeMap<LayerName, Arc<Instances>>,
     /// What each of them follows from.
     pub provenance: Provenance,
 }
@@ -135,7 +138,10 @@ impl PartialEq for Terrain {
     /// The same land, however it came to be.
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&self.parts, &other.parts);
-        self.frame == other.frame && a.layers == b.layers && a.vectors == b.vectors
+        self.frame == other.frame
+            && a.layers == b.layers
+            && a.vectors == b.vectors
+            && a.instances == b.instances
     }
 }
 
@@ -295,6 +301,23 @@ impl Terrain {
         self.parts.vectors.insert(name, vectors.into());
     }
 
+    /// All that stands on the ground, in the order of the names.
+    #[must_use]
+    pub fn instances(&self) -> &BTreeMap<LayerName, Arc<Instances>> {
+        &self.parts.instances
+    }
+
+    /// Sets things that stand on the ground and drops what was derived from them. They are stood on the heights, where
+    /// there are some.
+    pub fn set_instances(&mut self, name: impl Into<LayerName>, instances: impl Into<Arc<Instances>>) {
+        let (name, mut instances) = (name.into(), instances.into());
+        self.drop_followers(&Part::Instances(name.clone()));
+        if let Ok(height) = self.get(crate::layer::HEIGHT) {
+            Arc::make_mut(&mut instances).set_ground(&self.frame, height);
+        }
+        self.parts.instances.insert(name, instances);
+    }
+
     /// Removes a layer.
     pub fn remove(&mut self, name: &LayerName) -> Option<LayerData> {
         self.known.remove(name);
@@ -306,6 +329,7 @@ impl Terrain {
     pub fn retain(&mut self, mut wanted: impl FnMut(&Part) -> bool) {
         let mut gone: Vec<Part> = self.parts.layers.keys().cloned().map(Part::Layer).collect();
         gone.extend(self.parts.vectors.keys().cloned().map(Part::Vectors));
+        gone.extend(self.parts.instances.keys().cloned().map(Part::Instances));
         gone.retain(|part| !wanted(part));
         gone.iter().for_each(|part| self.drop_part(part));
     }
@@ -316,6 +340,7 @@ impl Terrain {
         match part {
             Part::Layer(name) => self.parts.layers.contains_key(name),
             Part::Vectors(name) => self.parts.vectors.contains_key(name),
+            Part::Instances(name) => self.parts.instances.contains_key(name),
         }
     }
 
@@ -336,7 +361,8 @@ impl Terrain {
         self.parts.provenance.record(part, from);
     }
 
-    /// The part on a window of the frame; vectors stay whole. `None` when the window is not part of this frame.
+    /// The part on a window of the frame; vectors stay whole, instances are those in it, its northern and eastern edges left
+    /// out. `None` when the window is not part of this frame.
     #[must_use]
     pub fn crop(&self, window: &Frame) -> Option<Self> {
         let (col, row) = self.frame.offset_of(window)?;
@@ -348,7 +374,10 @@ impl Terrain {
         let known = self.known.iter().filter(|(_, values)| !values.holes);
         let known = known.map(|(name, values)| (name.clone(), *values)).collect();
         let vectors = self.parts.vectors.clone();
-        let parts = Parts { layers, vectors, provenance: self.parts.provenance.clone() };
+        let extent = window.extent();
+        let instances = self.parts.instances.iter();
+        let instances = instances.map(|(name, all)| (name.clone(), Arc::new(all.crop(&extent)))).collect();
+        let parts = Parts { layers, vectors, instances, provenance: self.parts.provenance.clone() };
         Some(Self { frame: *window, parts, known })
     }
 
@@ -375,6 +404,9 @@ impl Terrain {
             }
             Part::Vectors(name) => {
                 self.parts.vectors.remove(name);
+            }
+            Part::Instances(name) => {
+                self.parts.instances.remove(name);
             }
         }
     }

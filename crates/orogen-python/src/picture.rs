@@ -30,7 +30,7 @@ fn thinned(terrain: &Terrain, most: usize) -> Option<Terrain> {
         (name.clone(), data)
     });
     let (vectors, provenance) = (terrain.vectors().clone(), terrain.provenance().clone());
-    Terrain::from_parts(small, Parts { layers: layers.collect(), vectors, provenance })
+    Terrain::from_parts(small, Parts { layers: layers.collect(), vectors, provenance, ..Parts::default() })
 }
 
 fn every<T: Copy + Default + Send + Sync>(

@@ -465,7 +465,7 @@ impl Terrain {
             data.insert(layer_name(&name)?, layer);
         }
         let provenance = serde_json::from_str(provenance).map_err(|_| wrong())?;
-        let parts = orogen::core::Parts { layers: data, vectors, provenance };
+        let parts = orogen::core::Parts { layers: data, vectors, provenance, ..Default::default() };
         let land = orogen::core::Terrain::from_parts(frame, parts).ok_or_else(wrong)?;
         Ok(Self::placed(land, seed, place))
     }

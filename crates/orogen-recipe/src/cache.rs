@@ -15,10 +15,13 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime};
 
 use blake3::Hash;
+use orogen_core::instances::Instances;
+use orogen_core::vector::VectorLayer;
 use orogen_core::{Cancel, Figure, Frame, LayerData, LayerName, Parts, Provenance, Raster, Terrain};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -36,9 +39,11 @@ const STALE: Duration = Duration::from_secs(24 * 3600);
 pub struct Cache {
     dir: PathBuf,
     max_bytes: u64,
-    /// Hashes of what is in memory now. A weak reference keeps its content from being changed in place, and lets
+    /// Blobs of what is in memory now. A weak reference keeps its content from being changed in place, and lets
     /// it go.
-    known: Mutex<Vec<(Weak<dyn Any + Send + Sync>, Hash)>>,
+    known: Mutex<Vec<(Weak<dyn Any + Send + Sync>, Blob)>>,
+    /// About how many bytes there are: what was found at first and what was written since.
+    total_bytes: AtomicU64,
 }
 
 /// What a step was made from.
@@ -56,10 +61,14 @@ pub(crate) enum Found<T> {
 /// A stored result without its bytes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Entry {
+    /// What it was stored under, so that a file under a wrong name is found out.
+    key: String,
     cols: usize,
     rows: usize,
     layers: BTreeMap<String, Blob>,
     vectors: BTreeMap<String, Blob>,
+    #[serde(default)]
+    instances: BTreeMap<String, Blob>,
     #[serde(default)]
     provenance: Provenance,
     pub warnings: Vec<String>,
@@ -67,7 +76,7 @@ pub(crate) struct Entry {
     pub figures: Vec<Figure>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Blob {
     kind: Kind,
     bytes: u64,
@@ -77,7 +86,7 @@ struct Blob {
 
 impl Entry {
     fn blobs(&self) -> impl Iterator<Item = &Blob> {
-        self.layers.values().chain(self.vectors.values())
+        self.layers.values().chain(self.vectors.values()).chain(self.instances.values())
     }
 }
 
@@ -95,6 +104,7 @@ enum Kind {
     F32,
     U8,
     Vectors,
+    Instances,
 }
 
 /// Why a blob gave nothing.
@@ -115,7 +125,8 @@ impl Cache {
                 "the cache needs a little-endian machine",
             ));
         }
-        let cache = Self { dir: dir.into(), max_bytes, known: Mutex::default() };
+        let cache =
+            Self { dir: dir.into(), max_bytes, known: Mutex::default(), total_bytes: AtomicU64::new(0) };
         for part in ["steps", "blobs", "tmp"] {
             fs::create_dir_all(cache.dir.join(part))?;
         }
@@ -165,6 +176,9 @@ impl Cache {
         let Some(entry) = parse_entry(&bytes) else {
             return self.damaged(key, None, "the checksum of its list of layers does not match");
         };
+        if entry.key != key.to_hex().as_str() {
+            return self.damaged(key, None, "it belongs to another step");
+        }
         touch(&path);
         for blob in entry.blobs() {
             let path = self.blob_path(blob);
@@ -189,6 +203,9 @@ impl Cache {
     pub(crate) fn glance(&self, key: &Key) -> Option<Entry> {
         let path = self.step_path(key);
         let entry = parse_entry(&read_bounded(&path).ok()?)?;
+        if entry.key != key.to_hex().as_str() {
+            return None;
+        }
         touch(&path);
         entry.blobs().for_each(|blob| touch(&self.blob_path(blob)));
         Some(entry)
@@ -223,10 +240,11 @@ impl Cache {
                     self.read_blob(blob, &mut values)?;
                     Raster::from_vec(cols, rows, values).map(|r| LayerData::U8(Arc::new(r)))
                 }
-                Kind::Vectors => None,
+                Kind::Vectors | Kind::Instances => None,
             };
             let data = data.ok_or_else(|| wrong("a layer does not match the frame"))?;
-            self.remember(&data, blob);
+            let (address, weak) = handle(&data);
+            self.remember(address, weak, *blob);
             layers.insert(name, data);
         }
         let mut all_vectors = BTreeMap::new();
@@ -236,9 +254,23 @@ impl Cache {
             self.read_blob(blob, &mut bytes)?;
             let layer = vectors::decode(&bytes).ok_or_else(|| wrong("its vectors cannot be read"))?;
             let name = LayerName::parse(name).ok_or_else(|| wrong("it has vectors without a proper name"))?;
-            all_vectors.insert(name, Arc::new(layer));
+            let layer = Arc::new(layer);
+            let weak = Arc::downgrade(&(layer.clone() as Arc<dyn Any + Send + Sync>));
+            self.remember(Arc::as_ptr(&layer).cast(), weak, *blob);
+            all_vectors.insert(name, layer);
         }
-        let parts = Parts { layers, vectors: all_vectors, provenance: entry.provenance.clone() };
+        let mut instances = BTreeMap::new();
+        for (name, blob) in &entry.instances {
+            let size = usize::try_from(blob.bytes).map_err(|_| wrong("its instances are too large"))?;
+            let mut bytes = vec![0; size];
+            self.read_blob(blob, &mut bytes)?;
+            let name =
+                LayerName::parse(name).ok_or_else(|| wrong("it has instances without a proper name"))?;
+            let all = Instances::from_bytes(&bytes).map_err(|_| wrong("its instances cannot be read"))?;
+            instances.insert(name, Arc::new(all));
+        }
+        let provenance = entry.provenance.clone();
+        let parts = Parts { layers, vectors: all_vectors, instances, provenance };
         Terrain::from_parts(*frame, parts).ok_or_else(|| wrong("a layer does not match the frame"))
     }
 
@@ -276,18 +308,29 @@ impl Cache {
         figures: &[Figure],
         cancel: &Cancel,
     ) -> io::Result<()> {
-        let encoded: Vec<(&LayerName, Vec<u8>)> =
-            terrain.vectors().iter().map(|(name, layer)| (name, vectors::encode(layer))).collect();
-        let size: usize = terrain.layers().values().map(|data| data.bytes().len()).sum::<usize>()
-            + encoded.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
-        if size as u64 > self.max_bytes / 4 {
+        // Vectors that are stored already are not encoded again.
+        let encoded: Vec<(&LayerName, &Arc<VectorLayer>, Result<Blob, Vec<u8>>)> = (terrain.vectors().iter())
+            .map(|(name, layer)| {
+                let known = self.known(Arc::as_ptr(layer).cast()).filter(|blob| self.has_blob(blob));
+                (name, layer, known.ok_or_else(|| vectors::encode(layer)))
+            })
+            .collect();
+        let size: u64 = terrain.layers().values().map(|data| data.bytes().len() as u64).sum::<u64>()
+            + encoded
+                .iter()
+                .map(|(_, _, made)| made.as_ref().map_or_else(|bytes| bytes.len() as u64, |b| b.bytes))
+                .sum::<u64>();
+        let size = size + terrain.instances().values().map(|all| all.size_bytes() as u64).sum::<u64>();
+        if size > self.max_bytes / 4 {
             return Ok(());
         }
         let mut entry = Entry {
+            key: key.to_hex().to_string(),
             cols: terrain.frame().cols(),
             rows: terrain.frame().rows(),
             layers: BTreeMap::new(),
             vectors: BTreeMap::new(),
+            instances: BTreeMap::new(),
             provenance: terrain.provenance().clone(),
             warnings: warnings.to_vec(),
             figures: figures.to_vec(),
@@ -297,33 +340,66 @@ impl Cache {
                 LayerData::F32(_) => Kind::F32,
                 LayerData::U8(_) => Kind::U8,
             };
-            let hash = self.known(data).unwrap_or_else(|| hash_of(data.bytes()));
+            let (address, weak) = handle(data);
+            let hash = self.known(address).map_or_else(|| hash_of(data.bytes()), |blob| blob.hash);
             let blob = self.store_blob(kind, data.bytes(), hash, cancel)?;
-            self.remember(data, &blob);
+            self.remember(address, weak, blob);
             entry.layers.insert(name.as_str().to_owned(), blob);
         }
-        for (name, bytes) in encoded {
-            let blob = self.store_blob(Kind::Vectors, &bytes, hash_of(&bytes), cancel)?;
+        for (name, layer, made) in encoded {
+            let blob = match made {
+                Ok(blob) => blob,
+                Err(bytes) => {
+                    let blob = self.store_blob(Kind::Vectors, &bytes, hash_of(&bytes), cancel)?;
+                    let weak = Arc::downgrade(&(layer.clone() as Arc<dyn Any + Send + Sync>));
+                    self.remember(Arc::as_ptr(layer).cast(), weak, blob);
+                    blob
+                }
+            };
             entry.vectors.insert(name.as_str().to_owned(), blob);
+        }
+        for (name, all) in terrain.instances() {
+            let address = Arc::as_ptr(all).cast();
+            let known = self.known(address).filter(|blob| self.has_blob(blob));
+            let blob = match known {
+                Some(blob) => blob,
+                None => {
+                    let bytes = all.to_bytes();
+                    let blob = self.store_blob(Kind::Instances, &bytes, hash_of(&bytes), cancel)?;
+                    let weak = Arc::downgrade(&(all.clone() as Arc<dyn Any + Send + Sync>));
+                    self.remember(address, weak, blob);
+                    blob
+                }
+            };
+            entry.instances.insert(name.as_str().to_owned(), blob);
         }
         let json = serde_json::to_vec(&entry).map_err(io::Error::other)?;
         let mut bytes = blake3::hash(&json).to_hex().to_string().into_bytes();
         bytes.push(b'\n');
         bytes.extend(json);
         self.write_aside(&self.step_path(key), &bytes, cancel)?;
-        self.evict();
+        if self.total_bytes.load(Ordering::Relaxed) > self.max_bytes {
+            self.evict();
+        }
         Ok(())
     }
 
     fn store_blob(&self, kind: Kind, bytes: &[u8], hash: Hash, cancel: &Cancel) -> io::Result<Blob> {
         let blob = Blob { kind, bytes: bytes.len() as u64, hash };
-        let path = self.blob_path(&blob);
-        if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() == blob.bytes) {
-            touch(&path);
-        } else {
-            self.write_aside(&path, bytes, cancel)?;
+        if !self.has_blob(&blob) {
+            self.write_aside(&self.blob_path(&blob), bytes, cancel)?;
         }
         Ok(blob)
+    }
+
+    /// Whether a blob seems to be there; marks it as used.
+    fn has_blob(&self, blob: &Blob) -> bool {
+        let path = self.blob_path(blob);
+        let there = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() == blob.bytes);
+        if there {
+            touch(&path);
+        }
+        there
     }
 
     /// Writes a file under another name and moves it into place when it is whole.
@@ -340,6 +416,7 @@ impl Cache {
             discard(path)?;
         }
         file.persist(path).map_err(|error| error.error)?;
+        self.total_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
@@ -347,19 +424,19 @@ impl Cache {
     fn evict(&self) {
         let mut files: Vec<_> = ["steps", "blobs"].iter().flat_map(|part| self.files(part)).collect();
         let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
-        if total <= self.max_bytes {
-            return;
-        }
-        files.sort();
-        for (_, size, path) in files {
-            if total <= self.max_bytes / 10 * 9 {
-                return;
+        if total > self.max_bytes {
+            files.sort();
+            for (_, size, path) in files {
+                if total <= self.max_bytes / 10 * 9 {
+                    break;
+                }
+                // Another program may have removed it: the space is free either way.
+                if fs::remove_file(&path).is_ok() || !path.exists() {
+                    total -= size;
+                }
             }
-            // Another program may have removed it: the space is free either way.
-            if fs::remove_file(&path).is_ok() || !path.exists() {
-                total -= size;
-            }
         }
+        self.total_bytes.store(total, Ordering::Relaxed);
     }
 
     /// Files of a part with the time of their last use and their size.
@@ -382,28 +459,27 @@ impl Cache {
         self.dir.join("blobs").join(blob.hash.to_hex().as_str())
     }
 
-    fn known(&self, data: &LayerData) -> Option<Hash> {
+    fn known(&self, address: *const ()) -> Option<Blob> {
         let known = self.known.lock().ok()?;
-        let address = address(data);
         known.iter().find(|(weak, _)| weak.strong_count() > 0 && weak.as_ptr().cast() == address).map(|k| k.1)
     }
 
-    fn remember(&self, data: &LayerData, blob: &Blob) {
+    fn remember(&self, address: *const (), weak: Weak<dyn Any + Send + Sync>, blob: Blob) {
         let Ok(mut known) = self.known.lock() else { return };
-        let address = address(data);
         known.retain(|(weak, _)| weak.strong_count() > 0 && weak.as_ptr().cast() != address);
-        let weak: Weak<dyn Any + Send + Sync> = match data {
-            LayerData::F32(r) => Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)),
-            LayerData::U8(r) => Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)),
-        };
-        known.push((weak, blob.hash));
+        known.push((weak, blob));
     }
 }
 
-fn address(data: &LayerData) -> *const () {
+/// Where a layer lies in memory, and a reference that does not keep it.
+fn handle(data: &LayerData) -> (*const (), Weak<dyn Any + Send + Sync>) {
     match data {
-        LayerData::F32(r) => Arc::as_ptr(r).cast(),
-        LayerData::U8(r) => Arc::as_ptr(r).cast(),
+        LayerData::F32(r) => {
+            (Arc::as_ptr(r).cast(), Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)))
+        }
+        LayerData::U8(r) => {
+            (Arc::as_ptr(r).cast(), Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)))
+        }
     }
 }
 
@@ -604,7 +680,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(dir.path(), 1 << 20).unwrap();
         let mut terrain = terrain();
-        let hash = |terrain: &Terrain| cache.known(&terrain.layers()[&HEIGHT.name()]);
+        let hash = |terrain: &Terrain| {
+            cache.known(handle(&terrain.layers()[&HEIGHT.name()]).0).map(|blob| blob.hash)
+        };
         cache.store(&KeyMaker::new("one").finish(), &terrain, &[], &[], &Cancel::new()).unwrap();
         assert_eq!(hash(&terrain), Some(hash_of(terrain.layers()[&HEIGHT.name()].bytes())));
         terrain.update::<f32>(&HEIGHT.name(), |height| height.as_mut_slice()[3] = 7.0).unwrap();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use orogen_core::instances::Instances;
 use orogen_core::vector::VectorLayer;
 use orogen_core::{Frame, LayerData, LayerName, Layers, OpError, Part, Provenance, Raster, Terrain};
 
@@ -16,6 +17,8 @@ pub(crate) struct Refinement {
     base: Frame,
     changes: BTreeMap<LayerName, Change>,
     vectors: BTreeMap<LayerName, Arc<VectorLayer>>,
+    /// Cropped to each window, and stood on its finer ground.
+    instances: BTreeMap<LayerName, Arc<Instances>>,
     /// Of what the step wrote.
     provenance: Provenance,
 }
@@ -51,6 +54,9 @@ impl Refinement {
             vectors: vectors
                 .filter_map(|name| Some((name.clone(), solved.vectors().get(&name)?.clone())))
                 .collect(),
+            instances: (layers.writes_instances.iter())
+                .filter_map(|name| Some((name.clone(), solved.instances().get(name)?.clone())))
+                .collect(),
             provenance: solved.provenance().clone(),
         }
     }
@@ -62,7 +68,8 @@ impl Refinement {
             Change::Made(raster, _) => 4 * raster.as_slice().len(),
             Change::Ids(raster) => raster.as_slice().len(),
         };
-        self.changes.values().map(size).sum::<usize>() as u64
+        let things = self.instances.values().map(|all| all.size_bytes()).sum::<usize>();
+        (self.changes.values().map(size).sum::<usize>() + things) as u64
     }
 
     /// The step's result where its input is a window of another lattice.
@@ -96,8 +103,13 @@ impl Refinement {
         for (name, vectors) in &self.vectors {
             input.set_vector(name.clone(), vectors.clone());
         }
+        for (name, all) in &self.instances {
+            input.set_instances(name.clone(), all.crop(&frame.extent()));
+        }
+        let instances = self.instances.keys().cloned().map(Part::Instances);
         let written = self.changes.keys().cloned().map(Part::Layer);
-        for part in written.chain(self.vectors.keys().cloned().map(Part::Vectors)) {
+        let vectors = self.vectors.keys().cloned().map(Part::Vectors);
+        for part in written.chain(vectors).chain(instances) {
             let from: Vec<Part> = self.provenance.of(&part).cloned().collect();
             input.record(part, from);
         }

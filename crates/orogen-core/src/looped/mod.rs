@@ -81,6 +81,10 @@ pub(crate) fn run(
     for (name, data) in written {
         terrain.set_named(name, data);
     }
+    for name in &layers.writes_instances {
+        let Some(made) = result.instances().get(name) else { continue };
+        terrain.set_instances(name.clone(), made.crop(&frame.extent()));
+    }
     let kept = layers.keeps.iter().cloned().filter_map(Part::into_vectors);
     for name in layers.writes_vectors.iter().cloned().chain(kept) {
         let Some(made) = result.vectors().get(&name) else { continue };

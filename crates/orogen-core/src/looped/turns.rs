@@ -68,7 +68,12 @@ impl Turns {
             (name.clone(), data)
         });
         // Every raster was made on that frame.
-        let parts = Parts { layers, vectors: copied.collect(), provenance: terrain.provenance().clone() };
+        let parts = Parts {
+            layers,
+            vectors: copied.collect(),
+            instances: terrain.instances().clone(),
+            provenance: terrain.provenance().clone(),
+        };
         Terrain::from_parts(*on, parts).unwrap_or_else(|| Terrain::new(*on))
     }
 

@@ -315,3 +315,28 @@ fn windows_share_what_the_whole_solved() {
     go(base);
     assert_eq!(runs("tiles", "n"), 1);
 }
+
+#[test]
+fn two_entries_that_changed_places_are_found_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::open(dir.path(), 1 << 30).unwrap();
+    let warnings = Warnings::default();
+    let text = |height: u32| {
+        format!(
+            "seed = \"s\"\nframe = {{ size_m = 100, samples = 9 }}\n\
+             [[step]]\nid = \"a\"\nop = \"source.waves\"\nparams.length_m = {height}\n"
+        )
+    };
+    for height in [10, 20] {
+        run_cached(&text(height), &cache, &warnings);
+    }
+    let [first, second] = files(dir.path(), "steps").try_into().unwrap();
+    let aside = dir.path().join("aside");
+    fs::rename(&first, &aside).unwrap();
+    fs::rename(&second, &first).unwrap();
+    fs::rename(&aside, &second).unwrap();
+    for height in [10, 20] {
+        assert_eq!(run_cached(&text(height), &cache, &warnings).terrain, uncached(&text(height)));
+    }
+    assert!(warnings.take().iter().all(|warning| warning.contains("belongs to another step")));
+}
