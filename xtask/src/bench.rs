@@ -67,7 +67,19 @@ pub fn run_all() -> Result<()> {
         figure(&name, (peak - 100e6).max(0.0) / samples, "at most 60");
     }
     curves()?;
+    session()?;
     previews()
+}
+
+/// What a session asks for a tile of 65 x 65 samples.
+fn session() -> Result<()> {
+    run(&mut cargo(&["bench", "-p", "orogen", "--bench", "session", "--", "--noplot", "--quiet"]))?;
+    let of = |name: &str| seconds(&format!("session/{name}"));
+    println!("\na session");
+    figure("a tile of noise and 20 features, over the bare kernels", of("points")? / of("kernels")?, "at most 1.2");
+    figure("a tile of island, steps solved, in ms", 1000.0 * of("island")?, "at most 1");
+    figure("tiles of island a second on two threads", 100.0 / of("island_100_tiles")?, "at least 2000");
+    Ok(())
 }
 
 /// How far presets at 513 samples are from the same land at 4097.

@@ -1,0 +1,90 @@
+//! How fast a session answers for small windows: against the bare operators, and with the steps of `island` solved.
+#![allow(missing_docs, reason = "criterion's macros make undocumented items")]
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Duration;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use orogen::core::{Cancel, LayerName, Rect};
+use orogen::prelude::*;
+use orogen::recipe::{Limits, Session, SessionOptions, Unobserved};
+
+/// Noise and twenty features.
+fn points_recipe() -> String {
+    let hills: String = (0..20)
+        .map(|i| {
+            let (x, y) = (400.0 * f64::from(i), 300.0 * f64::from(i) + 500.0);
+            format!("{{ kind = \"hill\", at_m = [{x}, {y}], radius_m = 300, height_m = 60 }}, ")
+        })
+        .collect();
+    format!(
+        "seed = \"s\"\nframe = {{ size_m = 8192, samples = 1025 }}\n[[step]]\nid = \"n\"\nop = \"source.noise\"\n\
+         [[step]]\nid = \"f\"\nop = \"shape.features\"\n[step.params]\nfeatures = [{hills}]\n"
+    )
+}
+
+fn session(name: &str, text: &[u8]) -> Session {
+    let recipe = Recipe::parse(name, text).expect("the recipe parses");
+    let checked = recipe.check(&orogen::catalog(), &Limits::default()).expect("the recipe has no fault");
+    Session::new(checked, SessionOptions::default())
+}
+
+/// A window of 65 x 65 samples, `i` of a row of them.
+fn window(session: &Session, i: usize, spacing_m: f64) -> Frame {
+    let base = session.checked().frame();
+    let extent = base.extent();
+    let side = 64.0 * spacing_m;
+    let count = ((extent.size()[0] - side) / side) as usize;
+    let min = [(i % count) as f64, (i / count % count) as f64].map(|k| k * side);
+    let min = [extent.min[0] + min[0], extent.min[1] + min[1]];
+    let rect = Rect { min, max: [min[0] + side, min[1] + side] };
+    base.part(&rect, [spacing_m; 2]).expect("the window is inside").expect("it has samples")
+}
+
+fn tiles(c: &mut Criterion) {
+    let mut group = c.benchmark_group("session");
+    group.sample_size(20).measurement_time(Duration::from_secs(3));
+    let (height, never) = ([LayerName::fixed("height")], Cancel::new());
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+
+    let points = session("points", points_recipe().as_bytes());
+    let frame = window(&points, 700, 1.0);
+    group.bench_function("points", |b| {
+        b.iter(|| one.install(|| points.tile(black_box(frame), &height, &never).expect("a tile")));
+    });
+    let ops: Vec<_> = points.checked().steps().iter().map(|step| (step.op.clone(), step.seed)).collect();
+    let world = *points.checked().frame();
+    group.bench_function("kernels", |b| {
+        b.iter(|| {
+            one.install(|| {
+                ops.iter().fold(Terrain::new(black_box(frame)), |land, (op, seed)| {
+                    op.run(land, &Ctx::new(*seed).in_world(world)).expect("land")
+                })
+            })
+        });
+    });
+
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes/island.toml");
+    let island = session("island", &std::fs::read(path).expect("the recipe is there"));
+    island.solve(&Unobserved, &never).expect("the steps are solved");
+    let frame = window(&island, 7777, 4.0);
+    group.bench_function("island", |b| {
+        b.iter(|| one.install(|| island.tile(black_box(frame), &height, &never).expect("a tile")));
+    });
+    let two = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
+    group.bench_function("island_100_tiles", |b| {
+        b.iter(|| {
+            two.install(|| {
+                use rayon::prelude::*;
+                (0..100).into_par_iter().for_each(|i| {
+                    island.tile(window(&island, 6000 + i, 4.0), &height, &never).expect("a tile");
+                });
+            });
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, tiles);
+criterion_main!(benches);
