@@ -106,6 +106,16 @@ pub trait Op:
         Loops::Unrolled
     }
 
+    /// Mends what fading has done to land that loops: called on the whole frame after both ends of an
+    /// [unrolled](Loops::Unrolled) result have faded into each other. The last column and row must stay the first again.
+    ///
+    /// # Errors
+    /// As [`Op::run`].
+    fn mend_loop(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let _ = ctx;
+        Ok(terrain)
+    }
+
     /// Files its parameters name.
     fn files(&self) -> Vec<&str> {
         Vec::new()

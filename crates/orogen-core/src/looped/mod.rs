@@ -85,8 +85,9 @@ pub(crate) fn run<T: Op>(op: &T, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terr
         (name.clone(), data)
     };
     let vectors = result.vectors().iter().map(vector).collect();
-    Terrain::from_parts(frame, all, vectors)
-        .ok_or_else(|| OpError::Failed(String::from("a layer of a loop does not match the frame")))
+    let rolled = Terrain::from_parts(frame, all, vectors)
+        .ok_or_else(|| OpError::Failed(String::from("a layer of a loop does not match the frame")))?;
+    if fades { op.mend_loop(rolled, ctx) } else { Ok(rolled) }
 }
 
 /// Says so when land on a frame that loops does not meet itself: nothing later can mend that.
