@@ -82,7 +82,8 @@ impl Ground<'_> {
             }
             for (other, most) in self.around(at) {
                 let limit = f64::from(land[at]) + most;
-                if f64::from(land[other]) > limit + ROUNDING * most {
+                // At heights beyond the digits of an f32, what is set may be what was.
+                if f64::from(land[other]) > limit + ROUNDING * most && land[other] > limit as f32 {
                     land[other] = limit as f32;
                     heap.push(Reverse((ordered(land[other]), other)));
                 }
