@@ -249,6 +249,16 @@ pub trait Op:
         Loops::Unrolled
     }
 
+    /// Mends what fading has done to land that loops: called on the whole frame after both ends of an
+    /// [unrolled](Loops::Unrolled) result have faded into each other. The last column and row must stay the first again.
+    ///
+    /// # Errors
+    /// As [`Op::run`].
+    fn mend_loop(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let _ = ctx;
+        Ok(terrain)
+    }
+
     /// Files its parameters name.
     fn files(&self) -> Vec<&str> {
         Vec::new()
@@ -334,6 +344,11 @@ pub trait AnyOp: fmt::Debug + Send + Sync {
     /// # Errors
     /// As [`Op::run`].
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError>;
+    /// See [`Op::mend_loop`].
+    ///
+    /// # Errors
+    /// As [`Op::mend_loop`].
+    fn mend_loop(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError>;
     /// See [`Op::apply`].
     ///
     /// # Errors
@@ -393,6 +408,10 @@ impl<T: Op> AnyOp for T {
 
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         Op::run(self, terrain, ctx)
+    }
+
+    fn mend_loop(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Op::mend_loop(self, terrain, ctx)
     }
 
     fn apply(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

@@ -91,7 +91,7 @@ pub(crate) fn run(
         let made = if fades { Arc::new(vectors::clipped(made, &frame.extent())) } else { made.clone() };
         terrain.set_vector(name, made);
     }
-    Ok(terrain)
+    if fades { op.mend_loop(terrain, ctx) } else { Ok(terrain) }
 }
 
 /// Says so when land on a frame that loops does not meet itself: nothing later can mend that.

@@ -240,3 +240,45 @@ fn sand_stays_above_a_step_of_rock_at_the_edge() {
     let blown = run(&height, &sand, &Wind { wind_deg: 270.0, duration_yr: 0.01, ..steady() });
     assert!(blown.sand.row(20)[..10].iter().all(|&d| d < 0.05), "{:?}", &blown.sand.row(20)[..10]);
 }
+
+/// The steepest grade between neighbours, slants included: inside, and across the edge.
+fn steepest(height: &Raster<f32>, spacing_m: f64) -> [f64; 2] {
+    let (cols, rows) = (height.cols(), height.rows());
+    let mut most = [0.0f64; 2];
+    for row in 0..rows {
+        for col in 0..cols {
+            for (right, down) in [(1, 0), (0, 1), (1, 1), (1, cols * rows - 1)] {
+                let (c, r) = ((col + right) % cols, (row + down) % rows);
+                let across = c + 1 == right || (down == 1 && r == 0) || (down > 1 && row == 0);
+                let far = spacing_m * if down > 0 && right > 0 { 2f64.sqrt() } else { 1.0 };
+                let grade = f64::from((height.row(r)[c] - height.row(row)[col]).abs()) / far;
+                let found = &mut most[usize::from(across)];
+                *found = found.max(grade);
+            }
+        }
+    }
+    most
+}
+
+#[test]
+fn sand_keeps_its_repose_at_the_spacing_of_the_samples() {
+    // Samples as far apart as nodes, closer and much closer.
+    for (samples, size_m) in [(54, 636.0), (65, 640.0), (257, 640.0)] {
+        for (repose_deg, sand_m, wind_deg) in [(33.0, 8.0, 110.0), (20.0, 8.0, 110.0), (33.0, 20.0, 45.0)] {
+            for looped in [false, true] {
+                let frame = Frame::square(size_m, samples).unwrap();
+                let mut terrain = Terrain::new(if looped { frame.looped() } else { frame });
+                terrain.set(layer::HEIGHT, Raster::filled(samples, samples, 50.0));
+                let sand_m = Coef::Const(sand_m);
+                let params = Wind { repose_deg, sand_m, wind_deg, duration_yr: 300.0, ..Wind::default() };
+                let after = params.apply(terrain, &Ctx::new(Seed(5))).unwrap();
+                let height = after.get(layer::HEIGHT).unwrap();
+                let [inside, across] = steepest(height, size_m / (samples - 1) as f64)
+                    .map(|grade| math::atan2(grade, 1.0).to_degrees());
+                println!("{samples} samples, loop {looped}: {inside:.1} and {across:.1} of {repose_deg} deg");
+                let most = repose_deg + 0.1;
+                assert!(inside < most && across < most, "{inside} inside, {across} across the edge");
+            }
+        }
+    }
+}

@@ -5,8 +5,10 @@ use orogen_core::math;
 use super::lattice::Lattice;
 use super::water::Stream;
 
-/// How near, in cells, the end of a line counts as touching another.
+/// How near, in cells, the end of a line counts as touching another; wide ones touch where their banks do.
 const TOUCH: f64 = 2.0;
+/// But not further, in cells.
+const MOST_TOUCH: f64 = 8.0;
 /// A line that comes back to itself within so many cells makes a bend, no loop.
 const LOOP: f64 = 8.0;
 /// Segments of one cell that are looked at: a scribble has no more junctions than it can show.
@@ -29,27 +31,26 @@ fn apart(a: [f64; 2], b: [f64; 2]) -> f64 {
 
 /// Parts lines where they meet. Ends that meet have the same place to the bit.
 pub(super) fn parted(mut streams: Vec<Stream>, lattice: &Lattice) -> Vec<Stream> {
-    let touch = TOUCH * lattice.cell;
     let index = Index::new(&streams, lattice);
     let mut cuts = index.crossings(&streams);
     // An end that touches a line runs on to it.
     for line in 0..streams.len() {
         for end in [0, streams[line].points.len() - 1] {
             let at = streams[line].points[end];
-            let Some(cut) = index.touched(&streams, line, end, touch) else { continue };
+            let Some((place, cut)) = index.touched(&streams, line, end) else { continue };
             let stream = &mut streams[line];
-            if apart(at, cut.at) > 0.0 {
+            if apart(at, place) > 0.0 {
                 // At the front, segments of this line would count one more.
                 if end == 0 {
-                    stream.points[0] = cut.at;
+                    stream.points[0] = place;
                 } else {
-                    stream.push(cut.at);
+                    stream.push(place);
                 }
             }
             if streams[line].points.len() == 1 {
                 break;
             }
-            cuts.push(cut);
+            cuts.extend(cut);
         }
     }
     cuts.truncate(MOST_CUTS);
@@ -199,12 +200,24 @@ impl Index {
         cuts
     }
 
-    /// The place on another line, or far along on its own, that an end touches; none where an end is met.
-    fn touched(&self, streams: &[Stream], line: usize, end: usize, touch: f64) -> Option<Cut> {
+    /// The place on another line, or far along on its own, that an end touches, and the cut there; no cut where the other
+    /// ends there too.
+    fn touched(&self, streams: &[Stream], line: usize, end: usize) -> Option<([f64; 2], Option<Cut>)> {
         let at = streams[line].points[end];
         let step = apart(streams[line].points[0], *streams[line].points.get(1)?).max(1e-9);
+        let ends = |s: &Stream| [s.points[0], s.points[s.points.len() - 1]];
+        let met = |(other, s): (usize, &Stream)| other != line && ends(s).contains(&at);
+        if streams.iter().enumerate().any(met) {
+            return None;
+        }
+        let touch = |other: usize| {
+            (TOUCH * self.cell)
+                .max((0.5 * (streams[line].width + streams[other].width)).min(MOST_TOUCH * self.cell))
+        };
+        let widest = streams.iter().map(|s| s.width).fold(0.0, f64::max);
+        let cells = (widest / self.cell).clamp(TOUCH, MOST_TOUCH).ceil() as i64 + 2;
         let mut best: Option<(f64, Cut)> = None;
-        for (other, k) in self.near(at, TOUCH.ceil() as i64 + 2) {
+        for (other, k) in self.near(at, cells) {
             if other == line && k.abs_diff(end) as f64 * step < LOOP * self.cell {
                 continue;
             }
@@ -214,14 +227,19 @@ impl Index {
             let share = (((at[0] - c[0]) * way[0] + (at[1] - c[1]) * way[1]) / length2).clamp(0.0, 1.0);
             let place = [c[0] + share * way[0], c[1] + share * way[1]];
             let far = apart(at, place);
-            if far <= touch && best.is_none_or(|(least, _)| far < least) {
+            // A line beside itself is a bend unless it comes very near.
+            let most = if other == line { TOUCH * self.cell } else { touch(other) };
+            if far <= most && best.is_none_or(|(least, _)| far < least) {
                 best = Some((far, Cut { line: other, segment: k, share, at: place }));
             }
         }
         let (_, cut) = best?;
-        let points = &streams[cut.line].points;
-        let ends = [points[0], points[points.len() - 1]];
-        (!ends.iter().any(|p| apart(*p, cut.at) < 1.5 * self.cell)).then_some(cut)
+        let near_end = ends(&streams[cut.line]).into_iter().find(|p| apart(*p, cut.at) < 1.5 * self.cell);
+        match near_end {
+            Some(_) if cut.line == line => None,
+            Some(place) => Some((place, None)),
+            None => Some((cut.at, Some(cut))),
+        }
     }
 }
 

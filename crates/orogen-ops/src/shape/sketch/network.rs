@@ -6,13 +6,16 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use orogen_core::Seed;
+use orogen_core::{Seed, math};
 
 use super::lattice::soften;
 use super::water::{End, Land, Mouth, Stream, key};
 
 /// Fall of a river on level ground.
 const LEAST_FALL: f64 = 3e-4;
+
+/// How far from a place that arms leave they stay level, in widths of the widest.
+const POOL: f64 = 1.5;
 
 /// Rivers, arm by arm.
 #[derive(Default)]
@@ -90,7 +93,8 @@ impl Nodes {
 
 impl Network {
     /// Gives drawn arms a direction each: downhill, and where a hollow lies in the way, on by the lowest way out of it.
-    pub fn new(arms: Vec<Stream>, land: &Land<'_>) -> Self {
+    pub fn new(arms: Vec<Stream>, land: &Land<'_>, notes: &mut Vec<String>) -> Self {
+        let arms: Vec<Stream> = arms.into_iter().flat_map(|arm| ashore(arm, land, notes)).collect();
         let alone = Nodes::new(&arms);
         let rings: Vec<bool> = alone.ends.iter().map(|[a, b]| a == b && alone.at[*a].len() == 2).collect();
         let mut arms: Vec<Stream> =
@@ -118,8 +122,10 @@ impl Network {
             if arms[arm].spring.is_some() {
                 return arms[arm].spring == Some(if last { End::First } else { End::Last });
             }
-            let lower = if last { heights[node] <= heights[other] } else { heights[node] < heights[other] };
-            lower || (land.is_sea(nodes.places[node]) && !is_leaf(other))
+            if land.is_shore(nodes.places[node]) {
+                return true;
+            }
+            if last { heights[node] <= heights[other] } else { heights[node] < heights[other] }
         };
         let mut sequence = vec![usize::MAX; nodes.places.len()];
         let mut heap = BinaryHeap::new();
@@ -178,15 +184,7 @@ impl Network {
 
     /// Leads every river that ends on land on to water, and says so. Then filled rivers from their springs.
     pub fn run_on(&mut self, springs: Vec<Stream>, land: &Land<'_>, seed: Seed, notes: &mut Vec<String>) {
-        // What lies in the sea is not a river.
-        self.arms.retain_mut(|arm| {
-            let dry = arm.points.iter().rposition(|p| !land.is_sea(*p)).map_or(0, |last| last + 2);
-            if arm.points.last().is_some_and(|p| land.is_sea(*p)) {
-                arm.truncate(dry);
-            }
-            !arm.points.is_empty()
-        });
-        let mut cells = vec![0u32; land.lattice.len()];
+        let mut cells = vec![[0u32; 2]; land.lattice.len()];
         for arm in 0..self.arms.len() {
             self.mark(arm, land, &mut cells);
         }
@@ -218,10 +216,20 @@ impl Network {
         self.arms.retain(|arm| arm.points.len() > 1);
     }
 
-    fn mark(&self, arm: usize, land: &Land<'_>, cells: &mut [u32]) {
+    /// Notes the cells that an arm runs through, and those beside it that its bed may reach.
+    fn mark(&self, arm: usize, land: &Land<'_>, cells: &mut [[u32; 2]]) {
+        let (cols, rows) = (land.lattice.cols() as isize, land.lattice.rows() as isize);
+        let beside = (self.arms[arm].width / land.lattice.cell).ceil() as isize + 1;
+        let mut last = usize::MAX;
         for p in &self.arms[arm].points {
-            if let Some(cell) = land.lattice.cell_at(*p) {
-                cells[cell] = arm as u32 + 1;
+            let Some(cell) = land.lattice.cell_at(*p).filter(|cell| *cell != last) else { continue };
+            last = cell;
+            cells[cell][0] = arm as u32 + 1;
+            let (col, row) = (cell as isize % cols, cell as isize / cols);
+            for r in (row - beside).max(0)..=(row + beside).min(rows - 1) {
+                for c in (col - beside).max(0)..=(col + beside).min(cols - 1) {
+                    cells[(r * cols + c) as usize][1] = arm as u32 + 1;
+                }
             }
         }
     }
@@ -231,23 +239,33 @@ impl Network {
         &mut self,
         arm: usize,
         land: &Land<'_>,
-        cells: &mut [u32],
+        cells: &mut [[u32; 2]],
         seed: Seed,
         notes: &mut Vec<String>,
     ) {
         let upstream = Nodes::new(&self.arms).upstream(arm);
+        let Some(last) = self.arms[arm].points.last().copied() else { return };
         // Rivers that water does not come from; those it comes from are in the way.
-        let river = |cell: usize| match cells[cell] {
+        let river = |cell: usize| match cells[cell][0] {
             0 => None,
             other => Some((!upstream[other as usize - 1]).then_some(other as usize - 1)),
         };
-        let Some(last) = self.arms[arm].points.last().copied() else { return };
+        // And it keeps off the latter, if it can: their beds lie higher.
+        let off = 4.0 * (self.arms[arm].width + land.lattice.cell);
+        let keeping_off = |cell: usize| match cells[cell] {
+            [0, beside] if beside > 0 && upstream[beside as usize - 1] => {
+                let p = land.lattice.place(cell);
+                (math::hypot(p[0] - last[0], p[1] - last[1]) > off).then_some(None)
+            }
+            _ => river(cell),
+        };
         let called = self.arms[arm].called();
         let joined = match land.mouth_near(last, &river) {
             Some((Mouth::River(other), _)) => Some(other),
             Some(_) => None,
             None => {
-                let Some((mut way, mouth)) = land.way(last, seed, &river) else { return };
+                let way = land.way(last, seed, &keeping_off).or_else(|| land.way(last, seed, &river));
+                let Some((mut way, mouth)) = way else { return };
                 soften(&mut way, false, 6);
                 let before = self.arms[arm].length();
                 way.iter().skip(1).for_each(|p| self.arms[arm].push(*p));
@@ -272,7 +290,7 @@ impl Network {
     }
 
     /// Lets an arm end in another, which is parted there.
-    fn join(&mut self, arm: usize, into: usize, land: &Land<'_>, cells: &mut [u32]) {
+    fn join(&mut self, arm: usize, into: usize, land: &Land<'_>, cells: &mut [[u32; 2]]) {
         let Some(last) = self.arms[arm].points.last().copied() else { return };
         let points = &self.arms[into].points;
         let far = |i: &usize| {
@@ -286,14 +304,15 @@ impl Network {
         }
         if nearest > 0 && nearest + 1 < self.arms[into].points.len() {
             let (before, after) = self.arms[into].parted(nearest, at);
-            self.arms[into] = before;
-            self.arms.push(after.without_repeats());
+            // The number stays with the lower part: its end may still have to be led on.
+            self.arms[into] = after.without_repeats();
+            self.arms.push(before);
             self.mark(self.arms.len() - 1, land, cells);
         }
     }
 
     /// Works out heights: every arm begins at the height where those above it end, follows the land downhill and cuts
-    /// through what rises. Lakes that lie higher than a river that runs into them are drawn down.
+    /// through what rises. Arms that begin where none ends, as on a divide, begin at one height, that of the land. Lakes that lie higher than a river that runs into them are drawn down.
     pub fn fall(&mut self, land: &mut Land<'_>) {
         let nodes = Nodes::new(&self.arms);
         let order = nodes.downstream();
@@ -314,6 +333,39 @@ impl Network {
             let start = nodes.ends[*arm][0];
             far[start] = far[start].max(left);
         }
+        // Beds that leave a place overlap for a while. So long none falls, or it would take the ground from the others.
+        let mut widest = vec![0.0f64; nodes.places.len()];
+        for (arm, ends) in self.arms.iter().zip(&nodes.ends) {
+            ends.iter().for_each(|node| widest[*node] = widest[*node].max(arm.width));
+        }
+        let pools: Vec<[usize; 2]> = (self.arms.iter().zip(&nodes.ends))
+            .map(|(arm, ends)| {
+                let n = arm.points.len();
+                let pool = |node: usize, back: bool| {
+                    let place = |k: usize| arm.points[if back { n - 1 - k } else { k }];
+                    if nodes.at[node].len() < 2 || land.lake_at(place(0)) > 0 {
+                        // A mouth is level for a step, or the bed would fall on beyond it.
+                        return usize::from(back && n > 2);
+                    }
+                    let (first, wide) = (place(0), POOL * widest[node] + cell);
+                    let out =
+                        |k: &usize| math::hypot(place(*k)[0] - first[0], place(*k)[1] - first[1]) > wide;
+                    (0..n).find(out).unwrap_or(n - 1).min((n - 1) / 2)
+                };
+                [pool(ends[0], false), pool(ends[1], true)]
+            })
+            .collect();
+        for (ground, [pool, _]) in ground.iter_mut().zip(&pools).filter(|(_, pools)| pools[0] > 0) {
+            let lowest = ground.iter().take(pool + 1).copied().fold(f64::INFINITY, f64::min);
+            ground.iter_mut().take(pool + 1).for_each(|h| *h = lowest);
+        }
+        // Where water parts and none comes in, the land gives the height.
+        let mut tops = vec![f64::INFINITY; nodes.places.len()];
+        for (ground, [start, _]) in ground.iter().zip(&nodes.ends) {
+            if nodes.at[*start].len() > 1 && land.lake_at(nodes.places[*start]) == 0 {
+                tops[*start] = tops[*start].min(ground.first().copied().unwrap_or(f64::INFINITY));
+            }
+        }
         let lakes: Vec<Vec<usize>> = self
             .arms
             .iter()
@@ -322,7 +374,7 @@ impl Network {
         let mut ends = Vec::new();
         // A round more than there are lakes: so far one can draw down another.
         for _ in 0..land.levels.len() + 2 {
-            ends = vec![f64::INFINITY; nodes.places.len()];
+            ends.clone_from(&tops);
             let mut drawn_down = false;
             for arm in &order {
                 let [start, end] = nodes.ends[*arm];
@@ -346,7 +398,8 @@ impl Network {
         self.levels = vec![Vec::new(); self.arms.len()];
         for arm in &order {
             let [start, end] = nodes.ends[*arm];
-            self.levels[*arm] = falling(&ground[*arm], &lakes[*arm], &land.levels, ends[start], ends[end]);
+            self.levels[*arm] =
+                falling(&ground[*arm], &lakes[*arm], &land.levels, [ends[start], ends[end]], pools[*arm]);
         }
     }
 
@@ -404,19 +457,29 @@ impl Network {
     /// Depth of the bed along each arm, by its widths: no bed is shallower than those it comes from, lakes start again.
     pub fn depths(&self, widths: &[Vec<f64>], is_lake: impl Fn([f64; 2]) -> bool) -> Vec<Vec<f64>> {
         let nodes = Nodes::new(&self.arms);
+        let own = |width: f64| (0.06 * width + 0.6).min(25.0);
         let mut at = vec![0.0f64; nodes.places.len()];
+        for (widths, [start, _]) in widths.iter().zip(&nodes.ends) {
+            at[*start] = at[*start].max(widths.first().map_or(0.0, |width| own(*width)));
+        }
         let mut depths = vec![Vec::new(); self.arms.len()];
         for arm in nodes.downstream() {
             let [start, end] = nodes.ends[arm];
             let mut depth = at[start];
             for (p, width) in self.arms[arm].points.iter().zip(&widths[arm]) {
-                depth = depth.max((0.06 * width + 0.6).min(25.0));
+                depth = depth.max(own(*width));
                 depths[arm].push(depth);
                 if is_lake(*p) {
                     depth = 0.0;
                 }
             }
             at[end] = at[end].max(depth);
+        }
+        // Where arms meet, all are as deep as the deepest.
+        for (depths, [_, end]) in depths.iter_mut().zip(&nodes.ends) {
+            if let Some(last) = depths.last_mut() {
+                *last = last.max(at[*end]);
+            }
         }
         depths
     }
@@ -458,6 +521,60 @@ fn parts(nodes: &Nodes) -> Vec<Vec<usize>> {
     found
 }
 
+/// The parts of an arm that lie on land. It ends where it comes to the sea and begins again where it leaves it; a part with
+/// the sea at both ends is parted at its highest place, so that water runs down either side.
+fn ashore(arm: Stream, land: &Land<'_>, notes: &mut Vec<String>) -> Vec<Stream> {
+    let n = arm.points.len();
+    let wet: Vec<bool> = arm.points.iter().map(|p| land.is_sea(*p)).collect();
+    if !wet.contains(&true) {
+        return vec![arm];
+    }
+    let mut found = Vec::new();
+    let mut i = 0;
+    while i < n {
+        if wet[i] {
+            i += 1;
+            continue;
+        }
+        let end = (i..n).find(|k| wet[*k]).unwrap_or(n);
+        let mut piece = arm.clone();
+        piece.points = arm.points[i..end].to_vec();
+        piece.gorge = arm.gorge[i..end].to_vec();
+        piece.spring = arm.spring.filter(|spring| match spring {
+            End::First => i == 0,
+            End::Last => end == n,
+        });
+        if i > 0 {
+            piece.points.insert(0, land.shore(arm.points[i], arm.points[i - 1]));
+            piece.gorge.insert(0, arm.gorge[i]);
+        }
+        if end < n {
+            piece.push(land.shore(arm.points[end - 1], arm.points[end]));
+        }
+        let piece = piece.without_repeats();
+        // An islet of one place has no river.
+        if end - i > 1 {
+            found.push((piece, i > 0 && end < n));
+        }
+        i = end;
+    }
+    if found.len() > 1 {
+        notes.push(format!("{} crosses the sea; it ends at the shore and begins again beyond", arm.called()));
+    }
+    let part = |(piece, between): (Stream, bool)| {
+        let height = |i: &usize| land.at(piece.points[*i]);
+        let inner = 1..piece.points.len().saturating_sub(1);
+        match inner.max_by(|a, b| height(a).total_cmp(&height(b))) {
+            Some(top) if between => {
+                let (before, after) = piece.parted(top, piece.points[top]);
+                vec![before, after]
+            }
+            _ => vec![piece],
+        }
+    };
+    found.into_iter().flat_map(part).filter(|piece| piece.points.len() > 1).collect()
+}
+
 /// An arm that returns to where it begins, parted so that water runs down both sides: at its highest place, or at its
 /// lowest where it begins above most of it. A ring of its own begins at its lowest place.
 fn opened(mut arm: Stream, is_ring: bool, land: &Land<'_>) -> Vec<Stream> {
@@ -484,13 +601,28 @@ fn opened(mut arm: Stream, is_ring: bool, land: &Land<'_>) -> Vec<Stream> {
     vec![before, after]
 }
 
-/// Heights along an arm that begins and ends at given ones, smooth and never rising.
-fn falling(ground: &[f64], lakes: &[usize], levels: &[f64], first: f64, last: f64) -> Vec<f64> {
+/// Heights along an arm that begins and ends at given ones, smooth and never rising; level for the first and last
+/// `pools` places.
+fn falling(
+    ground: &[f64],
+    lakes: &[usize],
+    levels: &[f64],
+    [first, last]: [f64; 2],
+    pools: [usize; 2],
+) -> Vec<f64> {
     let n = ground.len();
     let mut level = first;
     let mut z: Vec<f64> = Vec::with_capacity(n);
-    for (ground, lake) in ground.iter().zip(lakes) {
-        level = if *lake > 0 { levels[lake - 1] } else { level.min(*ground) };
+    for (i, (ground, lake)) in ground.iter().zip(lakes).enumerate() {
+        // Where arms meet, they have the height of the place, whatever the least fall makes of it along each.
+        let met = i == 0 && first.is_finite();
+        level = if *lake > 0 {
+            levels[lake - 1]
+        } else if met {
+            first
+        } else {
+            level.min(*ground)
+        };
         z.push(level);
     }
     // Each part between lakes by itself.
@@ -506,9 +638,13 @@ fn falling(ground: &[f64], lakes: &[usize], levels: &[f64], first: f64, last: f6
         let part = &mut z[i..end];
         let m = part.len();
         let reach = 10.min(m / 3);
+        let level_for = if i == 0 { pools[0] } else { 0 };
+        let level_from = m - 1 - if end == n { pools[1].min(m - 1) } else { 0 };
         // Means of falling numbers fall.
         let means: Vec<f64> = (0..m)
             .map(|k| {
+                // Both ends of what is taken move on with the place.
+                let reach = if level_for > 0 { reach.min(k.saturating_sub(level_for)) } else { reach };
                 let near = &part[k.saturating_sub(reach)..(k + reach + 1).min(m)];
                 near.iter().sum::<f64>() / near.len() as f64
             })
@@ -516,7 +652,8 @@ fn falling(ground: &[f64], lakes: &[usize], levels: &[f64], first: f64, last: f6
         for (k, mean) in means.into_iter().enumerate() {
             let ease = |steps: usize| (steps as f64 / reach.max(1) as f64).min(1.0);
             let from_top = if top.is_finite() { top - (top - mean).max(0.0) * ease(k) } else { mean };
-            part[k] = foot + (from_top - foot).max(0.0) * ease(m - 1 - k);
+            // What is smoother than the land may lie above it, as on a dyke, where the land falls away.
+            part[k] = (foot + (from_top - foot).max(0.0) * ease(level_from.saturating_sub(k))).min(part[k]);
         }
         i = end;
     }

@@ -390,7 +390,7 @@ pub(super) fn plan(
         springs.push(Stream::new(Item::default(), vec![at], size(Kind::River), false));
     }
     let before = ground_with_water.levels.clone();
-    let mut network = Network::new(streams, &ground_with_water);
+    let mut network = Network::new(streams, &ground_with_water, &mut plan.notes);
     ctx.tick(11, 20)?;
     network.run_on(springs, &ground_with_water, river_seed, &mut plan.notes);
     network.fall(&mut ground_with_water);

@@ -880,3 +880,175 @@ fn lakes_of_400_m_lie_where_they_are_drawn() {
         }
     }
 }
+
+/// Rough land, all of it above 0 m.
+fn rough(seed: u64, amplitude_m: f64, wavelength_m: f64) -> Terrain {
+    let noise = crate::source::Noise {
+        amplitude_m: orogen_core::Coef::Const(amplitude_m),
+        wavelength_m,
+        octaves: 6,
+        ..crate::source::Noise::default()
+    };
+    let flat = Terrain::new(Frame::square(SIZE_M, SAMPLES).unwrap());
+    let mut terrain = noise.apply(flat, &Ctx::new(Seed(seed))).unwrap();
+    let lowest = heights(&terrain).range().unwrap().0;
+    let height = heights(&terrain).map(|h| h - lowest + 30.0);
+    terrain.set(layer::HEIGHT, height);
+    terrain
+}
+
+/// Networks whose junctions may lie anywhere: on divides, in hollows, inland.
+fn anywhere() -> Vec<(&'static str, Vec<Vec<[f64; 2]>>)> {
+    vec![
+        (
+            "Y",
+            vec![
+                vec![[2000.0, 7000.0], [4000.0, 4000.0]],
+                vec![[6000.0, 7000.0], [4000.0, 4000.0]],
+                vec![[4000.0, 4000.0], [4000.0, 0.0]],
+            ],
+        ),
+        (
+            "comb",
+            vec![
+                vec![[1000.0, 7500.0], [4000.0, 4000.0], [4500.0, 0.0]],
+                vec![[2500.0, 7600.0], [2700.0, 5500.0]],
+                vec![[6500.0, 7600.0], [4100.0, 3500.0]],
+                vec![[7600.0, 4000.0], [4300.0, 2000.0]],
+                vec![[500.0, 3500.0], [4400.0, 1500.0]],
+            ],
+        ),
+        (
+            "inland",
+            vec![
+                vec![[2500.0, 6000.0], [4000.0, 4000.0]],
+                vec![[5500.0, 6000.0], [4000.0, 4000.0]],
+                vec![[4000.0, 4000.0], [4000.0, 2500.0]],
+            ],
+        ),
+        ("X", vec![vec![[1500.0, 7000.0], [6500.0, 800.0]], vec![[6500.0, 7000.0], [1500.0, 800.0]]]),
+        (
+            "long arm",
+            vec![
+                vec![[500.0, 7800.0], [3000.0, 5000.0], [7800.0, 4800.0]],
+                vec![[3000.0, 5000.0], [2900.0, 0.0]],
+            ],
+        ),
+        (
+            "loop",
+            vec![
+                vec![[4000.0, 8000.0], [4000.0, 6000.0], [2500.0, 4000.0], [4000.0, 2000.0], [4000.0, 0.0]],
+                vec![[4000.0, 6000.0], [5500.0, 4000.0], [4000.0, 2000.0]],
+            ],
+        ),
+    ]
+}
+
+/// How far the ground along rivers climbs, how far ends that meet lie apart, and how far a bed lies above the land that
+/// was: the most of each, in metres.
+fn figures_of(made: &Terrain, before: &Terrain) -> [f64; 3] {
+    let (now, old, frame) = (heights(made), heights(before), made.frame());
+    let rivers = made.vector("rivers").unwrap();
+    let at = |of: &Raster<f32>, p: [f64; 2]| {
+        let [col, row] = frame.locate(p[0], p[1]);
+        f64::from(of.bilinear(col.clamp(0.0, 512.0), row.clamp(0.0, 512.0)))
+    };
+    let (mut climb, mut apart, mut raised) = (0.0f64, 0.0f64, 0.0f64);
+    let mut ends: Vec<[f64; 3]> = Vec::new();
+    for line in 0..rivers.len() {
+        let v: Vec<[f64; 3]> = rivers.parts(line).flat_map(|part| rivers.vertices()[part].to_vec()).collect();
+        let way = along(&v.iter().map(|p| [p[0], p[1]]).collect::<Vec<_>>(), 10.0);
+        let mut lowest = f64::INFINITY;
+        for p in &way {
+            let ground = at(now, *p);
+            climb = climb.max(ground - lowest);
+            lowest = lowest.min(ground);
+            raised = raised.max(ground - at(old, *p));
+        }
+        ends.extend([v[0], v[v.len() - 1]]);
+    }
+    for a in &ends {
+        for b in ends.iter().filter(|b| math::hypot(a[0] - b[0], a[1] - b[1]) < 1.0) {
+            apart = apart.max((a[2] - b[2]).abs());
+        }
+    }
+    [climb, apart, raised]
+}
+
+#[test]
+fn arms_of_any_network_run_downhill_and_meet_at_one_height() {
+    for (amplitude_m, wavelength_m, seed) in [(300.0, 3000.0, 6), (80.0, 6000.0, 0)] {
+        let before = rough(seed, amplitude_m, wavelength_m);
+        for (what, lines) in anywhere() {
+            for painted in [false, true] {
+                let made = if painted {
+                    let given = Given { picture: brushed(&lines, 60.0), features: Default::default() };
+                    let sketch = Sketch { pictures: vec![picture(Kind::River)], ..bare() };
+                    let ctx = Ctx::new(Seed(11)).with_files(&given);
+                    run_on(&sketch, before.clone(), &ctx).0
+                } else {
+                    let shapes = lines.iter().map(|line| shape(Kind::River, line, 30.0, false)).collect();
+                    run_on(&Sketch { shapes, ..bare() }, before.clone(), &Ctx::new(Seed(11))).0
+                };
+                let [climb, apart, raised] = figures_of(&made, &before);
+                let land = format!("{what} on land {seed}, painted {painted}");
+                println!("{land}: climbs {climb:.1} m, apart {apart:.2} m, raised {raised:.1} m");
+                assert_falls(&made);
+                assert!(climb < 2.0, "{land}: the ground along a river climbs by {climb} m");
+                assert!(apart < 0.1, "{land}: ends that meet lie {apart} m apart");
+                assert!(raised < 5.0, "{land}: a bed lies {raised} m above the land");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_river_drawn_across_the_sea_ends_at_the_shore() {
+    // Land, 3 km of sea 200 m deep, land.
+    let frame = Frame::square(SIZE_M, SAMPLES).unwrap();
+    let mut before = Terrain::new(frame);
+    let height = Raster::from_fn(SAMPLES, SAMPLES, |col, _| {
+        let x = (frame.x_m(col) - 4000.0).abs();
+        if x < 1500.0 { -200.0 } else { (60.0 + 0.01 * x) as f32 }
+    });
+    before.set(layer::HEIGHT, height);
+    let line = [[500.0, 4000.0], [7500.0, 4200.0]];
+    let sketch = Sketch { shapes: vec![shape(Kind::River, &line, 40.0, false)], ..bare() };
+    let (made, notes) = run_on(&sketch, before.clone(), &Ctx::new(Seed(11)));
+    assert!(notes.iter().any(|note| note.contains("crosses the sea")), "{notes:?}");
+    // Further from the shore than the river is wide, the floor of the sea is as it was.
+    for row in 0..SAMPLES {
+        for col in (0..SAMPLES).filter(|col| (frame.x_m(*col) - 4000.0).abs() < 1400.0) {
+            assert_eq!(heights(&made).row(row)[col], -200.0, "at {}, {}", frame.x_m(col), frame.y_m(row));
+        }
+    }
+    // A river on either side, from land to the sea.
+    assert_falls(&made);
+    let rivers = made.vector("rivers").unwrap();
+    assert_eq!(rivers.len(), 2);
+    for i in 0..2 {
+        let part: Vec<[f64; 3]> = rivers.parts(i).flat_map(|part| rivers.vertices()[part].to_vec()).collect();
+        let from_shore = |p: &[f64; 3]| (p[0] - 4000.0).abs() - 1500.0;
+        let (first, last) = (from_shore(&part[0]), from_shore(&part[part.len() - 1]));
+        assert!(first > 1500.0 && last.abs() < 20.0, "from {first} m to {last} m off the shore");
+    }
+    let [climb, _, _] = figures_of(&made, &before);
+    assert!(climb < 2.0, "climbs by {climb} m");
+}
+
+#[test]
+fn a_river_drawn_from_sea_to_sea_runs_down_both_sides() {
+    // A ridge of 120 m between two seas.
+    let frame = Frame::square(SIZE_M, SAMPLES).unwrap();
+    let mut before = Terrain::new(frame);
+    let height =
+        Raster::from_fn(SAMPLES, SAMPLES, |col, _| (120.0 - 0.06 * (frame.x_m(col) - 4000.0).abs()) as f32);
+    before.set(layer::HEIGHT, height);
+    let line = [[300.0, 4000.0], [7900.0, 4200.0]];
+    let sketch = Sketch { shapes: vec![shape(Kind::River, &line, 30.0, false)], ..bare() };
+    let (made, _) = run_on(&sketch, before.clone(), &Ctx::new(Seed(11)));
+    assert_falls(&made);
+    assert_eq!(made.vector("rivers").unwrap().len(), 2);
+    let [climb, apart, raised] = figures_of(&made, &before);
+    assert!(climb < 2.0 && apart < 0.1 && raised < 5.0, "{climb} m, {apart} m, {raised} m");
+}

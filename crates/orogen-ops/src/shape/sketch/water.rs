@@ -377,6 +377,33 @@ impl<'a> Land<'a> {
         self.at(p) < 0.0
     }
 
+    /// The place between one on land and one in the sea where land ends.
+    pub fn shore(&self, land: [f64; 2], sea: [f64; 2]) -> [f64; 2] {
+        let between = |t: f64| [0, 1].map(|k| land[k] + t * (sea[k] - land[k]));
+        let (mut dry, mut wet) = (0.0, 1.0);
+        for _ in 0..20 {
+            let middle = 0.5 * (dry + wet);
+            if self.is_sea(between(middle)) {
+                wet = middle;
+            } else {
+                dry = middle;
+            }
+        }
+        between(wet)
+    }
+
+    /// Whether the sea is within a cell of a place.
+    pub fn is_shore(&self, p: [f64; 2]) -> bool {
+        self.lowest_near(p) < 0.0
+    }
+
+    /// The lowest height within a cell of a place.
+    fn lowest_near(&self, p: [f64; 2]) -> f64 {
+        let Some(cell) = self.lattice.cell_at(p) else { return self.at(p) };
+        let height = |cell: usize| f64::from(self.height.as_slice()[cell]);
+        self.lattice.around(cell).map(|(c, _)| height(c)).fold(self.at(p).min(height(cell)), f64::min)
+    }
+
     pub fn lake_at(&self, p: [f64; 2]) -> u32 {
         self.lattice.cell_at(p).map_or(0, |cell| self.lake[cell])
     }
@@ -488,8 +515,9 @@ impl<'a> Land<'a> {
             }
         }
         let depths = network.depths(&widths, |p| self.lake_at(p) > 0);
+        let others = Others::new(&stems, network, self.lattice);
         let mut found = Vec::new();
-        for stem in stems.iter().rev() {
+        for (number, stem) in stems.iter().enumerate().rev() {
             let mut line = Run::default();
             for arm in stem {
                 line.extend(&network.arms[*arm], &network.levels[*arm], &widths[*arm], &depths[*arm]);
@@ -507,7 +535,9 @@ impl<'a> Land<'a> {
                 let end = (i..n).find(|k| lakes[*k] != 0).unwrap_or(n);
                 // A place further into the lakes at both ends, so that the river meets their shores.
                 let (from, to) = (i.saturating_sub(1), (end + 1).min(n));
-                let river = self.river(&line.part(from, to), [i > 0, end < n], first.width, valley_deg);
+                let run = line.part(from, to);
+                let room = |k: usize| others.room(number, run.points[k], run.levels[k]);
+                let river = self.river(&run, [i > 0, end < n], first.width, valley_deg, &room);
                 found.extend(river.map(|river| (river, named.clone(), first.drawn)));
                 i = end;
             }
@@ -515,8 +545,15 @@ impl<'a> Land<'a> {
         found
     }
 
-    /// The feature of a river between two lakes, or ends.
-    fn river(&self, run: &Run, lakes: [bool; 2], usual_m: f64, valley_deg: f64) -> Option<Feature> {
+    /// The feature of a river between two lakes, or ends. `room` is how wide its banks may be at each point.
+    fn river(
+        &self,
+        run: &Run,
+        lakes: [bool; 2],
+        usual_m: f64,
+        valley_deg: f64,
+        room: &dyn Fn(usize) -> f64,
+    ) -> Option<Feature> {
         let Run { points, levels: z, widths, depths, gorge, joints } = run;
         let n = points.len();
         if n < 2 || usual_m <= 0.0 {
@@ -541,6 +578,9 @@ impl<'a> Land<'a> {
                 bank.min(most.max(2.5 * w))
             })
             .collect();
+        let sea = [points[0], points[n - 1]].map(|p| self.is_shore(p));
+        // Where the sea is deep at once, banks would be a mole.
+        let deep = [points[0], points[n - 1]].map(|p| self.lowest_near(p) < -0.3 * usual_m);
         let mut tolerance = 0.35 * self.lattice.cell;
         let mut kept = simplify(points, tolerance);
         while kept.len() > 3000 {
@@ -550,6 +590,19 @@ impl<'a> Land<'a> {
         kept.extend(joints);
         kept.sort_unstable();
         kept.dedup();
+        // One more where heights between two would lie above those wanted, and where they fall so far that the curve
+        // through them would.
+        let mut pairs: Vec<(usize, usize)> = kept.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        while let Some((a, b)) = pairs.pop().filter(|_| kept.len() < MOST_POINTS) {
+            let over = |i: usize| z[a] + (z[b] - z[a]) * (i - a) as f64 / (b - a) as f64 - z[i];
+            let most = (a + 1..b).max_by(|i, k| over(*i).total_cmp(&over(*k)));
+            let middle = (b > a + 1 && z[a] - z[b] > MOST_FALL_M).then_some(usize::midpoint(a, b));
+            if let Some(more) = most.filter(|i| over(*i) > MOST_OVER_M).or(middle) {
+                kept.push(more);
+                pairs.extend([(a, more), (more, b)]);
+            }
+        }
+        kept.sort_unstable();
         // No two further apart than so: heights follow the land between.
         let gap = 9;
         let mut numbers = vec![0];
@@ -557,11 +610,32 @@ impl<'a> Land<'a> {
             let parts = (pair[1] - pair[0]).div_ceil(gap);
             numbers.extend((1..=parts).map(|k| pair[0] + (pair[1] - pair[0]) * k / parts));
         }
+        // Two that all but coincide would give the bed any slope, which goes on beyond its end.
+        let given = |i: usize| i == 0 || i == n - 1 || joints.contains(&i);
+        let near = |a: usize, b: usize| {
+            math::hypot(points[a][0] - points[b][0], points[a][1] - points[b][1]) < 0.3 * self.lattice.cell
+        };
+        let mut apart: Vec<usize> = Vec::with_capacity(numbers.len());
+        for i in numbers {
+            while apart.last().is_some_and(|last| given(i) && !given(*last) && near(*last, i)) {
+                apart.pop();
+            }
+            if apart.last().is_none_or(|last| given(i) || !near(*last, i)) {
+                apart.push(i);
+            }
+        }
+        let numbers = apart;
         let mut made: Vec<RiverPoint> = Vec::with_capacity(numbers.len());
         for i in numbers {
             let w = mean(widths, i);
-            let at_lake = (i < 2 && lakes[0]) || (i + 2 >= n && lakes[1]);
-            let wide = if at_lake { w } else { mean(&bank, i) };
+            let at_water = (i < 2 && (lakes[0] || sea[0])) || (i + 2 >= n && (lakes[1] || sea[1]));
+            let deep = (i < 2 && deep[0]) || (i + 2 >= n && deep[1]);
+            let wide = match (at_water, deep) {
+                (true, true) => 0.25 * w,
+                (true, false) => w,
+                _ => mean(&bank, i),
+            };
+            let wide = wide.min((room(i) - 0.5 * w).max(0.25 * w));
             let [x, y] = points[i].map(|v| rounded(v, 0.01));
             if made.last().is_some_and(|p| p.x_m == x && p.y_m == y) {
                 continue;
@@ -579,6 +653,73 @@ impl<'a> Land<'a> {
         })
     }
 }
+
+/// A place on a stem.
+struct Place {
+    stem: usize,
+    at: [f64; 2],
+    level: f64,
+    /// The way to the next place downstream.
+    on: [f64; 2],
+}
+
+/// Where rivers run and how high, so that none takes the ground from under another.
+struct Others {
+    /// By cell of a coarse grid, sorted.
+    all: Vec<([i64; 2], Place)>,
+    side: f64,
+    reach: f64,
+}
+
+impl Others {
+    fn new(stems: &[Vec<usize>], network: &Network, lattice: &Lattice) -> Self {
+        let size = lattice.frame.size_m();
+        // As wide as banks can be.
+        let reach = 0.08 * size[0].max(size[1]);
+        let side = reach / 4.0;
+        let mut all = Vec::new();
+        for (number, stem) in stems.iter().enumerate() {
+            for arm in stem {
+                let points = &network.arms[*arm].points;
+                for (i, (at, level)) in points.iter().zip(&network.levels[*arm]).enumerate() {
+                    let next = (i + 1).min(points.len() - 1).max(1);
+                    let on = [0, 1].map(|k| points[next][k] - points[next - 1][k]);
+                    let cell = at.map(|v| (v / side).floor() as i64);
+                    all.push((cell, Place { stem: number, at: *at, level: *level, on }));
+                }
+            }
+        }
+        all.sort_by_key(|(cell, _)| *cell);
+        Self { all, side, reach }
+    }
+
+    /// How far it is from a place on a stem at a height to another stem that is at another height and does not come
+    /// nearer: banks that reached it would let it fall and rise again. What comes nearer falls all the way.
+    fn room(&self, stem: usize, at: [f64; 2], level: f64) -> f64 {
+        let [x, y] = at.map(|v| (v / self.side).floor() as i64);
+        let mut nearest = self.reach;
+        for x in x - 4..=x + 4 {
+            for y in y - 4..=y + 4 {
+                let from = self.all.partition_point(|(cell, _)| *cell < [x, y]);
+                for (_, place) in self.all[from..].iter().take_while(|(cell, _)| *cell == [x, y]) {
+                    let off = [place.at[0] - at[0], place.at[1] - at[1]];
+                    let far = math::hypot(off[0], off[1]);
+                    if place.stem == stem || far >= nearest || (place.level - level).abs() < HIGHER_M {
+                        continue;
+                    }
+                    let leaves = off[0] * place.on[0] + off[1] * place.on[1];
+                    if leaves > -0.2 * far * math::hypot(place.on[0], place.on[1]) {
+                        nearest = far;
+                    }
+                }
+            }
+        }
+        0.8 * nearest
+    }
+}
+
+/// Rivers whose heights differ by less, in metres, do not mind each other's banks.
+const HIGHER_M: f64 = 1.0;
 
 /// Arms one after the other, point by point.
 #[derive(Default)]
@@ -620,6 +761,13 @@ impl Run {
         }
     }
 }
+
+/// How far above its heights a river may lie between two of its points, in metres.
+const MOST_OVER_M: f64 = 1.0;
+/// How far it may fall between two of its points that are not neighbours, in metres.
+const MOST_FALL_M: f64 = 8.0;
+/// Points of a river at which no more are added.
+const MOST_POINTS: usize = 5000;
 
 /// Places from either end of a way over which it begins to wander.
 const TAPER: usize = 12;

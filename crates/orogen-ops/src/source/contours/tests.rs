@@ -310,3 +310,42 @@ fn lines_beyond_the_world_are_told_and_fit_brings_them_in() {
     let (low, high) = fitted.get(layer::HEIGHT).unwrap().range().unwrap();
     assert!(low > 0.0 && high < 14.0, "{low} to {high}");
 }
+
+#[test]
+fn rings_through_nodes_of_the_lattice_keep_land_between_them() {
+    // Rings of 3500 and 1500 m pass through nodes exactly; a steep band borders a wide gap.
+    let ring = |z_m: f64, r: f64| {
+        let points_m = (0..720).map(|k| {
+            let way = f64::from(k) * std::f64::consts::TAU / 720.0;
+            [4000.0 + r * cos(way), 4000.0 + r * sin(way)]
+        });
+        Contour { z_m, points_m: points_m.collect(), closed: true }
+    };
+    for (interval, radii) in
+        [(50.0, [3500.0, 3300.0, 1500.0, 400.0]), (10.0, [3500.0, 3450.0, 3400.0, 500.0])]
+    {
+        let levels = [0.0, 1.0, 2.0, 3.0].map(|k| k * interval);
+        let rings: Vec<Contour> = levels.iter().zip(radii).map(|(z, r)| ring(*z, r)).collect();
+        let frame = Frame::square(8000.0, 513).unwrap();
+        let height =
+            contours_to_height(&Lines::given(&rings), &frame, &frame.extent(), None, &Ctx::silent()).unwrap();
+        for k in 0..3 {
+            let (mut above, mut below) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+            for i in 0..frame.len() {
+                let (x, y) = (frame.x_m(i % 513) - 4000.0, frame.y_m(i / 513) - 4000.0);
+                let r = (x * x + y * y).sqrt();
+                if r < radii[k] - 20.0 && r > radii[k + 1] + 20.0 {
+                    let h = f64::from(height.as_slice()[i]);
+                    above = above.max(h - levels[k + 1]);
+                    below = below.max(levels[k] - h);
+                }
+            }
+            let (above, below) = (above / interval, below / interval);
+            assert!(
+                above < 0.02 && below < 0.02,
+                "within {} m: {above} of an interval above its lines, {below} below",
+                radii[k]
+            );
+        }
+    }
+}
