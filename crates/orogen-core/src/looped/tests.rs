@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::layer::{BASIN, HEIGHT, SLOPE};
-use crate::vector::Shape;
 use crate::raster::Raster;
+use crate::vector::Shape;
 use crate::{Cell, math};
 
 /// An operator that adds up what lies around, or counts columns from the west as one that knows edges would.

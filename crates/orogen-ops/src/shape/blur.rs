@@ -163,8 +163,7 @@ fn taps(params: &Blur, spacing: f64, count: usize) -> Vec<f32> {
             Kind::Fir => {
                 let at = d / params.tap_m + middle;
                 let whole = at.floor();
-                let tap =
-                    |i: f64| params.kernel.get(i as usize).copied().filter(|_| i >= 0.0).unwrap_or(0.0);
+                let tap = |i: f64| params.kernel.get(i as usize).copied().filter(|_| i >= 0.0).unwrap_or(0.0);
                 tap(whole) + (at - whole) * (tap(whole + 1.0) - tap(whole))
             }
             _ => 1.0,

@@ -321,8 +321,7 @@ mod tests {
         let terrain = made(&op, noise, [890.0, 690.0]).unwrap();
         let outlines = terrain.vector(BASINS).unwrap();
         let Column::Integer(ids) = &outlines.feature_attributes()["basin"] else { panic!("no numbers") };
-        let (areas, whole) =
-            (outlines.numbers("area_m2").unwrap(), outlines.numbers("basin_m2").unwrap());
+        let (areas, whole) = (outlines.numbers("area_m2").unwrap(), outlines.numbers("basin_m2").unwrap());
         let mut sums = std::collections::BTreeMap::new();
         ids.iter().zip(areas).for_each(|(id, area)| *sums.entry(*id).or_insert(0.0) += area);
         assert!(sums.len() < ids.len(), "no basin has two outlines");

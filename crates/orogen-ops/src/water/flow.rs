@@ -163,10 +163,8 @@ mod tests {
             if method == Method::D8 {
                 let ways = drainage(&height, [10.0, 10.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap().ways;
                 let outlets = (0..height.as_slice().len()).filter(|&cell| ways.next(cell).is_none());
-                let sum: f64 = outlets
-                    .map(|cell| f64::from(found.as_slice()[cell]))
-                    .filter(|flow| !flow.is_nan())
-                    .sum();
+                let sum: f64 =
+                    outlets.map(|cell| f64::from(found.as_slice()[cell])).filter(|flow| !flow.is_nan()).sum();
                 assert_eq!(sum, (90.0 * 61.0 - 7.0) * 100.0);
             }
         }

@@ -506,7 +506,10 @@ fn a_spring_that_hills_drowned_makes_no_river_of_one_point() {
                 match usize::try_from(into) {
                     Err(_) => assert_eq!(end[2], 0.0, "river {i} ends above the sea"),
                     Ok(into) => {
-                        assert!(line_of(into).iter().any(|p| p[..2] == end[..2]), "river {i} does not end on {into}");
+                        assert!(
+                            line_of(into).iter().any(|p| p[..2] == end[..2]),
+                            "river {i} does not end on {into}"
+                        );
                     }
                 }
             }

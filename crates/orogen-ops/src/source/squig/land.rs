@@ -263,7 +263,7 @@ impl Land {
         // The lowest is close by, as a rule, and leaves little to look at further off.
         let own = self.coarse.cell([x, y]);
         for cell in std::iter::once(own).chain(self.around([x, y]).filter(|&cell| cell != own)) {
-            // A hillside rises with the distance: what comes from so far off is no lower than this.
+            // A hillside rises with the distance: what comes from so far off is at least as high as this.
             let far = (self.coarse.distance([x, y], cell) - self.longest_m).max(0.0) as f32;
             let rise = 0.999 * self.rise.at(far * far, uneven, 0.0, self.widest_m);
             if self.coarse.least[cell] + rise >= lowest {

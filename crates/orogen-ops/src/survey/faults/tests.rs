@@ -89,13 +89,15 @@ fn a_sloping_lake_of_any_outline_is_found() {
             });
             let lakes = of_kind(&land, Kind::SlopingLake);
             assert_eq!(lakes.len(), 1, "{name}, {fall_m}: {lakes:?}");
-            let samples = (0..121 * 121).filter(|i| outline((i % 121) as f32 - 60.0, (i / 121) as f32 - 60.0));
+            let samples =
+                (0..121 * 121).filter(|i| outline((i % 121) as f32 - 60.0, (i / 121) as f32 - 60.0));
             let share = lakes[0].area_m2 / (samples.count() as f64 * 100.0);
             assert!((0.9..=1.0).contains(&share), "{name}: {share} of the lake");
         }
     }
     // A plane with a wall along one side only runs out of the model on the others.
-    let open = Raster::from_fn(40, 40, |c, r| if c < 3 { 80.0 + (r % 5) as f32 } else { 50.0 - 0.05 * c as f32 });
+    let open =
+        Raster::from_fn(40, 40, |c, r| if c < 3 { 80.0 + (r % 5) as f32 } else { 50.0 - 0.05 * c as f32 });
     assert_eq!(of_kind(&open, Kind::SlopingLake), []);
 }
 
