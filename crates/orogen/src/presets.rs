@@ -67,7 +67,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "volcanic-chain",
-        about: "volcanic islands in a row, with ravines, calderas and an atoll",
+        about: "volcanic islands in a row, with ravines and fallen-in summits",
         text: include_str!("../../../recipes/volcanic-chain.toml"),
     },
     Preset {

@@ -21,7 +21,6 @@ use crate::frame::Frame;
 use crate::layer::LayerName;
 use crate::op::{Layers, Reach};
 use crate::provenance::Part;
-use crate::raster::Raster;
 use crate::terrain::{LayerData, Terrain};
 
 use self::turns::Turns;
@@ -57,10 +56,13 @@ pub(crate) fn run(
     // Sources make their own land: only they can make it repeat.
     let source = layers.reads.is_empty() && layers.reads_second.is_empty();
     let reach = op.reach(&frame);
-    if !turns.any() || source || reach == Reach::Point || op.loops() == Loops::AsIs && reach == Reach::World {
+    if !turns.any() {
         return work(terrain, ctx);
     }
-    warn_of_seams(&terrain, layers, &turns, ctx);
+    if source || reach == Reach::Point || op.loops() == Loops::AsIs && reach == Reach::World {
+        return as_it_is(work, terrain, layers, &turns, ctx);
+    }
+    warn_of_seams(&terrain, &layers.reads, &[], &turns, ctx);
     let fades = reach == Reach::World && op.loops() == Loops::Unrolled;
     let on = match reach {
         Reach::Point => frame,
@@ -94,12 +96,27 @@ pub(crate) fn run(
     if fades { op.mend_loop(terrain, ctx) } else { Ok(terrain) }
 }
 
-/// Says so when land on a frame that loops does not meet itself: nothing later can mend that.
-fn warn_of_seams(terrain: &Terrain, layers: &Layers, turns: &Turns, ctx: &Ctx<'_>) {
-    for name in &layers.reads {
-        let Some(LayerData::F32(raster)) = terrain.layers().get(name) else { continue };
-        let seam = turns.seam(raster);
-        if seam > largest_step(raster) {
+/// Runs an operator on the land as it is, and says so when it made land that does not meet itself of land that did.
+fn as_it_is(
+    work: &dyn Fn(Terrain, &Ctx<'_>) -> Result<Terrain, OpError>,
+    terrain: Terrain,
+    layers: &Layers,
+    turns: &Turns,
+    ctx: &Ctx<'_>,
+) -> Result<Terrain, OpError> {
+    // What it replaces unread is its own land.
+    let updated = layers.writes.iter().filter(|name| layers.reads.contains(name));
+    let known: Vec<LayerName> =
+        updated.filter(|name| seam_of(&terrain, name, turns).is_some()).cloned().collect();
+    let made = work(terrain, ctx)?;
+    warn_of_seams(&made, &layers.writes, &known, turns, ctx);
+    Ok(made)
+}
+
+/// Says so when layers on a frame that loops do not meet themselves, but for those `known` not to.
+fn warn_of_seams(terrain: &Terrain, names: &[LayerName], known: &[LayerName], turns: &Turns, ctx: &Ctx<'_>) {
+    for name in names.iter().filter(|name| !known.contains(name)) {
+        if let Some(seam) = seam_of(terrain, name, turns) {
             ctx.warn(format!(
                 "the frame loops but {name} does not: opposite edges differ by up to {seam:.3}; \
                  use a source that repeats over the frame"
@@ -108,17 +125,10 @@ fn warn_of_seams(terrain: &Terrain, layers: &Layers, turns: &Turns, ctx: &Ctx<'_
     }
 }
 
-/// The largest difference between neighbours along rows and columns.
-fn largest_step(raster: &Raster<f32>) -> f32 {
-    let mut most = 0.0f32;
-    for row in 0..raster.rows() {
-        let here = raster.row(row);
-        // A comparison with a hole is false.
-        let along = here.windows(2).map(|pair| (pair[1] - pair[0]).abs());
-        let down = raster.row((row + 1).min(raster.rows() - 1)).iter().zip(here).map(|(a, b)| (a - b).abs());
-        most = along.chain(down).fold(most, |most, step| if step > most { step } else { most });
-    }
-    most
+/// By how much opposite edges of a layer differ, where they do.
+fn seam_of(terrain: &Terrain, name: &LayerName, turns: &Turns) -> Option<f32> {
+    let LayerData::F32(raster) = terrain.layers().get(name)? else { return None };
+    Some(turns.seam(raster)).filter(|seam| *seam > 0.0)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::*;
 use crate::layer::{BASIN, HEIGHT, SLOPE};
 use crate::op::Op;
+use crate::raster::Raster;
 use crate::vector::{Shape, VectorLayer};
 use crate::{Cell, math};
 
@@ -154,4 +155,59 @@ fn land_that_does_not_meet_itself_is_reported() {
     assert!(
         warnings[0].starts_with("the frame loops but height does not: opposite edges differ by up to 64")
     );
+}
+
+/// A source, or with `drawn` a step that draws on the land that is there, one edge higher than the other by so much.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct Tilt {
+    by_m: f32,
+    drawn: bool,
+}
+
+impl Op for Tilt {
+    const ID: &'static str = "source.tilt";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        if self.drawn {
+            Layers::none().updating([HEIGHT.name()])
+        } else {
+            Layers::none().writing([HEIGHT.name()])
+        }
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn run(&self, mut terrain: Terrain, _: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let (cols, rows) = (terrain.frame().cols(), terrain.frame().rows());
+        let hill = |col: usize| if col == cols / 2 { 500.0 } else { 0.0 };
+        let tilt = |col: usize| hill(col) + self.by_m * col as f32 / (cols - 1) as f32;
+        terrain.set(HEIGHT, Raster::from_fn(cols, rows, |col, _| tilt(col)));
+        Ok(terrain)
+    }
+}
+
+#[test]
+fn the_step_that_breaks_a_loop_says_so_even_when_it_is_the_last() {
+    let warnings = |op: &Tilt, terrain: Terrain| {
+        let ctx = Ctx::silent();
+        let made = run(op, terrain, &ctx).unwrap();
+        (made, ctx.take_warnings())
+    };
+    for drawn in [false, true] {
+        // A cliff of 500 m elsewhere hides nothing.
+        let op = Tilt { by_m: 120.0, drawn };
+        let (broken, found) = warnings(&op, land(0));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("height does not: opposite edges differ by up to 120"), "{found:?}");
+        // What is broken already is not broken again, unless a source makes it anew.
+        assert_eq!(warnings(&op, broken).1.len(), usize::from(!drawn));
+        assert_eq!(warnings(&Tilt { by_m: 0.0, drawn }, land(0)).1, [""; 0]);
+    }
+    // Elsewhere nothing has to meet itself.
+    let flat = Terrain::new(Frame::new([500.0, 0.0], [640.0, 320.0], [65, 33]).unwrap());
+    assert_eq!(warnings(&Tilt { by_m: 120.0, drawn: false }, flat).1, [""; 0]);
 }

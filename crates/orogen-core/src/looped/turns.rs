@@ -158,15 +158,27 @@ impl Turns {
         })
     }
 
-    /// How far opposite edges differ at most.
+    /// How far opposite edges differ at most, where that is further than from both to the samples beside them: land that
+    /// jumps there anyway has no seam.
     pub fn seam(&self, raster: &Raster<f32>) -> f32 {
         let (cols, rows) = (raster.cols(), raster.rows());
-        let sides =
-            (0..rows).filter(|_| self.0[0].is_some()).map(|r| raster.row(r)[0] - raster.row(r)[cols - 1]);
-        let ends = raster.row(0).iter().zip(raster.row(rows - 1)).map(|(a, b)| a - b);
-        let ends = ends.filter(|_| self.0[1].is_some());
         // A comparison with a hole is false.
-        sides.chain(ends).map(f32::abs).fold(0.0, |most, step| if step > most { step } else { most })
+        let larger = |most: f32, step: f32| if step.abs() > most { step.abs() } else { most };
+        let step = |col: usize, row: usize| {
+            let here = raster.row(row)[col];
+            let beside = [col.checked_sub(1), Some(col + 1).filter(|&col| col < cols)];
+            let above = [row.checked_sub(1), Some(row + 1).filter(|&row| row < rows)];
+            let along = beside.into_iter().flatten().map(|col| raster.row(row)[col] - here);
+            let down = above.into_iter().flatten().map(|row| raster.row(row)[col] - here);
+            along.chain(down).fold(0.0, larger)
+        };
+        let jump = |a: [usize; 2], b: [usize; 2]| {
+            let by = (raster.row(a[1])[a[0]] - raster.row(b[1])[b[0]]).abs();
+            if by > 0.0 && by > step(a[0], a[1]) && by > step(b[0], b[1]) { by } else { 0.0 }
+        };
+        let sides = (0..rows).filter(|_| self.0[0].is_some()).map(|row| jump([0, row], [cols - 1, row]));
+        let ends = (0..cols).filter(|_| self.0[1].is_some()).map(|col| jump([col, 0], [col, rows - 1]));
+        sides.chain(ends).fold(0.0, f32::max)
     }
 
     /// Where the copies lie that touch the land, in metres from it; the land itself is the first.

@@ -245,12 +245,14 @@ impl Field {
         (mean, (squares / n).sqrt())
     }
 
-    /// How far the first octave's wavelength had to give way to the period, as (asked, used) across, if it did.
+    /// The wavelengths of the first octave across and up, where either had to give way to the period by over 2 %.
     #[must_use]
-    pub fn snapped_wavelength_m(&self, look: &Look) -> Option<f64> {
-        let cells = f64::from(self.layers.first()?.period[0]);
-        let used = look.period_m / cells / look.basis.cell()[0] / look.stretch;
-        (cells > 0.0 && (used / look.wavelength_m - 1.0).abs() > 0.02).then_some(used)
+    pub fn snapped_wavelength_m(&self, look: &Look) -> Option<[f64; 2]> {
+        let period = self.layers.first()?.period;
+        let (cell, stretch) = (look.basis.cell(), [look.stretch, 1.0]);
+        let used = [0, 1].map(|k| look.period_m / f64::from(period[k]) / cell[k] / stretch[k]);
+        let is_off = |used: &f64| (used / look.wavelength_m - 1.0).abs() > 0.02;
+        (period[0] > 0 && used.iter().any(is_off)).then_some(used)
     }
 
     /// The noise at a place.

@@ -39,8 +39,8 @@ pub enum Kind {
 ///
 /// **Limits** At the edge of the world the outermost samples are carried on (a median takes fewer samples instead). A
 /// hole stays a hole and counts for nothing around it. Cells must be smaller than the radius (or `tap_m`) for anything
-/// to happen. Time grows with the radius: `4 r/cell` multiplications a cell, a median about ten times that. 24 bytes a
-/// cell, twice that where there are holes.
+/// to happen. Time grows with the radius until that is as large as the land: `4 r/cell` multiplications a cell, a median
+/// about ten times that. 24 bytes a cell, twice that where there are holes.
 ///
 /// **After** the FIR low-pass filters of classic terrain generation; the median slides its window as Huang, Yang & Tang,
 /// IEEE Trans. ASSP 27 (1979), over ranks instead of grey levels.
@@ -80,7 +80,7 @@ impl Default for Blur {
 
 impl Op for Blur {
     const ID: &'static str = "shape.blur";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().updating([self.layer.clone()]).reading(self.strength.layer())
@@ -88,7 +88,7 @@ impl Op for Blur {
 
     fn reach(&self, frame: &Frame) -> Reach {
         let [dx, dy] = frame.spacing_m();
-        let far = |spacing: f64| (taps(self, spacing).len() / 2) as f64 * spacing;
+        let far = |spacing: f64| reach_cells(self, spacing) as f64 * spacing;
         Reach::Within(far(dx).max(far(dy)))
     }
 
@@ -143,39 +143,68 @@ pub fn blur(
     params: &Blur,
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, Cancelled> {
-    let [x, y] = spacing_m.map(|spacing| taps(params, spacing));
-    match params.kind {
-        Kind::Median => median(values, spacing_m, params.radius_m, ctx),
-        _ => convolve(values, &x, &y, ctx),
+    if params.kind == Kind::Median {
+        return median(values, spacing_m, params.radius_m, ctx);
     }
+    let [x, y] = [(spacing_m[0], values.cols()), (spacing_m[1], values.rows())]
+        .map(|(spacing, count)| taps(params, spacing, count));
+    convolve(values, &x, &y, ctx)
 }
 
-/// Weights of a filter on cells of one size, an odd number; those of a median are not used but counted.
-fn taps(params: &Blur, spacing: f64) -> Vec<f32> {
+/// Weights of a filter on a line of `count` cells of one size, an odd number.
+fn taps(params: &Blur, spacing: f64, count: usize) -> Vec<f32> {
+    let middle = (params.kernel.len() / 2) as f64;
+    let radius_m = params.radius_m;
+    folded(reach_cells(params, spacing), count, |i| {
+        let d = i * spacing;
+        match params.kind {
+            Kind::Gaussian if radius_m > 0.0 => math::exp(-4.5 * (d / radius_m) * (d / radius_m)),
+            Kind::Box => ((radius_m - d.abs()) / spacing + 0.5).clamp(0.0, 1.0),
+            Kind::Fir => {
+                let at = d / params.tap_m + middle;
+                let whole = at.floor();
+                let tap = |i: f64| params.kernel.get(i as usize).copied().filter(|_| i >= 0.0).unwrap_or(0.0);
+                tap(whole) + (at - whole) * (tap(whole + 1.0) - tap(whole))
+            }
+            _ => 1.0,
+        }
+    })
+}
+
+/// How many cells a filter reaches: to the furthest sample inside; for the box, the furthest whose cell lies partly
+/// inside.
+fn reach_cells(params: &Blur, spacing: f64) -> i64 {
     let middle = (params.kernel.len() / 2) as f64;
     let radius_m = if params.kind == Kind::Fir { (middle + 1.0) * params.tap_m } else { params.radius_m };
-    // The furthest sample inside; for the box, the furthest whose cell lies partly inside.
     let reach = match params.kind {
         Kind::Box => (radius_m / spacing + 0.5 - 1e-9).ceil() as i64 - 1,
         _ => (radius_m / spacing + 1e-9).floor() as i64,
-    }
-    .max(0);
-    (-reach..=reach)
+    };
+    reach.max(0)
+}
+
+/// Most weights that are added up one by one behind the ends of a line.
+const MOST_ADDED: i64 = 1 << 16;
+
+/// Weights `weight(−reach) … weight(reach)` for [`convolve`] along lines of `count` cells.
+///
+/// The ends of a line are carried on, so whatever lies `count − 1` cells away or further is one of its ends, seen from
+/// any cell. Those weights are added up: there are never more than `2·count − 1`, however large the reach. A window that
+/// shows all that a filter sees is either longer than the reach, or as long as the whole land; both fold alike.
+pub(super) fn folded(reach: i64, count: usize, weight: impl Fn(f64) -> f64) -> Vec<f32> {
+    let most = reach.min(count.max(2) as i64 - 1);
+    let beyond = |sign: f64| {
+        let behind = reach - most + 1;
+        let added = behind.min(MOST_ADDED);
+        // Weights change slowly where there are so many: each of those added stands for as many.
+        let each = behind as f64 / added as f64;
+        let at = |i: i64| most as f64 - 0.5 + (i as f64 + 0.5) * each;
+        (0..added).map(|i| weight(sign * at(i))).sum::<f64>() * each
+    };
+    (-most..=most)
         .map(|i| {
-            let d = i as f64 * spacing;
-            let weight = match params.kind {
-                Kind::Gaussian if radius_m > 0.0 => math::exp(-4.5 * (d / radius_m) * (d / radius_m)),
-                Kind::Box => ((radius_m - d.abs()) / spacing + 0.5).clamp(0.0, 1.0),
-                Kind::Fir => {
-                    let at = d / params.tap_m + middle;
-                    let whole = at.floor();
-                    let tap =
-                        |i: f64| params.kernel.get(i as usize).copied().filter(|_| i >= 0.0).unwrap_or(0.0);
-                    tap(whole) + (at - whole) * (tap(whole + 1.0) - tap(whole))
-                }
-                _ => 1.0,
-            };
-            weight as f32
+            let end = most < reach && i.abs() == most;
+            (if end { beyond(if i < 0 { -1.0 } else { 1.0 }) } else { weight(i as f64) }) as f32
         })
         .collect()
 }
@@ -255,7 +284,8 @@ fn median(
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, Cancelled> {
     let (cols, rows) = (values.cols(), values.rows());
-    let reach = (radius_m / dy + 1e-9).floor() as isize;
+    // Rows further away than the land is high do not exist.
+    let reach = ((radius_m / dy + 1e-9).floor() as isize).min(rows as isize);
     // Half the width of the disc, in columns, at each row of it.
     let spans: Vec<isize> = (-reach..=reach)
         .map(|j| {
@@ -420,8 +450,32 @@ mod tests {
     fn a_box_weighs_cells_that_lie_partly_inside() {
         // A radius of 25 m on cells of 10 m: whole cells at 0, 10, 20; the one at 30 starts at 25 and counts no more.
         let op = Blur { kind: Kind::Box, radius_m: 25.0, ..Blur::default() };
-        assert_eq!(taps(&op, 10.0), [1.0; 5]);
-        assert_eq!(taps(&Blur { radius_m: 20.0, ..op }, 10.0), [0.5, 1.0, 1.0, 1.0, 0.5]);
+        assert_eq!(taps(&op, 10.0, 50), [1.0; 5]);
+        assert_eq!(taps(&Blur { radius_m: 20.0, ..op }, 10.0, 50), [0.5, 1.0, 1.0, 1.0, 0.5]);
+    }
+
+    #[test]
+    fn a_radius_far_larger_than_the_land_costs_no_more_than_the_land() {
+        let height = Raster::from_fn(33, 29, |c, r| ((c * 7919 + r * 104_729) % 1009) as f32);
+        for kind in KINDS {
+            // A kernel as long as the land and one a little longer agree with what all weights would give.
+            let op = Blur { kind, radius_m: 480.0, tap_m: 240.0, ..Blur::default() };
+            if kind != Kind::Median {
+                let all = [10.0, 12.0].map(|spacing| taps(&op, spacing, 1000));
+                assert!(all.iter().all(|taps| taps.len() > 2 * 33), "{kind:?}");
+                let wanted = convolve(&height, &all[0], &all[1], &Ctx::silent()).unwrap();
+                let found = apply(&op, &height);
+                for (found, wanted) in found.as_slice().iter().zip(wanted.as_slice()) {
+                    assert_close!(*found, *wanted, abs = 0.02);
+                }
+            }
+            // A hundred million cells of radius: all of the land alike, in no time.
+            let op = Blur { kind, radius_m: 1e5, tap_m: 5e4, ..Blur::default() };
+            let far = blur(&height, [1e-3, 1e-3], &op, &Ctx::silent()).unwrap();
+            let (low, high) = far.range().unwrap();
+            assert!(high - low < 0.1 && low > 0.0, "{kind:?}: {low} to {high}");
+            assert!(matches!(op.reach(&Frame::square(0.032, 33).unwrap()), Reach::Within(far) if far > 9e4));
+        }
     }
 
     #[test]

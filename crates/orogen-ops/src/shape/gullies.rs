@@ -74,7 +74,7 @@ impl Gullies {
 
 impl Op for Gullies {
     const ID: &'static str = "shape.gullies";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().updating([layer::HEIGHT.name()]).reading(self.depth.layer())

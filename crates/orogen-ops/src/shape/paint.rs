@@ -130,7 +130,7 @@ impl Default for Paint {
 
 impl Op for Paint {
     const ID: &'static str = "shape.paint";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().updating([self.layer.clone()])
@@ -208,12 +208,13 @@ fn apply(values: &mut Raster<f32>, frame: &Frame, stroke: &Stroke, ctx: &Ctx<'_>
         }
         Tool::Smooth => {
             // The touched part with as much around it as the mean looks at; beyond that the frame ends.
-            let taps = spacing_m.map(|spacing| bell(stroke.scale_m, spacing));
-            let [x, y] = [taps[0].len() / 2, taps[1].len() / 2];
+            let [x, y] = spacing_m.map(|spacing| bell_cells(stroke.scale_m, spacing) as usize);
             let (left, top) = (cols.start.saturating_sub(x), rows.start.saturating_sub(y));
             let (right, bottom) = ((cols.end + x).min(frame.cols()), (rows.end + y).min(frame.rows()));
             let part = values.crop(left, top, right - left, bottom - top);
-            let soft = blur::convolve(&part, &taps[0], &taps[1], &Ctx::silent())?;
+            let x = bell(stroke.scale_m, spacing_m[0], part.cols());
+            let y = bell(stroke.scale_m, spacing_m[1], part.rows());
+            let soft = blur::convolve(&part, &x, &y, &ctx.unwatched())?;
             let shift = [cols.start - left, rows.start - top];
             brush(values, frame, &path, &cols, &rows, falloff, |col, row, w, h| {
                 mix(strength * w, h, soft.row(row + shift[1])[col + shift[0]])
@@ -242,15 +243,18 @@ fn apply(values: &mut Raster<f32>, frame: &Frame, stroke: &Stroke, ctx: &Ctx<'_>
     Ok(())
 }
 
-/// Weights of the mean that `smooth` takes: a bell of standard deviation a third of the scale.
-fn bell(scale_m: f64, spacing: f64) -> Vec<f32> {
-    let reach = (scale_m / spacing + 1e-9).floor() as i64;
-    (-reach..=reach)
-        .map(|i| {
-            let d = i as f64 * spacing / scale_m;
-            math::exp(-4.5 * d * d) as f32
-        })
-        .collect()
+/// Weights of the mean that `smooth` takes along lines of `count` cells: a bell of standard deviation a third of the
+/// scale.
+fn bell(scale_m: f64, spacing: f64, count: usize) -> Vec<f32> {
+    blur::folded(bell_cells(scale_m, spacing), count, |i| {
+        let d = i * spacing / scale_m;
+        math::exp(-4.5 * d * d)
+    })
+}
+
+/// How many cells that mean reaches.
+fn bell_cells(scale_m: f64, spacing: f64) -> i64 {
+    (scale_m / spacing + 1e-9).floor() as i64
 }
 
 /// Sets each sample that the path touches to `f(column and row in the touched part, weight, value)`.

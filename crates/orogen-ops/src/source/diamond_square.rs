@@ -126,6 +126,11 @@ impl Op for DiamondSquare {
         Reach::Point
     }
 
+    /// Other edges lie on those of the frame.
+    fn endless(&self) -> bool {
+        self.edges == Edges::Endless
+    }
+
     fn faults(&self) -> Vec<Fault> {
         let given = &self.corners_m;
         let message = match (given.len(), self.edges) {
@@ -552,6 +557,19 @@ mod tests {
                 assert_eq!(height.row(0)[k].to_bits(), height.row(256)[k].to_bits());
             }
         }
+    }
+
+    #[test]
+    fn endless_land_goes_on_beyond_the_frame_and_other_land_ends_with_it() {
+        let op = |edges: Edges| DiamondSquare { edges, ..DiamondSquare::default() };
+        assert!(op(Edges::Endless).endless() && !op(Edges::Wrap).endless() && !op(Edges::Closed).endless());
+        // The frame of the recipe changes nothing.
+        let beyond = Frame::new([-9000.0, 12_345.0], [640.0; 2], [65; 2]).unwrap();
+        let of = |world: Frame| {
+            let ctx = Ctx::new(Seed(11)).in_world(world);
+            op(Edges::Endless).apply(Terrain::new(beyond), &ctx).unwrap().get(layer::HEIGHT).unwrap().clone()
+        };
+        assert!(of(Frame::square(4096.0, 257).unwrap()) == of(Frame::square(500.0, 33).unwrap()));
     }
 
     #[test]

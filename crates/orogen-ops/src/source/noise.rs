@@ -34,8 +34,9 @@ use crate::noise::{Basis, Distance, Field, Fractal, Look};
 /// **Limits** The height that was there is replaced; where `amplitude_m` is a layer with a hole, the land has one. The
 /// steps of white noise are squares, and look it. Worley's points lie one in each square, which shows: its directions
 /// differ by up to 65 %. Octaves finer than two samples are not resolved and look like grit: use fewer octaves. A
-/// lattice repeats after 2^32 cells. With `period_m` the wavelengths are moved to the nearest ones that divide the
-/// period (with a warning when by over 2 %), and `rotation_deg` must be 0. Mean and deviation of the nonlinear fractals
+/// lattice repeats after 2^32 cells. With `period_m` the wavelengths are moved to the nearest ones of which the period
+/// holds whole lattice cells (with a warning when by over 2 %), and `rotation_deg` must be 0; cells of simplex noise are
+/// 1.075 wavelengths wide, those of all others one. Mean and deviation of the nonlinear fractals
 /// are measured on 4096 places, so they are true to about 3 %. Writes 4 bytes a sample; hashing is shared by the
 /// samples of a column that lie between two lattice lines, less so where a stretch is turned, and not at all with a
 /// warp.
@@ -158,10 +159,7 @@ impl Op for Noise {
         let look = self.look();
         let field = Field::new(&look, ctx.seed());
         if let Some(used_m) = field.snapped_wavelength_m(&look) {
-            ctx.warn(format!(
-                "wavelength_m = {} does not divide period_m = {}; {used_m:.1} m is used",
-                self.wavelength_m, self.period_m
-            ));
+            ctx.warn(self.snapped(used_m));
         }
         let frame = *terrain.frame();
         let mut height = Raster::filled(frame.cols(), frame.rows(), 0.0);
@@ -180,6 +178,25 @@ impl Op for Noise {
 }
 
 impl Noise {
+    /// Says which wavelengths are used, across and up, as those asked for do not fit the period.
+    fn snapped(&self, [across_m, up_m]: [f64; 2]) -> String {
+        let why = if self.basis == Basis::Simplex {
+            // Whole triangles along the lines of the lattice, and an even number of lines.
+            format!(
+                "period_m = {} does not hold a whole number of the triangles of simplex noise, which are 1.075 times \
+                 wavelength_m = {} wide and 0.931 times as high",
+                self.period_m, self.wavelength_m
+            )
+        } else {
+            format!("wavelength_m = {} does not divide period_m = {}", self.wavelength_m, self.period_m)
+        };
+        if (across_m - up_m).abs() < 0.05 {
+            format!("{why}; {across_m:.1} m is used")
+        } else {
+            format!("{why}; {across_m:.1} m is used from west to east and {up_m:.1} m from south to north")
+        }
+    }
+
     /// The field of noise that these parameters ask for. Where the amplitude is a layer, it is the field that the layer is
     /// multiplied with: of amplitude 1, about 0.
     #[must_use]

@@ -127,6 +127,11 @@ impl Op for Subdivision {
         Reach::Point
     }
 
+    /// Given heights are spread over the frame and end with it; random ones go on.
+    fn endless(&self) -> bool {
+        self.heights_m.is_empty()
+    }
+
     fn faults(&self) -> Vec<Fault> {
         let rows = &self.heights_m;
         if rows.len() == 1 {

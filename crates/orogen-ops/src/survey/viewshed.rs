@@ -105,13 +105,14 @@ pub fn viewshed(
 fn eye_height(height: &Raster<f32>, place: [f64; 2], sight: &Sight) -> Result<f64, OpError> {
     let ground = sample(height, place, Between::Bilinear);
     if ground.is_nan() {
-        return Err(OpError::Failed(format!(
-            "there is no ground at column {}, row {}: it is a hole or outside the {} x {} samples",
-            place[0],
-            place[1],
-            height.cols(),
-            height.rows()
-        )));
+        let (cols, rows) = (height.cols(), height.rows());
+        let [col, row] = place;
+        let on = |at: f64, count: usize| (0.0..=count as f64 - 1.0).contains(&at);
+        return Err(OpError::Failed(if on(col, cols) && on(row, rows) {
+            format!("column {col:.1}, row {row:.1} of the model is a hole: the height there is unknown")
+        } else {
+            format!("column {col:.1}, row {row:.1} is outside the model, which has {cols} x {rows} samples")
+        }));
     }
     Ok(f64::from(ground) + sight.observer_m)
 }
@@ -488,6 +489,7 @@ mod tests {
             }
         }
         assert!(hidden > 0);
-        assert!(intervisibility(&ground, CELL_M, &[[99.0, 0.0]], &sight, &Ctx::silent()).is_err());
+        let outside = intervisibility(&ground, CELL_M, &[[99.0, 0.0]], &sight, &Ctx::silent()).unwrap_err();
+        assert!(outside.to_string().contains("outside the model"), "{outside}");
     }
 }

@@ -20,8 +20,9 @@ use crate::drainage::{Drainage, area, drainage};
 ///
 /// **Guarantees** (1) basins are numbered from 1 in the order of their outlets, north to south and then west to east, or
 /// in the order of `places_m`; 0 is sea and land in no basin, and holes stay holes; (2) as many samples have a number as drain
-/// through its outlet (less those of places upstream); (3) outlines run along the edges between samples: their areas add up to those of the
-/// basins. A basin whose samples meet at a corner only has several outlines of one number.
+/// through its outlet (less those of places upstream); (3) outlines run along the edges between samples, each with the area
+/// inside it as `area_m2`. Samples of a basin that meet at a corner only have outlines of their own: these share `basin`, the
+/// number, and `basin_m2`, the area of all of them together.
 ///
 /// **Limits** Divides belong to a resolution: they move by a sample or two, small basins come and go about
 /// `min_area_m2`, and the numbers that follow shift. At most 16,777,216 basins have numbers, as layers cannot hold
@@ -59,7 +60,7 @@ pub const BASINS: &str = "basins";
 
 impl Op for Basins {
     const ID: &'static str = "water.basins";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
@@ -148,12 +149,12 @@ impl Numbered {
         })
     }
 
-    /// Outlines with the attributes `basin`, `area_m2` (of the whole basin), `outlet_x` and `outlet_y`; `place` turns
-    /// columns and rows into coordinates.
+    /// Outlines with the attributes `basin`, `area_m2` (inside the outline), `basin_m2` (of all outlines of the basin),
+    /// `outlet_x` and `outlet_y`; `place` turns columns and rows into coordinates.
     #[must_use]
     pub fn vectors(&self, [dx, dy]: [f64; 2], place: impl Fn([f64; 2]) -> [f64; 2]) -> VectorLayer {
         let mut vectors = VectorLayer::new(Shape::Polygons);
-        let (mut numbers, mut areas) = (Vec::new(), Vec::new());
+        let (mut numbers, mut areas, mut of_basins) = (Vec::new(), Vec::new(), Vec::new());
         let mut outlets = [Vec::new(), Vec::new()];
         let cols = self.labels.cols();
         for piece in outlines(&self.labels) {
@@ -164,7 +165,8 @@ impl Numbered {
             vectors.push_parts(piece.rings.iter().map(|ring| ring.iter().map(point).collect::<Vec<_>>()));
             let index = piece.label as usize - 1;
             numbers.push(i64::from(piece.label));
-            areas.push(self.cells[index] as f64 * dx * dy);
+            areas.push(piece.cells as f64 * dx * dy);
+            of_basins.push(self.cells[index] as f64 * dx * dy);
             let outlet = self.outlets[index];
             let [x, y] = place([(outlet % cols) as f64, (outlet / cols) as f64]);
             outlets[0].push(x);
@@ -174,6 +176,7 @@ impl Numbered {
         // One entry for each piece, so all fit.
         let _ = vectors.set_feature_attribute("basin", Column::Integer(numbers));
         let _ = vectors.set_feature_attribute("area_m2", Column::Number(areas));
+        let _ = vectors.set_feature_attribute("basin_m2", Column::Number(of_basins));
         let _ = vectors.set_feature_attribute("outlet_x", Column::Number(x));
         let _ = vectors.set_feature_attribute("outlet_y", Column::Number(y));
         vectors
@@ -294,11 +297,35 @@ mod tests {
         assert!(counts.iter().all(|(number, count)| *number == 0 || *count >= 60));
         // Outlines have the areas of the basins.
         let outlines = terrain.vector(BASINS).unwrap();
-        let areas = outlines.numbers("area_m2").unwrap();
+        let areas = outlines.numbers("basin_m2").unwrap();
         let Column::Integer(ids) = &outlines.feature_attributes()["basin"] else { panic!("no numbers") };
         for (id, area) in ids.iter().zip(areas) {
             assert_eq!(*area, f64::from(counts[&(*id as u32)]) * 100.0);
         }
+    }
+
+    #[test]
+    fn outlines_of_one_basin_each_have_their_own_area() {
+        // Two fields that meet at a corner, over which one drains into the other.
+        let labels = Raster::from_fn(6, 5, |col, row| u32::from((col < 2) == (row < 2)));
+        let numbered = Numbered { labels, outlets: vec![29], cells: vec![16] };
+        let outlines = numbered.vectors([10.0, 10.0], |at| at);
+        assert_eq!(outlines.len(), 2);
+        assert_eq!(outlines.numbers("area_m2").unwrap(), [400.0, 1200.0]);
+        assert_eq!(outlines.numbers("basin_m2").unwrap(), [1600.0, 1600.0]);
+        let Column::Integer(ids) = &outlines.feature_attributes()["basin"] else { panic!("no numbers") };
+        assert_eq!(ids, &[1, 1]);
+        // On land of noise the areas of all outlines of a basin add up to that of the basin.
+        let op = Basins { min_area_m2: 0.0, ..Basins::default() };
+        let noise = Raster::from_fn(90, 70, |col, row| 1.0 + ((col * 7919 + row * 104_729) % 1009) as f32);
+        let terrain = made(&op, noise, [890.0, 690.0]).unwrap();
+        let outlines = terrain.vector(BASINS).unwrap();
+        let Column::Integer(ids) = &outlines.feature_attributes()["basin"] else { panic!("no numbers") };
+        let (areas, whole) = (outlines.numbers("area_m2").unwrap(), outlines.numbers("basin_m2").unwrap());
+        let mut sums = std::collections::BTreeMap::new();
+        ids.iter().zip(areas).for_each(|(id, area)| *sums.entry(*id).or_insert(0.0) += area);
+        assert!(sums.len() < ids.len(), "no basin has two outlines");
+        ids.iter().zip(whole).for_each(|(id, whole)| assert_eq!(sums[id], *whole));
     }
 
     #[test]

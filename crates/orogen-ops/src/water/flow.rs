@@ -4,7 +4,7 @@ use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sea_level;
+use super::{keep_holes, sea_level};
 use crate::drainage::spread::{self, Sharing};
 use crate::drainage::{Drainage, Spare, area, drainage};
 
@@ -17,9 +17,9 @@ use crate::drainage::{Drainage, Spare, area, drainage};
 /// Depressions are drained over their lowest passes without changing the land: the way out of a pit is followed back to
 /// where it spills. Of two equally steep ways the first clockwise from north is taken.
 ///
-/// **Guarantees** (1) the flow of all outlets adds up to the whole map, holes included; (2) flow never falls downstream
-/// with `d8`; (3) on a cone `dinf` and `mfd` drain evenly in all directions, within 10 %; (4) rounding does not depend
-/// on the number of threads.
+/// **Guarantees** (1) the flow of all outlets adds up to the whole map less its holes, which stay holes; (2) flow never
+/// falls downstream with `d8`; (3) on a cone `dinf` and `mfd` drain evenly in all directions, within 10 %; (4) rounding
+/// does not depend on the number of threads.
 ///
 /// **Limits** Water leaves at the edge of the map, so that what flows in from beyond is missing. Flow belongs to a
 /// resolution: a river is one sample wide, so previews differ along its banks.
@@ -61,7 +61,7 @@ impl Default for Flow {
 
 impl Op for Flow {
     const ID: &'static str = "water.flow";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
@@ -82,7 +82,9 @@ impl Op for Flow {
         if self.fill {
             terrain.update(&layer::HEIGHT.name(), |height| found.basins.fill(height))?;
         }
-        terrain.set(layer::FLOW, spread.unwrap_or_else(|| steepest(found, spacing_m)));
+        let mut flow = spread.unwrap_or_else(|| steepest(found, spacing_m));
+        keep_holes(&mut flow, terrain.get(layer::HEIGHT)?);
+        terrain.set(layer::FLOW, flow);
         Ok(terrain)
     }
 }
@@ -128,14 +130,45 @@ pub fn flow(
 ) -> Result<Raster<f32>, OpError> {
     let found = drainage(height, spacing_m, sea_m, ctx)?;
     let spread = params.spread(height, &found, spacing_m, ctx)?;
-    Ok(spread.unwrap_or_else(|| steepest(found, spacing_m)))
+    let mut flow = spread.unwrap_or_else(|| steepest(found, spacing_m));
+    keep_holes(&mut flow, height);
+    Ok(flow)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::trial;
-    use crate::water::Fill;
+    use crate::water::{Fill, Rivers};
+
+    #[test]
+    fn a_hole_stays_a_hole_and_all_other_ground_drains() {
+        let mut height = trial::rough(90, 61);
+        for cell in [0, 700, 2005, 2006, 2095, 2096, 5400] {
+            height.as_mut_slice()[cell] = f32::NAN;
+        }
+        for method in [Method::D8, Method::Dinf, Method::Mfd] {
+            let op = Flow { method, sea: false, ..Flow::default() };
+            let found = flow(&height, [10.0, 10.0], &op, f32::NEG_INFINITY, &Ctx::silent()).unwrap();
+            let mut terrain = Terrain::new(Frame::new([0.0, 0.0], [890.0, 600.0], [90, 61]).unwrap());
+            terrain.set(layer::HEIGHT, height.clone());
+            let applied = op.apply(terrain.clone(), &Ctx::silent()).unwrap();
+            let rivers = Rivers { sea: false, ..Rivers::default() }.apply(terrain, &Ctx::silent()).unwrap();
+            for flow in [&found, applied.get(layer::FLOW).unwrap(), rivers.get(layer::FLOW).unwrap()] {
+                for (flow, height) in flow.as_slice().iter().zip(height.as_slice()) {
+                    assert_eq!(flow.is_nan(), height.is_nan(), "{method:?}");
+                    assert!(flow.is_nan() || *flow >= 100.0, "{method:?}: {flow}");
+                }
+            }
+            if method == Method::D8 {
+                let ways = drainage(&height, [10.0, 10.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap().ways;
+                let outlets = (0..height.as_slice().len()).filter(|&cell| ways.next(cell).is_none());
+                let sum: f64 =
+                    outlets.map(|cell| f64::from(found.as_slice()[cell])).filter(|flow| !flow.is_nan()).sum();
+                assert_eq!(sum, (90.0 * 61.0 - 7.0) * 100.0);
+            }
+        }
+    }
 
     #[test]
     fn filling_on_the_way_is_filling_alone() {

@@ -102,7 +102,7 @@ impl Default for Overhang {
 
 impl Op for Overhang {
     const ID: &'static str = "shape.overhang";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
@@ -269,20 +269,19 @@ fn lean(
         }
         counter.done()
     })?;
-    let [x, y] = spacing_m.map(|spacing| bump(params.radius_m, spacing));
+    let x = bump(params.radius_m, spacing_m[0], raw.cols());
+    let y = bump(params.radius_m, spacing_m[1], raw.rows());
     Ok(blur::convolve(&raw, &x, &y, ctx)?)
 }
 
 /// Weights `1 − (d/r)²` of the samples within a radius: of all kernels with a peak so low, one without corners. The mean
 /// of values from 0 to c changes along an axis by at most `0.75·c/r` a metre, so by `1.06·c/r` in any direction.
-fn bump(radius_m: f64, spacing: f64) -> Vec<f32> {
-    let reach = (radius_m / spacing) as i64;
-    let weight = |i: i64| {
-        let d = i as f64 * spacing / radius_m;
-        (1.0 - d * d).max(0.0) as f32
-    };
-    // Without neighbours inside, the sample itself.
-    (-reach..=reach).map(|i| if i == 0 { 1.0 } else { weight(i) }).collect()
+fn bump(radius_m: f64, spacing: f64, count: usize) -> Vec<f32> {
+    blur::folded((radius_m / spacing) as i64, count, |i| {
+        let d = i * spacing / radius_m;
+        // Without neighbours inside, the sample itself.
+        if i == 0.0 { 1.0 } else { (1.0 - d * d).max(0.0) }
+    })
 }
 
 /// The least or largest value within so many columns and rows; what lies outside the grid does not count, nor do holes.

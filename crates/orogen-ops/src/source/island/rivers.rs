@@ -498,6 +498,11 @@ fn assemble(map: &Map, main: &[u32], order: &[u32], reaches: &[Vec<Point>]) -> V
         if let (None, Some(last)) = (into, points.last_mut()) {
             last.z = 0.0;
         }
+        if points.len() < 2 {
+            // Hills that may drown the land drowned the spring: there is no river, and no line can join it there.
+            drawn[spring as usize] = None;
+            continue;
+        }
         smooth(&mut points);
         lines.push(Line { points, into });
     }

@@ -490,6 +490,34 @@ fn a_cancelled_build_stops_and_progress_never_falls() {
 }
 
 #[test]
+fn a_spring_that_hills_drowned_makes_no_river_of_one_point() {
+    for (text, seeds) in [(format!("{PLAIN}\npolygons = 1000"), 6), (String::from("shore_m = 0"), 2)] {
+        for seed in 0..seeds {
+            let op = island(&text);
+            let terrain = build(&op, 33, &format!("i{seed}"));
+            let rivers = terrain.vector("rivers").unwrap();
+            assert!(rivers.len() > 10, "{text}, seed {seed}: {} rivers", rivers.len());
+            let Column::Integer(into) = &rivers.feature_attributes()["into"] else { panic!("no numbers") };
+            let line_of = |i: usize| &rivers.vertices()[rivers.parts(i).next().unwrap_or(0..0)];
+            for (i, &into) in into.iter().enumerate() {
+                let line = line_of(i);
+                assert!(line.len() >= 2, "{text}, seed {seed}: river {i} has {} points", line.len());
+                let end = line[line.len() - 1];
+                match usize::try_from(into) {
+                    Err(_) => assert_eq!(end[2], 0.0, "river {i} ends above the sea"),
+                    Ok(into) => {
+                        assert!(
+                            line_of(into).iter().any(|p| p[..2] == end[..2]),
+                            "river {i} does not end on {into}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn more_polygons_make_finer_land_not_drier() {
     let mean_moisture = |text: &str, polygons: u32| {
         let means = (0..4).map(|seed| {

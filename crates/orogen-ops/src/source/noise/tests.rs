@@ -484,6 +484,29 @@ fn what_does_not_fit_the_period_is_said() {
 }
 
 #[test]
+fn the_warning_of_a_period_says_what_simplex_noise_needs() {
+    let warnings = |wavelength_m: f64, basis: Basis| {
+        let odd = Noise { basis, period_m: 4096.0, wavelength_m, ..Noise::default() };
+        let ctx = Ctx::silent();
+        odd.apply(Terrain::new(Frame::square(100.0, 9).unwrap()), &ctx).unwrap();
+        ctx.take_warnings()
+    };
+    // 1024 divides 4096, but triangles of that wavelength do not.
+    assert_eq!(
+        warnings(1024.0, Basis::Simplex),
+        [
+            "period_m = 4096 does not hold a whole number of the triangles of simplex noise, which are 1.075 times \
+             wavelength_m = 1024 wide and 0.931 times as high; 952.9 m is used from west to east and 1100.4 m from south \
+             to north"
+        ]
+    );
+    assert_eq!(warnings(1024.0, Basis::Perlin), [""; 0]);
+    // Nearly whole both ways: 15 triangles, 18 lines would be 244.5 m high.
+    assert_eq!(warnings(4096.0 / 15.0 / 1.074_569_931_823_542, Basis::Simplex).len(), 1);
+    assert_eq!(warnings(63.5, Basis::Simplex), [""; 0]);
+}
+
+#[test]
 fn the_ends_of_every_range_give_finite_land() {
     let frame = Frame::new([1e9, -1e9], [1e5; 2], [40; 2]).unwrap();
     for basis in BASES {

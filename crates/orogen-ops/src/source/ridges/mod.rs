@@ -141,7 +141,7 @@ const TRIES: usize = 8;
 
 impl Op for Ridges {
     const ID: &'static str = "source.ridges";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none().writing([layer::HEIGHT.name()]).deriving_vectors(["rivers"], [layer::HEIGHT.name()])

@@ -400,13 +400,10 @@ impl Flow<'_> {
             self.tracks[track].joined.iter().partition(|(step, _)| *step <= keep);
         self.tracks[track].joined = stay;
         for (_, other) in lost {
-            let other_track = &mut self.tracks[other];
-            other_track.into = None;
-            other_track.done = false;
-            if let [.., from, to] = other_track.steps[..] {
-                self.pieces.remove((other as u32, other_track.steps.len() as u32 - 1), from.at, to.at);
-                other_track.steps.pop();
-            }
+            // Its last step was one of this track's. What ran into that step runs on as well: left as it was, it would be
+            // led to wherever the next step comes to lie, across what lies between.
+            let before_last = self.tracks[other].steps.len().saturating_sub(2);
+            self.cut(other, before_last, queue);
             queue.push_back(other);
         }
     }

@@ -53,6 +53,9 @@ pub(super) struct Land {
     coarse: Coarse,
     /// How far from a place the start of a segment may lie that it rises from.
     search_m: f64,
+    /// Length of the longest segment, and half the widest valley floor.
+    longest_m: f64,
+    widest_m: f32,
     noise: Octaves,
     strength: f32,
     level_m: f32,
@@ -91,6 +94,22 @@ impl Coarse {
     fn range(&self, from: f64, to: f64, count: usize) -> Range<usize> {
         let index = |v: f64| (v / self.cell_m).floor().clamp(0.0, (count - 1) as f64) as usize;
         index(from)..index(to) + 1
+    }
+
+    /// The cell of a place; one outside belongs to the nearest cell at the border.
+    fn cell(&self, [x, y]: [f64; 2]) -> usize {
+        self.range(y, y, self.rows).start * self.cols + self.range(x, x, self.cols).start
+    }
+
+    /// How far a place is from all that a cell holds, at least. Those at the border hold what lies beyond, too.
+    fn distance(&self, at: [f64; 2], cell: usize) -> f64 {
+        let off = |at: f64, index: usize, count: usize| {
+            let low = if index == 0 { f64::NEG_INFINITY } else { index as f64 * self.cell_m };
+            let high = if index + 1 == count { f64::INFINITY } else { (index + 1) as f64 * self.cell_m };
+            (low - at).max(at - high).max(0.0)
+        };
+        let (x, y) = (off(at[0], cell % self.cols, self.cols), off(at[1], cell / self.cols, self.rows));
+        (x * x + y * y).sqrt()
     }
 }
 
@@ -152,11 +171,12 @@ impl Land {
         };
         for (i, s) in segments.iter().enumerate() {
             // By its start: the search allows for the longest segment.
-            let [x, y] = s.at.map(f64::from);
-            let (col, row) = (coarse.range(x, x, cols).start, coarse.range(y, y, rows).start);
-            coarse.lists[row * cols + col].push(i as u32);
+            let cell = coarse.cell(s.at.map(f64::from));
+            coarse.lists[cell].push(i as u32);
         }
         let longest = streams.nodes.iter().map(|n| n.length).fold(0.0, f64::max);
+        let widest = |s: &Segment| s.floor[0].max(s.floor[0] + s.floor[1]);
+        let widest_m = segments.iter().map(widest).fold(0.0, f32::max);
         let noise = Octaves::new(ctx.seed().child("hillsides"), BUMP_LENGTH * spacing_m, BUMPS.0, BUMPS.1);
         let strength = params.roughness as f32 / noise.rms();
         Self {
@@ -170,6 +190,8 @@ impl Land {
             },
             coarse,
             search_m: 1.001 * (reach_m + longest),
+            longest_m: 1.001 * longest,
+            widest_m,
             noise,
             strength: BUMP.0 * strength,
             level_m: params.level_m as f32,
@@ -238,8 +260,13 @@ impl Land {
     pub fn lowest(&self, at: [f64; 2], uneven: f32, most: f32) -> f32 {
         let [x, y] = [at[0] - self.origin_m[0], at[1] - self.origin_m[1]];
         let mut lowest = most;
-        for cell in self.around([x, y]) {
-            if self.coarse.least[cell] >= lowest {
+        // The lowest is close by, as a rule, and leaves little to look at further off.
+        let own = self.coarse.cell([x, y]);
+        for cell in std::iter::once(own).chain(self.around([x, y]).filter(|&cell| cell != own)) {
+            // A hillside rises with the distance: what comes from so far off is at least as high as this.
+            let far = (self.coarse.distance([x, y], cell) - self.longest_m).max(0.0) as f32;
+            let rise = 0.999 * self.rise.at(far * far, uneven, 0.0, self.widest_m);
+            if self.coarse.least[cell] + rise >= lowest {
                 continue;
             }
             for &i in &self.coarse.lists[cell] {
@@ -269,12 +296,7 @@ impl Land {
     pub fn cells_of<'a>(&self, places: impl Iterator<Item = &'a [f64; 2]>) -> Vec<bool> {
         let mut cells = vec![false; self.coarse.lists.len()];
         for at in places {
-            let [x, y] = [at[0] - self.origin_m[0], at[1] - self.origin_m[1]];
-            let (c, r) = (
-                self.coarse.range(x, x, self.coarse.cols).start,
-                self.coarse.range(y, y, self.coarse.rows).start,
-            );
-            cells[r * self.coarse.cols + c] = true;
+            cells[self.coarse.cell([at[0] - self.origin_m[0], at[1] - self.origin_m[1]])] = true;
         }
         cells
     }

@@ -6,7 +6,7 @@ mod streams;
 
 use orogen_core::param::Fault;
 use orogen_core::vector::{Column, Shape, VectorLayer};
-use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Reach, Rect, Terrain, layer, math};
+use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Reach, Rect, Terrain, layer, math, work};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,8 @@ pub enum Side {
 /// **Limits** The border of the frame is a divide except at inlet and outlet: tiles of one recipe fit together, two
 /// recipes side by side do not. Ridges lie where two hillsides meet, so they are sharp. Samples do not resolve the beds
 /// of small streams: there a raster has hollows a sample wide. Triangles halve, so streams are apart by `spacing_m`
-/// only within a factor of 1.5. More than 600 thousand triangles are refused.
+/// only within a factor of 1.5. More than 600 thousand triangles are refused, and more than one for
+/// every eight samples (of 129 × 129, where there are fewer).
 ///
 /// **Vectors** `rivers`: lines downstream, the main river first; with `width_m` and `discharge_m3s` at every vertex
 /// and the line each runs `into`, -1 at the outlet.
@@ -158,7 +159,11 @@ impl Op for Squig {
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let country = Country::new(self, &ctx.world(&terrain).extent(), ctx)?;
+        let world = ctx.world(&terrain);
+        let rect = world.extent();
+        let mesh = triangles(self, &rect, ctx)?;
+        self.check_work(mesh.triangles.len(), world.len().max(terrain.frame().len()))?;
+        let country = Country::new(self, &mesh, &rect, ctx)?;
         let height = country.land.raster(terrain.frame(), ctx)?;
         terrain.set(layer::HEIGHT, height);
         terrain.set_vector("rivers", country.rivers(self, ctx)?);
@@ -166,7 +171,22 @@ impl Op for Squig {
     }
 }
 
+/// Work on the streams of one triangle, in nanoseconds of one processor: some 20 places, brought to rest in up to 316 rounds.
+const NS_A_TRIANGLE: f64 = 8e6;
+/// A preview of fewer samples may take as long as one of so many.
+const LEAST_SAMPLES: usize = 129 * 129;
+
 impl Squig {
+    /// Refuses more triangles than are in proportion to so many samples: streams are laid however few samples show them.
+    fn check_work(&self, triangles: usize, samples: usize) -> Result<(), OpError> {
+        let ns_a_sample = NS_A_TRIANGLE * triangles as f64 / samples.max(LEAST_SAMPLES) as f64;
+        // Triangles halve, so the distance doubles.
+        let halvings = (0.5 * math::log2(ns_a_sample / work::MOST_NS_A_SAMPLE)).ceil().max(0.0);
+        let advice =
+            format!("use {:.0} or more, or more samples", (self.spacing_m * math::exp2(halvings)).ceil());
+        work::check("spacing_m", self.spacing_m, ns_a_sample, &advice)
+    }
+
     /// Steepness of hillsides: as given, or less where they alone would exceed the relief.
     fn hillside(&self, spacing_m: f64) -> f64 {
         math::tan(self.slope_deg.to_radians()).min(1.3 * self.relief_m / spacing_m)
@@ -185,12 +205,11 @@ struct Country {
 }
 
 impl Country {
-    fn new(params: &Squig, rect: &Rect, ctx: &Ctx<'_>) -> Result<Self, OpError> {
-        let mesh = triangles(params, rect, ctx)?;
+    fn new(params: &Squig, mesh: &Mesh, rect: &Rect, ctx: &Ctx<'_>) -> Result<Self, OpError> {
         // The legs of half a square, which triangles are about.
         let size = rect.size();
         let spacing_m = (2.0 * size[0] * size[1] / mesh.triangles.len() as f64).sqrt();
-        let mut streams = Streams::draw(&mesh, 1e6 * params.inflow_km2, ctx.seed().child("crossings"));
+        let mut streams = Streams::draw(mesh, 1e6 * params.inflow_km2, ctx.seed().child("crossings"));
         // Every triangle has a stream, so no place is farther from one than this.
         let reach_m = 1.02 * mesh.longest();
         let mut land = Land::new(params, &streams, rect, reach_m, spacing_m, ctx);

@@ -19,6 +19,10 @@ fn mesh(op: &Squig, seed: u64) -> Mesh {
     triangles(op, &rect(), &Ctx::new(Seed(seed))).unwrap()
 }
 
+fn country(op: &Squig, seed: u64) -> Country {
+    Country::new(op, &mesh(op, seed), &rect(), &Ctx::new(Seed(seed))).unwrap()
+}
+
 /// Squigs of every kind.
 fn all() -> impl Iterator<Item = (Squig, u64)> {
     let sides = [Side::North, Side::East, Side::South, Side::West];
@@ -195,7 +199,7 @@ fn the_land_has_the_river_at_the_bottom_of_a_valley() {
 #[test]
 fn no_stream_captures_another() {
     for (op, seed) in all() {
-        let country = Country::new(&op, &rect(), &Ctx::new(Seed(seed))).unwrap();
+        let country = country(&op, seed);
         let mut worst = 0.0f64;
         let mut places = 0;
         for node in &country.streams.nodes {
@@ -213,7 +217,7 @@ fn no_stream_captures_another() {
 fn pits(op: &Squig, seed: u64) -> (usize, usize) {
     let terrain = build(op, 513, seed);
     let (height, frame) = raster(&terrain);
-    let country = Country::new(op, &rect(), &Ctx::new(Seed(seed))).unwrap();
+    let country = country(op, seed);
     let (mut pits, mut strays) = (0, 0);
     for row in 1..512 {
         for col in 1..512 {
@@ -274,4 +278,18 @@ fn bad_parameters_get_a_sentence() {
     let allowed: f64 = message.split("use ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     let op = Squig { spacing_m: allowed, ..Squig::default() };
     assert!(triangles(&op, &rect(), &Ctx::silent()).is_ok(), "{message}");
+}
+
+#[test]
+fn streams_out_of_proportion_to_the_samples_are_refused_before_the_work() {
+    let frame = Frame::square(SIDE_M, 129).unwrap();
+    let fine = Squig { spacing_m: SIDE_M / 300.0, ..Squig::default() };
+    let message = fine.apply(Terrain::new(frame), &Ctx::silent()).unwrap_err().to_string();
+    assert!(message.starts_with("spacing_m: ") && message.contains("times the work"), "{message}");
+    let enough: f64 = message.split("use ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let op = Squig { spacing_m: enough, ..Squig::default() };
+    let triangles = mesh(&op, 1).triangles.len();
+    assert_eq!(op.check_work(triangles, 129 * 129), Ok(()), "{triangles} triangles, {message}");
+    // The usual distance is fine for the smallest preview.
+    assert_eq!(Squig::default().check_work(mesh(&Squig::default(), 1).triangles.len(), 81), Ok(()));
 }

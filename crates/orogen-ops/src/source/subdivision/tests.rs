@@ -164,3 +164,17 @@ fn ragged_heights_are_refused_with_their_row() {
     let op = Subdivision { heights_m: vec![vec![0.0; 3]], ..Subdivision::default() };
     assert!(op.faults()[0].to_string().contains("found one"));
 }
+
+#[test]
+fn random_land_goes_on_beyond_the_frame_and_given_heights_end_with_it() {
+    let random = Subdivision::default();
+    let given = Subdivision { heights_m: vec![vec![0.0, 10.0], vec![20.0, 30.0]], ..Subdivision::default() };
+    assert!(random.endless() && !given.endless());
+    // The frame of the recipe changes nothing, in it or beyond it.
+    let beyond = Frame::new([-7000.0, 21_000.0], [640.0; 2], [41; 2]).unwrap();
+    let of = |world: Frame| {
+        let ctx = Ctx::new(Seed(3)).in_world(world);
+        random.apply(Terrain::new(beyond), &ctx).unwrap().get(layer::HEIGHT).unwrap().clone()
+    };
+    assert!(of(Frame::square(8192.0, 129).unwrap()) == of(Frame::square(500.0, 33).unwrap()));
+}

@@ -8,7 +8,7 @@ use orogen_core::{Ctx, OpError};
 use rayon::prelude::*;
 
 use super::surface::Surface;
-use super::{Levels, MOST_VERTICES};
+use super::{Levels, MOST_VERTICES, room_for, too_many};
 
 /// Rows of cells in a band.
 const ROWS: usize = 64;
@@ -106,7 +106,7 @@ impl Tracer<'_> {
             self.link(&north, &south, &down);
             std::mem::swap(&mut north, &mut south);
         }
-        Ok(self.follow(first_rim, last_rim))
+        self.follow(first_rim, last_rim)
     }
 
     fn fill(&mut self, row: usize, line: &mut Line) -> Result<(), OpError> {
@@ -170,18 +170,15 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// Refuses more crossings than may be, before there is memory for them.
-    fn reserve<'b>(&self, edges: impl Iterator<Item = (&'b i32, &'b i32)>) -> Result<(), OpError> {
+    /// Memory for the crossings of some edges; refuses more than may be before there is memory for them.
+    fn reserve<'b>(&mut self, edges: impl Iterator<Item = (&'b i32, &'b i32)>) -> Result<(), OpError> {
         let count: u64 =
             edges.map(|(&a, &b)| if a == HOLE || b == HOLE { 0 } else { u64::from(a.abs_diff(b)) }).sum();
         let total = self.vertices.fetch_add(count, Ordering::Relaxed) + count;
         if total > MOST_VERTICES {
-            return Err(OpError::Failed(format!(
-                "contours every {} m have more than {MOST_VERTICES} vertices here; use a larger interval",
-                self.levels.interval_m
-            )));
+            return Err(too_many(self.levels.interval_m));
         }
-        Ok(())
+        room_for(&mut self.crossings, count as usize)
     }
 
     #[inline]
@@ -245,13 +242,11 @@ impl Tracer<'_> {
     }
 
     /// Follows the links: first lines with a start, then rings.
-    fn follow(&mut self, first_rim: usize, last_rim: std::ops::Range<usize>) -> Band {
-        let mut band = Band {
-            chains: Vec::new(),
-            // Lines that are closed repeat their first point.
-            points: Vec::with_capacity(self.crossings.len() + self.crossings.len() / 8),
-            rims: [first_rim, last_rim.len()],
-        };
+    fn follow(&mut self, first_rim: usize, last_rim: std::ops::Range<usize>) -> Result<Band, OpError> {
+        let rims = [first_rim, last_rim.len()];
+        let mut band = Band { chains: Vec::new(), points: Vec::new(), rims };
+        // Lines that are closed repeat their first point. Each has at least three others.
+        room_for(&mut band.points, self.crossings.len() + self.crossings.len() / 3)?;
         let end = |id: usize| {
             if id < first_rim {
                 End::North(id as u32)
@@ -292,7 +287,8 @@ impl Tracer<'_> {
                 });
             }
         }
-        band
+        band.points.shrink_to_fit();
+        Ok(band)
     }
 
     /// Takes the points from a crossing on, each once, and unlinks them; the last crossing.

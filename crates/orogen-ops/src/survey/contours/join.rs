@@ -1,9 +1,10 @@
 //! From pieces of contours in bands to whole contours.
 
+use orogen_core::OpError;
 use rayon::prelude::*;
 
 use super::band::{Band, Chain, End};
-use super::{Levels, Lines};
+use super::{Levels, Lines, room_for};
 
 const NONE: u32 = u32::MAX;
 
@@ -23,12 +24,18 @@ struct Whole {
 }
 
 /// Joins the chains of all bands; `place` makes a vertex of a point and a level.
+///
+/// # Errors
+/// When there is no memory for the vertices.
 pub(super) fn join<P: Copy + Default + Send>(
     bands: &[Band],
     levels: &Levels,
     place: impl Fn([f64; 2], f64) -> P + Sync,
-) -> Lines<P> {
-    let pieces: Vec<Piece<'_>> = bands.iter().flat_map(pieces).collect();
+) -> Result<Lines<P>, OpError> {
+    let mut all = Vec::new();
+    room_for(&mut all, bands.iter().map(|band| band.chains.len()).sum())?;
+    all.extend(bands.iter().flat_map(pieces));
+    let pieces: Vec<Piece<'_>> = all;
     let next = links(bands, &pieces);
     let mut has_last = vec![false; pieces.len()];
     next.iter().filter(|&&n| n != NONE).for_each(|&n| has_last[n as usize] = true);
@@ -75,7 +82,9 @@ pub(super) fn join<P: Copy + Default + Send>(
             end
         })
         .collect();
-    let mut vertices = vec![P::default(); end];
+    let mut vertices = Vec::new();
+    room_for(&mut vertices, end)?;
+    vertices.resize(end, P::default());
     let mut rest = &mut vertices[..];
     let mut parts = Vec::with_capacity(wholes.len());
     for whole in &wholes {
@@ -93,12 +102,12 @@ pub(super) fn join<P: Copy + Default + Send>(
             *out = place(point, level_m);
         }
     });
-    Lines {
+    Ok(Lines {
         levels_m: wholes.iter().map(|whole| levels.height_m(whole.level)).collect(),
         closed: wholes.iter().map(|whole| whole.closed).collect(),
         ends,
         vertices,
-    }
+    })
 }
 
 fn pieces(band: &Band) -> impl Iterator<Item = Piece<'_>> {

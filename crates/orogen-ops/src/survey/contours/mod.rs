@@ -1,7 +1,8 @@
 //! Contours: lines of equal height.
 
 use orogen_core::vector::{Column, Point, VectorLayer};
-use orogen_core::{Ctx, Frame, Layers, Loops, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{Cancelled, Ctx, Frame, Layers, Loops, Op, OpError, Raster, Reach, Terrain, layer};
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +30,9 @@ use surface::Surface;
 /// vertices lie on the level within rounding; (3) lines do not cross, smoothed or not, as all lie on one surface; (4) a
 /// sample exactly on a level counts as below it; (5) lines come by level from low to high.
 ///
-/// **Limits** A cell with a hole at a corner has no lines. At most 100,000 levels and 134 million vertices. Without
-/// `smooth` 4 bytes a cell are read; a vertex takes 16 bytes on the way and 24 in the result.
+/// **Limits** A cell with a hole at a corner has no lines. At most 100,000 levels and 134 million vertices; more are
+/// refused before the work starts. Without `smooth` 4 bytes a cell are read; a vertex takes 16 bytes on the way, 32 more
+/// while its band of 64 rows is traced, and 24 in the result.
 ///
 /// **After** the marching squares of Lorensen & Cline, SIGGRAPH 1987, in two dimensions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -150,7 +152,7 @@ impl Levels {
 /// fractions, and a level.
 ///
 /// # Errors
-/// When cancelled, or when there would be too many levels or vertices.
+/// When cancelled, or when there would be too many levels or vertices, or no memory for them.
 pub fn contours<P: Copy + Default + Send>(
     height: &Raster<f32>,
     params: &Contours,
@@ -175,7 +177,43 @@ pub fn contours<P: Copy + Default + Send>(
     let first = ((low - params.base_m) / params.interval_m).floor() - 1.0;
     let levels = Levels { base_m: params.base_m, interval_m: params.interval_m, first };
     let surface = Surface::new(height, params.smooth);
+    // Refused here, before the work starts; what is counted on the way is exact.
+    let expected = surface.refinement() as f64 * variation_m(height, ctx)? / params.interval_m;
+    if expected > 1.1 * MOST_VERTICES as f64 {
+        return Err(too_many(params.interval_m));
+    }
     let bands = band::all(&surface, &levels, ctx)?;
     let scale = 1.0 / surface.refinement() as f64;
-    Ok(join::join(&bands, &levels, |[col, row], level_m| place([col * scale, row * scale], level_m)))
+    join::join(&bands, &levels, |[col, row], level_m| place([col * scale, row * scale], level_m))
+}
+
+/// How far heights go up and down along all rows and columns, in metres. Divided by the interval: about the number of
+/// places where a level crosses an edge.
+fn variation_m(height: &Raster<f32>, ctx: &Ctx<'_>) -> Result<f64, Cancelled> {
+    let counter = ctx.counter(height.rows());
+    let along = |row: usize| {
+        let (here, south) = (height.row(row), height.row((row + 1).min(height.rows() - 1)));
+        let step = |(a, b): (&f32, &f32)| {
+            let step = f64::from((a - b).abs());
+            if step.is_nan() { 0.0 } else { step }
+        };
+        let sum = here.iter().zip(&here[1..]).map(step).sum::<f64>();
+        counter.done().map(|()| sum + here.iter().zip(south).map(step).sum::<f64>())
+    };
+    (0..height.rows()).into_par_iter().map(along).sum()
+}
+
+/// More vertices than there may be.
+fn too_many(interval_m: f64) -> OpError {
+    OpError::Failed(format!(
+        "contours every {interval_m} m have more than {MOST_VERTICES} vertices here; use a larger interval"
+    ))
+}
+
+/// Memory for more entries, or a sentence: contours may be larger than all the land.
+fn room_for<T>(list: &mut Vec<T>, more: usize) -> Result<(), OpError> {
+    list.try_reserve(more).map_err(|_| {
+        let total = list.len() + more;
+        OpError::Failed(format!("not enough memory for contours of {total} vertices; use a larger interval"))
+    })
 }

@@ -179,6 +179,29 @@ fn too_many_levels_or_vertices_are_refused() {
 }
 
 #[test]
+fn too_many_vertices_are_refused_before_the_work_starts() {
+    // 65 rows of steps from one end to the other: 2^27 vertices are passed in the first band already.
+    let height = Raster::from_fn(65, 65, |col, row| if (col + row) % 2 == 0 { 1e7 } else { -1e7 });
+    let params = Contours { interval_m: 200.0, ..Contours::default() };
+    let error = contours(&height, &params, |at, _| at, &Ctx::silent()).unwrap_err();
+    assert!(error.to_string().contains("larger interval"), "{error}");
+    let expected = variation_m(&height, &Ctx::silent()).unwrap() / params.interval_m;
+    assert!(expected > 5.0 * MOST_VERTICES as f64, "{expected} would not have been refused");
+    // What the estimate counts is what is drawn, within a few percent where lines are many.
+    let params = Contours { interval_m: 0.5, ..Contours::default() };
+    let height = rough(200, 150);
+    let expected = variation_m(&height, &Ctx::silent()).unwrap() / params.interval_m;
+    let drawn = contours(&height, &params, |at, _| at, &Ctx::silent()).unwrap().vertices.len() as f64;
+    assert!((0.9..1.2).contains(&(drawn / expected)), "{drawn} drawn, {expected} expected");
+}
+
+#[test]
+fn memory_that_is_not_there_is_a_sentence() {
+    let error = room_for(&mut Vec::<[f64; 3]>::new(), usize::MAX / 64).unwrap_err();
+    assert!(error.to_string().contains("not enough memory"), "{error}");
+}
+
+#[test]
 fn the_same_lines_on_any_number_of_threads() {
     let ground = rough(70, 400);
     let [one, three] = [1, 3].map(|threads| {

@@ -20,6 +20,7 @@ pub fn find(height: &Raster<f32>, spacing_m: [f64; 2], params: &Faults) -> Vec<F
     let heights = height.as_slice();
     let smooth = smooth(height, spacing_m, params.sea_m);
     let mut seen = Bits::of(heights.len(), |_| false);
+    // The lake that each sample was last counted to.
     let mut in_lake = vec![0u32; heights.len()];
     let mut lakes = Vec::new();
     for first in 0..heights.len() {
@@ -29,14 +30,12 @@ pub fn find(height: &Raster<f32>, spacing_m: [f64; 2], params: &Faults) -> Vec<F
         let number = first as u32 + 1;
         let mut cells = vec![first];
         seen.insert(first);
-        in_lake[first] = number;
         let mut done = 0;
         while let Some(&cell) = cells.get(done) {
             done += 1;
             for next in around(cell, cols, rows) {
                 if smooth.as_slice()[next] > 0 && !seen.has(next) {
                     seen.insert(next);
-                    in_lake[next] = number;
                     cells.push(next);
                 }
             }
@@ -44,31 +43,43 @@ pub fn find(height: &Raster<f32>, spacing_m: [f64; 2], params: &Faults) -> Vec<F
         if cells.len() < FEWEST {
             continue;
         }
-        // The outermost samples of a lake are not smooth: they have a shore beside them. They count as the lake where they
-        // are as low as it is.
-        let (mut around_it, mut higher) = (0usize, 0usize);
         let (mut low, mut high) = (first, first);
         for &cell in &cells {
             low = if heights[cell] < heights[low] { cell } else { low };
             high = if heights[cell] > heights[high] { cell } else { high };
-            for next in around(cell, cols, rows).filter(|&next| in_lake[next] != number) {
-                around_it += 1;
-                // The sample beyond goes with the lake's own slope if it is water still; so the one behind it is asked.
-                let [from, to] = [cell, next].map(|cell| place(cell, cols));
-                let beyond = [2.0 * to[0] - from[0], 2.0 * to[1] - from[1]];
-                let beyond = height.clamped(beyond[0] as isize, beyond[1] as isize);
-                higher += usize::from(heights[next].max(beyond) > heights[cell] + SMOOTH_M);
-            }
         }
         let size_m = f64::from(heights[high]) - f64::from(heights[low]);
-        if size_m >= params.least_m && around_it > 0 && higher as f64 >= SHUT_IN * around_it as f64 {
+        if size_m < params.least_m {
+            continue;
+        }
+        // All eight samples around a smooth one lie on its plane, so they are water too: the outermost of these have the
+        // shore beside them and are not smooth themselves.
+        let mut water = Vec::with_capacity(cells.len());
+        for &cell in &cells {
+            for next in std::iter::once(cell).chain(around(cell, cols, rows)) {
+                if in_lake[next] != number {
+                    in_lake[next] = number;
+                    water.push(next);
+                }
+            }
+        }
+        // What lies beyond the edge of the model shuts nothing in.
+        let (mut sides, mut higher) = (0usize, 0usize);
+        for &cell in &water {
+            sides += 8;
+            for next in around(cell, cols, rows) {
+                sides -= usize::from(in_lake[next] == number);
+                higher += usize::from(in_lake[next] != number && heights[next] > heights[cell] + SMOOTH_M);
+            }
+        }
+        if sides > 0 && higher as f64 >= SHUT_IN * sides as f64 {
             lakes.push(Fault {
                 kind: Kind::SlopingLake,
                 at: place(high, cols),
                 to: place(low, cols),
                 size_m,
                 length_m: 0.0,
-                area_m2: cells.len() as f64 * spacing_m[0] * spacing_m[1],
+                area_m2: water.len() as f64 * spacing_m[0] * spacing_m[1],
             });
         }
     }

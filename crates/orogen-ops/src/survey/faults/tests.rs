@@ -70,6 +70,38 @@ fn a_lake_that_slopes_is_named_with_its_ends_and_a_level_one_is_not() {
 }
 
 #[test]
+fn a_sloping_lake_of_any_outline_is_found() {
+    let ground = hills(121, 40.0);
+    type Outline = fn(f32, f32) -> bool;
+    let outlines: [(&str, Outline); 5] = [
+        ("round", |x, y| x * x + y * y < 900.0),
+        ("square", |x, y| x.abs().max(y.abs()) < 30.0),
+        ("ellipse", |x, y| (x / 45.0) * (x / 45.0) + (y / 20.0) * (y / 20.0) < 1.0),
+        ("diamond", |x, y| x.abs() + y.abs() < 35.0),
+        ("long and bent", |x, y| (y - 0.02 * x * x).abs() < 7.0 && x.abs() < 40.0),
+    ];
+    for (name, outline) in outlines {
+        for fall_m in [0.02f32, 0.08] {
+            let land = Raster::from_fn(121, 121, |c, r| {
+                let (x, y) = (c as f32 - 60.0, r as f32 - 60.0);
+                let rough = ground[Cell { col: c, row: r }].abs() + ((c * 7 + r * 3) % 11) as f32 * 0.3;
+                if outline(x, y) { 50.0 - fall_m * x } else { 60.0 + rough }
+            });
+            let lakes = of_kind(&land, Kind::SlopingLake);
+            assert_eq!(lakes.len(), 1, "{name}, {fall_m}: {lakes:?}");
+            let samples =
+                (0..121 * 121).filter(|i| outline((i % 121) as f32 - 60.0, (i / 121) as f32 - 60.0));
+            let share = lakes[0].area_m2 / (samples.count() as f64 * 100.0);
+            assert!((0.9..=1.0).contains(&share), "{name}: {share} of the lake");
+        }
+    }
+    // A plane with a wall along one side only runs out of the model on the others.
+    let open =
+        Raster::from_fn(40, 40, |c, r| if c < 3 { 80.0 + (r % 5) as f32 } else { 50.0 - 0.05 * c as f32 });
+    assert_eq!(of_kind(&open, Kind::SlopingLake), []);
+}
+
+#[test]
 fn a_seam_between_tiles_is_found_along_its_length_in_either_direction() {
     let ground = hills(97, 60.0);
     for turned in [false, true] {

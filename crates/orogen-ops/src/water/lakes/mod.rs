@@ -30,7 +30,8 @@ use find::Found;
 ///
 /// The depth of the water is the layer `water` (lakes, and the sea); shores are the vectors `lakes`: polygons at the height of the
 /// water, with `lake`, `level_m`, `area_m2`, `depth_m`, `volume_m3`, `overflows`, and as `outlet_x_m`, `outlet_y_m` the outlet, or the lowest
-/// place of a lake that has none.
+/// place of a lake that has none. A lake in several pieces, as where its samples meet at a corner only, has a polygon for each of
+/// them; all have the numbers of the whole lake.
 ///
 /// **Guarantees** (1) every lake is level: bed and depth add up to one height, within rounding; (2) from every sample outside the
 /// lakes a way that never rises leads to a lake or off the map, and from every lake that overflows over its outlet; (3) the beds of lakes

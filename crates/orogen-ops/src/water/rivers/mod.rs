@@ -22,7 +22,7 @@ use self::grid::Grid;
 use self::lakes::Lakes;
 pub use self::network::{Network, Reach as RiverReach, Vertex};
 use self::stems::Drained;
-use super::sea_level;
+use super::{keep_holes, sea_level};
 use crate::drainage::{Spare, area, drainage, drainage_in};
 
 /// Seconds of a year.
@@ -158,7 +158,7 @@ impl Rivers {
 
 impl Op for Rivers {
     const ID: &'static str = "water.rivers";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -215,7 +215,7 @@ pub struct Made {
     pub height: Raster<f32>,
     /// Depth of water in lakes and in rivers wider than a sample.
     pub water: Raster<f32>,
-    /// Area drained, in square metres.
+    /// Area drained, in square metres; holes stay holes.
     pub flow: Raster<f32>,
     /// The rivers.
     pub network: Network,
@@ -310,7 +310,8 @@ pub fn rivers(
                 (lakes.levels[lake] - cut.as_slice()[cell as usize]).max(0.0);
         }
     }
-    let flow = area::areas(area::cells_in(&ways, &donors, &mut spare), cell_m2);
+    let mut flow = area::areas(area::cells_in(&ways, &donors, &mut spare), cell_m2);
+    keep_holes(&mut flow, height);
     let network = Network::new(&grid, &courses, &profiles, params, per_part);
     let lakes = lakes.levels.into_iter().zip(lakes.cells).filter(|(_, cells)| !cells.is_empty());
     let lakes = lakes.map(|(level_m, cells)| Lake { level_m, cells }).collect();
