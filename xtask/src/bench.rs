@@ -76,7 +76,11 @@ fn session() -> Result<()> {
     run(&mut cargo(&["bench", "-p", "orogen", "--bench", "session", "--", "--noplot", "--quiet"]))?;
     let of = |name: &str| seconds(&format!("session/{name}"));
     println!("\na session");
-    figure("a tile of noise and 20 features, over the bare kernels", of("points")? / of("kernels")?, "at most 1.2");
+    figure(
+        "a tile of noise and 20 features, over the bare kernels",
+        of("points")? / of("kernels")?,
+        "at most 1.2",
+    );
     figure("a tile of island, steps solved, in ms", 1000.0 * of("island")?, "at most 1");
     figure("tiles of island a second on two threads", 100.0 / of("island_100_tiles")?, "at least 2000");
     Ok(())

@@ -22,7 +22,7 @@ const MOST_PIXELS: u64 = 1 << 26;
 /// # Errors
 /// When the file is missing, unreadable, empty, larger than allowed, or no PNG; the sentence says which.
 pub fn read(path: &Path, limits: &Limits) -> Result<Raster<u8>, ReadError> {
-    let fail = |reason: String| ReadError { path: path.to_owned(), reason };
+    let fail = |reason: String| ReadError::new(path, reason);
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     if ending != "png" {
         return Err(fail(format!("unknown file type {ending:?}; drawings end in png")));

@@ -39,18 +39,18 @@ pub fn read_band(
     band: Option<u32>,
     limits: &Limits,
 ) -> Result<(Elevation, Option<Place>), ReadError> {
-    let fail = |reason: String| ReadError { path: path.to_owned(), reason };
+    let fail = |reason: String| ReadError::new(path, reason);
     let format = Format::of(path).map_err(fail)?;
     if format == Format::GeoTiff {
         // Its parts are read where they are wanted: what counts is the size of the grid.
         let (file, _) = open(path, u64::MAX).map_err(fail)?;
         return guarded(format.name(), || geotiff::decode_file_band(&file, band, limits))
-            .map_err(|e| fail(e.to_string()));
+            .map_err(|e| ReadError::format(path, &e));
     }
     let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
     let sidecar = if format.has_sidecar() { read_sidecar(path)? } else { None };
     guarded(format.name(), || format.decode(&bytes, band, sidecar.as_ref(), limits))
-        .map_err(|e| fail(e.to_string()))
+        .map_err(|e| ReadError::format(path, &e))
 }
 
 /// As [`read_band`], from bytes that have no name: the format follows from how they begin. A PNG has no sidecar here, and
@@ -163,5 +163,5 @@ fn read_sidecar(path: &Path) -> Result<Option<Sidecar>, ReadError> {
     }
     let parsed = read_bytes(&beside, MAX_SIDECAR_BYTES)
         .and_then(|bytes| Sidecar::parse(&bytes).map_err(|e| e.to_string()));
-    parsed.map(Some).map_err(|reason| ReadError { path: beside, reason })
+    parsed.map(Some).map_err(|reason| ReadError::new(beside, reason))
 }

@@ -69,4 +69,17 @@ pub struct ReadError {
     pub path: PathBuf,
     /// What is wrong with it, in a sentence without the path.
     pub reason: String,
+    /// Whether it is a grid of more samples than the limits allow.
+    pub too_large: bool,
+}
+
+impl ReadError {
+    pub(crate) fn new(path: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
+        Self { path: path.into(), reason: reason.into(), too_large: false }
+    }
+
+    pub(crate) fn format(path: impl Into<PathBuf>, error: &FormatError) -> Self {
+        let too_large = matches!(error, FormatError::TooLarge { .. });
+        Self { too_large, ..Self::new(path, error.to_string()) }
+    }
 }

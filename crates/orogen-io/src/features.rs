@@ -16,7 +16,7 @@ use crate::{geojson, xyz};
 /// # Errors
 /// When the file is missing, unreadable, empty, larger than allowed, or holds no features; the sentence says which.
 pub fn read(path: &Path, limits: &Limits) -> Result<Features, ReadError> {
-    let fail = |reason: String| ReadError { path: path.to_owned(), reason };
+    let fail = |reason: String| ReadError::new(path, reason);
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let (format, decode): (_, fn(&[u8], &Limits) -> _) = match ending.as_str() {
         "geojson" | "json" => ("GeoJSON", geojson::decode),

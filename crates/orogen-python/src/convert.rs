@@ -1,6 +1,7 @@
 //! Python values as parameters, and vectors as Python values.
 
 use orogen::core::vector::{Column, VectorLayer};
+use orogen::recipe::Set;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PySequence, PyString, PyTuple};
 use toml::Value;
@@ -15,13 +16,20 @@ pub fn table(params: &Bound<'_, PyDict>) -> PyResult<toml::Table> {
     nested_table(params.as_mapping(), 0)
 }
 
-/// `{"step.parameter": value}` as texts `step.parameter=value`, the value in TOML.
-pub fn settings(set: &Bound<'_, PyDict>) -> PyResult<Vec<String>> {
+/// `{"step.parameter": value}` as changes to a recipe.
+pub fn settings(set: &Bound<'_, PyDict>) -> PyResult<Vec<Set>> {
     set.iter()
         .map(|(key, value)| {
             let key: String = key.extract().map_err(|_| value_error("set: names must be strings"))?;
-            let value = to_value(&value, 0).map_err(|e| under(&key, &value, &e))?;
-            Ok(format!("{key}={value}"))
+            let value = to_value(&value, 0).map_err(|e| under(&key, &value, &e))?.to_string();
+            match key.split_once('.') {
+                Some((step, path)) if !step.is_empty() && !path.is_empty() => {
+                    Ok(Set { step: step.to_owned(), path: path.to_owned(), value })
+                }
+                _ => Err(value_error(format!(
+                    "set: {key:?} does not name a step and a parameter, as \"rain.talus_deg\" does"
+                ))),
+            }
         })
         .collect()
 }
@@ -56,7 +64,8 @@ fn to_value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return object
             .extract()
             .map(Value::Integer)
-            .map_err(|_| value_error(format!("{object} is too large")));
+            // It may have more digits than Python prints.
+            .map_err(|_| value_error("the whole number is too large"));
     }
     if object.is_instance_of::<PyFloat>() {
         return Ok(Value::Float(object.extract()?));

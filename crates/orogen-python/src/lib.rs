@@ -10,7 +10,7 @@ mod work;
 use std::path::{Path, PathBuf};
 
 use orogen::core::Rect;
-use orogen::recipe::{Limits, Overrides, Set};
+use orogen::recipe::{Limits, Overrides};
 use orogen::{BuildOptions, Window};
 use orogen_memory::Memory;
 use pyo3::prelude::*;
@@ -106,11 +106,7 @@ fn build(
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(Terrain, Vec<StepTuple>)> {
     let recipe = orogen::read_recipe(&path).map_err(errors::build)?;
-    let set = convert::settings(set)?
-        .iter()
-        .map(|text| Set::parse(text))
-        .collect::<Result<_, _>>()
-        .map_err(errors::value)?;
+    let set = convert::settings(set)?;
     let overrides = Overrides { seed, samples: samples.map(count).transpose()?, set };
     let rect = window.map(rectangle).transpose()?;
     if let Some(m) = spacing_m.filter(|m| !(*m > 0.0 && m.is_finite())) {

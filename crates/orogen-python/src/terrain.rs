@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::errors::{self, error};
+use crate::read::in_metres;
 use crate::{StepTuple, convert, count, hold, limits, picture, work};
 
 /// (x, y), which Python sees as a tuple.
@@ -70,6 +71,11 @@ impl Terrain {
         let frame = land.frame();
         let place = epsg.map(|epsg| Place::projected(epsg, [frame.x_m(0), frame.y_m(0)], frame.spacing_m()));
         Ok(Self::placed(land, self.seed, place))
+    }
+
+    /// Number of the coordinate system that saved files are in.
+    pub fn epsg_of_files(&self) -> Option<u16> {
+        self.place.as_ref().and_then(Place::epsg)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -212,6 +218,16 @@ impl Terrain {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
             errors::value(format!("{op}: {}", faults.join("; ")))
         })?;
+        let combines = !parsed.layers().reads_second.is_empty();
+        match second {
+            None if combines => {
+                return Err(errors::value(format!("{op} combines two terrains; give the second as with_=")));
+            }
+            Some(_) if !combines => {
+                return Err(errors::value(format!("{op} takes no second terrain; leave out with_=")));
+            }
+            _ => {}
+        }
         let mask = mask.map(layer_name).transpose()?;
         let threads = threads.map(thread_count).transpose()?;
         let seed = Seed::from_text(&self.seed).child(id.unwrap_or(op));
@@ -405,10 +421,16 @@ impl Terrain {
         &self.seed
     }
 
-    /// Number of its coordinate system in the register of EPSG, if it has one.
+    /// Number in the register of EPSG of the coordinate system that the coordinates of the frame are in, if there is one.
     #[getter]
     fn epsg(&self) -> Option<u16> {
-        self.place.as_ref().and_then(Place::epsg)
+        self.place.as_ref().filter(|place| in_metres(place)).and_then(Place::epsg)
+    }
+
+    /// Number of the coordinate system that saved files are in, if there is one.
+    #[getter]
+    fn file_epsg(&self) -> Option<u16> {
+        self.epsg_of_files()
     }
 
     /// A copy that shares the layers until one of the two writes.
@@ -521,15 +543,14 @@ fn raster<T: Element + Copy>(values: &PyReadonlyArray2<'_, T>) -> PyResult<Raste
     let (rows, cols) = array.dim();
     let mut data = Vec::new();
     // One that fails is an error, not the end of the interpreter.
-    data.try_reserve_exact(array.len()).map_err(|_| {
-        pyo3::exceptions::PyMemoryError::new_err(format!("{cols} x {rows} samples do not fit into memory"))
-    })?;
+    data.try_reserve_exact(array.len())
+        .map_err(|_| errors::memory(format!("{cols} x {rows} samples do not fit into memory")))?;
     data.extend(array.iter().copied());
     Raster::from_vec(cols, rows, data).ok_or_else(|| errors::value("the array is empty"))
 }
 
 /// Refuses values that no operator can work with: infinite ones, and heights that no land could have.
-pub fn checked(name: &str, raster: Raster<f32>) -> PyResult<Raster<f32>> {
+fn checked(name: &str, raster: Raster<f32>) -> PyResult<Raster<f32>> {
     let name =
         LayerName::parse(name).ok_or_else(|| errors::value(format!("{name:?} is not a valid layer name")))?;
     values::check(&name, &raster).map_err(|e| errors::value(e.to_string()))?;

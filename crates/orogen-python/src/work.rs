@@ -17,7 +17,15 @@ const PULSE: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub struct Progress {
     cancel: Cancel,
-    at: Mutex<(String, f32)>,
+    at: Mutex<At>,
+}
+
+/// Name and share done of the work, and those that the waiting thread must hear of before: where a step starts and where
+/// it ends, however quick it is.
+#[derive(Default)]
+struct At {
+    now: (String, f32),
+    before: Vec<(String, f32)>,
 }
 
 impl Progress {
@@ -33,11 +41,26 @@ impl Progress {
 
     fn set(&self, label: Option<String>, share: f32) {
         if let Ok(mut at) = self.at.lock() {
+            let edge = label.is_some() || share >= 1.0;
             if let Some(label) = label {
-                at.0 = label;
+                at.now.0 = label;
             }
-            at.1 = share;
+            at.now.1 = share;
+            if edge && at.before.last() != Some(&at.now) {
+                let now = at.now.clone();
+                at.before.push(now);
+            }
         }
+    }
+
+    /// What to report: the starts and ends since the last time, and where the work is.
+    fn take(&self) -> Vec<(String, f32)> {
+        let Ok(mut at) = self.at.lock() else { return Vec::new() };
+        let mut news = std::mem::take(&mut at.before);
+        if news.last() != Some(&at.now) && !at.now.0.is_empty() {
+            news.push(at.now.clone());
+        }
+        news
     }
 }
 
@@ -60,8 +83,9 @@ impl Observer for Progress {
         self.set(None, share);
     }
 
-    fn step_finished(&self, _: &StepReport) {
-        self.set(None, 1.0);
+    fn step_finished(&self, report: &StepReport) {
+        // Steps that come from the cache never started.
+        self.set(report.cached.then(|| format!("{} ({}): cached", report.id, report.op)), 1.0);
     }
 
     fn warning(&self, _: &str) {}
@@ -103,7 +127,7 @@ pub fn run<T: Send>(
             .map_err(|_| crate::errors::error("internal error in Orogen; please report it"))?;
         match raised {
             Some(error) => Err(error),
-            None => Ok(result),
+            None => pulse(py, tell, &progress).map(|()| result),
         }
     })
 }
@@ -111,14 +135,16 @@ pub fn run<T: Send>(
 fn pulse(py: Python<'_>, tell: Option<&Bound<'_, PyAny>>, progress: &Progress) -> PyResult<()> {
     py.check_signals()?;
     if let Some(tell) = tell {
-        let at = progress.at.lock().map(|at| at.clone()).unwrap_or_default();
-        tell.call1(at)?;
+        for at in progress.take() {
+            tell.call1(at)?;
+        }
     }
     Ok(())
 }
 
 /// Raises a Python warning.
 pub fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
-    let text = CString::new(message.replace('\0', " ")).map_err(crate::errors::error)?;
+    let short: String = py.import("orogen._errors")?.call_method1("cut", (message,))?.extract()?;
+    let text = CString::new(short.replace('\0', " ")).map_err(crate::errors::error)?;
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)
 }

@@ -1,5 +1,6 @@
 """What a call may not do: end the interpreter, work on values that are none, or speak in riddles."""
 
+import errno
 import pickle
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rasterio
 
 import orogen
 
@@ -108,7 +110,7 @@ def test_what_is_no_number_is_said_by_name() -> None:
         (lambda: orogen.Terrain.flat(samples=2.5), "samples: 2.5 is not a whole number"),
         (lambda: orogen.Terrain.flat(samples=(3, 3, 3)), "samples: .* is not a number of columns"),
         (lambda: orogen.Terrain.flat(size_m="wide"), "size_m: 'wide' is not"),
-        (lambda: orogen.Terrain.flat(size_m=10.0, spacing_m=1.0), "size_m and spacing_m"),
+        (lambda: orogen.Terrain.flat(size_m=10.0, spacing_m=1.0), "either size_m or spacing_m"),
         (lambda: orogen.Terrain.flat().viewshed((1.0,)), "at_m: .* is not 2 numbers"),
         (lambda: orogen.build(ISLAND, window=(0, 0, 1)), "window: .* is not 4 numbers"),
         (lambda: orogen.build(ISLAND, window=(5, 0, 1, 1)), "window: .* is not a west, south, east and north"),
@@ -119,6 +121,118 @@ def test_what_is_no_number_is_said_by_name() -> None:
     ]:
         with pytest.raises(ValueError, match=sentence):
             call()
+
+
+def test_too_much_memory_is_a_memory_error_everywhere(tmp_path: Path) -> None:
+    orogen.Terrain.flat(samples=33).save(tmp_path, kinds="geotiff")
+    for call in (
+        lambda: orogen.build(ISLAND, samples=129, memory_bytes=1000),
+        lambda: orogen.build(ISLAND, spacing_m=1.0, memory_bytes=200 << 20),
+        lambda: orogen.read(tmp_path / "height.tif", memory_bytes=1000),
+        lambda: orogen.Terrain.flat(samples=129, memory_bytes=1000),
+        lambda: orogen.Terrain.from_array(np.zeros((129, 129)), spacing_m=1.0, memory_bytes=1000),
+    ):
+        with pytest.raises(orogen.OrogenMemoryError, match="memory_bytes=") as caught:
+            call()
+        assert "--" not in str(caught.value) and " 0 MiB" not in str(caught.value)
+    # A recipe that is wrong besides is wrong with more memory too.
+    with pytest.raises(orogen.OrogenValueError, match="(?s)polygonz.*the limit of 1000 bytes"):
+        orogen.build(ISLAND, samples=129, memory_bytes=1000, set={"island.polygonz": 3})
+
+
+def test_all_faults_of_a_recipe_come_at_once(tmp_path: Path) -> None:
+    recipe = tmp_path / "r.toml"
+    recipe.write_text(
+        '[[step]]\nid = "a"\nop = "source.dem"\nparams = { path = "no.tif" }\n'
+        '[[step]]\nid = "b"\nop = "erode.thermal"\nmask = "mask.none"\nparams = { talus = 3 }\n'
+    )
+    with pytest.raises(orogen.OrogenValueError) as caught:
+        orogen.build(recipe, set={"nope.x": 1})
+    for part in ('file "no.tif": no such file', "talus: no such parameter", 'no layer "mask.none"', "set nope.x: "):
+        assert part in str(caught.value), str(caught.value)
+    with pytest.raises(orogen.OrogenValueError, match='set: "nope" does not name a step and a parameter'):
+        orogen.build(recipe, set={"nope": 1})
+
+
+def test_only_numbers_become_layers() -> None:
+    t = orogen.Terrain.flat(samples=3)
+    records = np.zeros((3, 3), dtype=[("z", np.float32)])
+    for values in (None, "abc", [[None] * 3] * 3, [["1"] * 3] * 3, [[1], [1, 2]], records, np.full((3, 3), 1j)):
+        with pytest.raises(orogen.OrogenValueError, match="layer 'height': "):
+            t["height"] = values
+        with pytest.raises(orogen.OrogenValueError, match="z: "):
+            orogen.Terrain.from_array(values, spacing_m=1.0)
+    with pytest.raises(orogen.OrogenValueError, match=r"values of type datetime64\[s\] are not real numbers"):
+        t["height"] = np.zeros((3, 3), dtype="datetime64[s]")
+    assert (t["height"] == 0.0).all()
+    t["height"] = [[Decimal(1), 2, True]] * 3
+    assert t["height"][0].tolist() == [1.0, 2.0, 1.0]
+
+
+def test_no_plain_exception_escapes(tmp_path: Path) -> None:
+    t, z = orogen.Terrain.flat(samples=3), np.zeros((3, 3))
+    for call, sentence in [
+        (lambda: orogen.Terrain.flat(samples=2**63), "samples: 9223372036854775808 is too large"),
+        (lambda: orogen.Terrain.flat(samples=10**5000), "samples: a value of type int is too large"),
+        (lambda: orogen.Terrain.from_array(z, spacing_m=10**400), "spacing_m: 1000*... is too large"),
+        (lambda: orogen.Terrain.from_array(z, spacing_m=-1), "spacing_m: -1 is not a valid length in metres"),
+        (lambda: orogen.Terrain.flat(samples=9, spacing_m=-1), "spacing_m: -1 is not a valid length in metres"),
+        (lambda: orogen.Terrain.flat(seed="\ud800"), "seed: .* is not valid Unicode"),
+        (lambda: orogen.build(ISLAND, memory_bytes=-1), "memory_bytes: -1 is not a number of bytes"),
+        (lambda: orogen.build(ISLAND, set=[("a.b", 1)]), "set: .* is not a dictionary"),
+        (lambda: orogen.read("\ud800.tif"), "is not a path"),
+        (lambda: t.apply("combine.add", with_=1e300), r"with_: 1e\+300 is not a terrain"),
+        (lambda: t.apply("combine.blend"), "^combine.blend combines two terrains; give the second as with_=$"),
+        (lambda: t.apply("erode.thermal", with_=t), "^erode.thermal takes no second terrain; leave out with_=$"),
+        (lambda: t.apply("combine.add", operand=10**5000), "operand: the whole number is too large"),
+        (lambda: t.__setitem__("\ud800", z), "layer: .* is not valid Unicode"),
+        (lambda: t.save(tmp_path, kinds=5), "kinds: 5 is not a string"),
+    ]:
+        with pytest.raises(orogen.OrogenValueError, match=sentence):
+            call()
+    for name in ("\ud800", 3):
+        with pytest.raises(orogen.OrogenKeyError, match="no layer .* here; available: height"):
+            t[name]
+
+
+def test_messages_are_cut(tmp_path: Path) -> None:
+    t, long = orogen.Terrain.flat(samples=3), "x" * 10_000_000
+    for call in (
+        lambda: t.apply(long),
+        lambda: t[long],
+        lambda: t.__setitem__(long, 1.0),
+        lambda: t.save(tmp_path, kinds=long),
+        lambda: orogen.Terrain.flat(crs=long),
+        lambda: orogen.Terrain.flat(samples=[3] * 100_000),
+        lambda: orogen.read(long),
+        lambda: t.apply("combine.add", **{long: 1}),
+    ):
+        with pytest.raises(orogen.OrogenError) as caught:
+            call()
+        assert len(str(caught.value)) < 1000
+    recipe = tmp_path / "r.toml"
+    recipe.write_text("= \n" * 1000)
+    with pytest.raises(orogen.OrogenValueError) as caught:
+        orogen.build(recipe)
+    assert len(str(caught.value).splitlines()) == 25
+
+
+def test_errors_about_files_say_which(tmp_path: Path) -> None:
+    missing = tmp_path / "no.tif"
+    for call in (lambda: orogen.read(missing), lambda: orogen.build(missing), lambda: open(missing)):
+        with pytest.raises(FileNotFoundError) as caught:
+            call()
+        assert caught.value.errno == errno.ENOENT and caught.value.filename in (str(missing), missing)
+        assert pickle.loads(pickle.dumps(caught.value)).filename == caught.value.filename
+    with pytest.raises(FileNotFoundError) as caught:
+        orogen.read(missing)
+    assert str(caught.value) == f"{missing}: no such file"
+    profile = {"driver": "GTiff", "width": 3, "height": 3, "count": 1, "dtype": "float32", "crs": "EPSG:32633"}
+    wild = tmp_path / "wild.tif"
+    with rasterio.open(wild, "w", transform=rasterio.transform.from_origin(0, 9, 3, 3), **profile) as tif:
+        tif.write(np.full((3, 3), 1e30, np.float32), 1)
+    with pytest.raises(orogen.OrogenValueError, match='wild.tif: layer "height" holds 1e30'):
+        orogen.read(wild)
 
 
 def test_a_terrain_in_use_by_another_thread_says_so() -> None:

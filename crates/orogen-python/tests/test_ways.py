@@ -2,6 +2,7 @@
 
 import copy
 import fcntl
+import io
 import json
 import os
 import pickle
@@ -17,6 +18,7 @@ import pytest
 import rasterio
 
 import orogen
+from orogen import _progress
 
 ROOT = Path(__file__).resolve().parents[3]
 ISLAND = ROOT / "recipes" / "island.toml"
@@ -129,6 +131,10 @@ def test_models_in_degrees_come_back_in_degrees(tmp_path: Path) -> None:
     t.save(tmp_path / "out", kinds=["geotiff", "geojson"])
     with rasterio.open(tmp_path / "out/height.tif") as tif:
         assert tif.crs.to_epsg() == 4326 and tif.transform.almost_equals(place)
+    # Coordinates in metres are not said to be degrees; files are.
+    assert t.crs is None and t.file_crs == "EPSG:4326"
+    assert t.__geo_interface__["properties"]["crs"] is None and "EPSG:4326" in t._repr_html_()
+    assert t.copy().file_crs == t.file_crs
     line = json.loads((tmp_path / "out/contours.geojson").read_text())["features"][0]["geometry"]["coordinates"]
     assert all(6.99 < x < 7.01 and 45.99 < y < 46.01 for x, y, *_ in line)
     same(t, pickle.loads(pickle.dumps(t)))
@@ -150,6 +156,25 @@ def test_a_file_without_spacing_asks_for_it(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="give it in metres with spacing_m="):
         orogen.read(tmp_path / "height.png")
     assert orogen.read(tmp_path / "height.png", spacing_m=30).frame.spacing_m == (30.0, 30.0)
+
+
+def test_a_call_may_not_contradict_the_file(tmp_path: Path) -> None:
+    t = land()
+    assert t.file_crs == t.crs == "EPSG:32633"
+    t.save(tmp_path, kinds="geotiff")
+    path = tmp_path / "height.tif"
+    for options, sentence in [
+        ({"spacing_m": 30}, "has its own sample spacing, 128 x 128 m; leave out spacing_m="),
+        ({"crs": 25832}, "names its own coordinate system, EPSG:32633; leave out crs="),
+    ]:
+        with pytest.raises(orogen.OrogenValueError, match=sentence):
+            orogen.read(path, **options)
+    same_place = orogen.read(path, spacing_m=128, crs="EPSG:32633")
+    assert same_place.frame == orogen.read(path).frame and same_place.crs == "EPSG:32633"
+    # A file in metres that names no system gets one; one in degrees cannot be in metres.
+    orogen.Terrain.flat(samples=5, origin_m=(100.0, 200.0)).save(tmp_path / "own", kinds="ascii")
+    named = orogen.read(tmp_path / "own/height.asc", crs=25832)
+    assert named.crs == "EPSG:25832" and named.frame.min_m == (100.0, 200.0)
 
 
 def test_vectors_are_geojson_to_other_libraries() -> None:
@@ -244,10 +269,57 @@ def test_progress_is_a_bar_in_a_terminal(without_tqdm: bool) -> None:
     assert b"\r" in shown and b"erode.stream_power" in shown and b"%" in shown
 
 
+def test_every_step_has_a_line_in_a_file_however_quick_it_is(tmp_path: Path) -> None:
+    script = f"import orogen; print(len(orogen.build({str(ISLAND)!r}, samples=65, progress=True).steps))"
+    environment = {**os.environ, "OROGEN_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):  # the second time all steps come from the cache
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+        assert len(done.stderr.splitlines()) == int(done.stdout), done.stderr
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_bars_end_at_100_percent_and_those_of_failed_work_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tqdm")
+    t = orogen.Terrain.flat(samples=65, size_m=640.0)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    orogen.build(ISLAND, samples=65, cache=False, progress=True)
+    t.apply("source.noise", progress=True)
+    t.tin(progress=True)
+    ends = [line.split("\r")[-1] for line in terminal.getvalue().split("\n") if line.strip()]
+    assert len(ends) > 4 and all("100%" in end for end in ends), ends
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with pytest.raises(ZeroDivisionError), _progress.reporter(True) as tell:
+        assert tell is not None
+        tell("half", 0.5)
+        raise ZeroDivisionError
+    assert "50%" in sys.stderr.getvalue() and "100%" not in sys.stderr.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_line_of_progress_is_never_wider_than_its_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    line, terminal = _progress._Line(), Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(terminal, "fileno", lambda: 0, raising=False)
+    for width in (80, 40, 12, 3):  # the window is made narrower meanwhile
+        monkeypatch.setattr(os, "get_terminal_size", lambda _, width=width: os.terminal_size((width, 24)))
+        terminal.truncate(0)
+        line.tell("[11/12] a-step-with-a-long-name (erode.stream_power)", 0.5)
+        shown = terminal.getvalue().strip("\0").removeprefix("\r\x1b[K")
+        assert len(shown) < width and (width < 12 or "50%" in shown), shown
+
+
 def test_progress_may_be_a_function_and_stops_what_it_raises_in() -> None:
     heard: list[tuple[str, float]] = []
     orogen.build(ISLAND, samples=513, cache=False, progress=lambda name, share: heard.append((name, share)))
     assert any("erode.stream_power" in name for name, _ in heard) and all(0 <= share <= 1 for _, share in heard)
+    assert {name for name, share in heard if share == 1.0} == {name for name, _ in heard}, "each step ends at 1"
+    heard.clear()
+    orogen.Terrain.flat(samples=3).apply("combine.add", operand=1.0, progress=lambda *at: heard.append(at))
+    assert heard[0] == ("combine.add", 0.0) and heard[-1] == ("combine.add", 1.0)
 
     def stop(name: str, share: float) -> None:
         raise ZeroDivisionError(name)

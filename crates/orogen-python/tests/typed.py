@@ -30,6 +30,7 @@ model: orogen.Terrain = orogen.read("model.tif", window=(0, 0, 100, 100), crs="E
 part: orogen.Terrain = orogen.build(Path("recipe.toml"), window=np.array([0.0, 0.0, 1.0, 1.0]), spacing_m=5, crs=25832)
 eastings: float = float(part.x[0])
 system: str | None = part.crs
+system = part.file_crs
 for step in part.steps:
     measured: dict[str, float] = step.figures
 outline: dict[str, object] = part.__geo_interface__

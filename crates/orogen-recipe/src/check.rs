@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use orogen_core::param::{self, path_text};
+use orogen_core::param::{self, Segment, path_text};
 use orogen_core::{AnyOp, Catalog, Frame, FrameError, LayerName, Layers, Part, Provenance, Seed};
 
 use crate::fault::{Fault, FaultKind, Faults, LISTED, Place, hint, listed, quoted};
@@ -44,14 +44,15 @@ impl Limits {
 
 /// In powers of two, as limits are given: `8G` is 8 GiB.
 fn memory_text(bytes: f64) -> String {
-    const MIB: f64 = 1048576.0;
-    if bytes >= 1024.0 * 1024.0 * 1024.0 * MIB {
+    const KIB: f64 = 1024.0;
+    const MIB: f64 = 1024.0 * KIB;
+    const GIB: f64 = 1024.0 * MIB;
+    const TIB: f64 = 1024.0 * GIB;
+    if bytes >= 1024.0 * TIB {
         return String::from("1024 TiB or more");
     }
-    let (unit, scale) = [("TiB", 1024.0 * 1024.0 * MIB), ("GiB", 1024.0 * MIB)]
-        .into_iter()
-        .find(|(_, s)| bytes >= *s)
-        .unwrap_or(("MiB", MIB));
+    let units = [("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)];
+    let (unit, scale) = units.into_iter().find(|(_, scale)| bytes >= *scale).unwrap_or(("bytes", 1.0));
     format!("{} {unit}", (bytes / scale * 10.0).round() / 10.0)
 }
 
@@ -306,26 +307,26 @@ impl Recipe {
         })
     }
 
-    /// Finds the files that cannot be read among those that the steps name. `problem` looks at a name, and its sentence
-    /// says what is wrong: this crate reads no files.
+    /// Finds the files that cannot be read among those that the enabled steps name, in a recipe with other faults too.
+    /// `problem` looks at a name, and its sentence says what is wrong: this crate reads no files.
     ///
     /// # Errors
     /// A fault for each such file, at the parameter that names it.
     pub fn check_files(
         &self,
-        checked: &Checked,
+        catalog: &Catalog,
         problem: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(), Faults> {
         let mut faults = Faults::new(self.name());
-        let specs: BTreeMap<&str, &StepSpec> =
-            self.steps.iter().filter(|spec| spec.enabled).map(|spec| (spec.id.as_str(), spec)).collect();
-        for step in checked.steps() {
-            let Some(spec) = specs.get(step.id.as_str()) else { continue };
-            let names: BTreeSet<&str> = step.op.files().into_iter().collect();
+        for spec in self.steps.iter().filter(|spec| spec.enabled) {
+            let Some((op, whole)) = parse_what_is_right(spec, catalog) else { continue };
+            let names: BTreeSet<&str> = op.files().into_iter().collect();
             for (name, problem) in names.into_iter().filter_map(|name| Some((name, problem(name)?))) {
                 let mut path = Vec::new();
                 let op_at = spec.op.as_ref().map_or(spec.at, |(_, at)| *at);
-                let at = find_text(&spec.params, name, &mut path).unwrap_or(op_at);
+                let written = find_text(&spec.params, name, &mut path);
+                // The default of a parameter that is wrong is not what the recipe names.
+                let Some(at) = written.or(whole.then_some(op_at)) else { continue };
                 let parameter = Some(path_text(&path)).filter(|path| !path.is_empty());
                 let prefix = parameter.as_ref().map_or(String::new(), |parameter| format!("{parameter}: "));
                 let message = format!("{prefix}file {}: {problem}", quoted(name));
@@ -416,6 +417,7 @@ impl Recipe {
                 second: if let Some(Source::Step(i)) = second { Some(i) } else { None },
                 mask: spec.mask.as_ref().map(|(name, _)| name.clone()),
             });
+            self.check_mask(spec, input, &draft, faults);
             if let Some(step) = &step {
                 self.check_layers(spec, step, input, second, &draft, faults);
             }
@@ -480,6 +482,17 @@ impl Recipe {
         }
     }
 
+    /// A mask must be in the step's input, whatever the operator does with it.
+    fn check_mask(&self, spec: &StepSpec, input: Source, draft: &Draft, faults: &mut Faults) {
+        if let Some((name, at)) = &spec.mask
+            && !faults.is_full()
+            && !draft.has(input, &Part::Layer(name.clone()))
+        {
+            let message = format!("mask: no layer {name:?} in the step's input; {}", there_is(draft, input));
+            self.report(faults, spec, *at, message);
+        }
+    }
+
     fn check_layers(
         &self,
         spec: &StepSpec,
@@ -494,14 +507,7 @@ impl Recipe {
         }
         let op_at = spec.op.as_ref().map_or(spec.at, |(_, at)| *at);
         let op = step.op.id();
-        let there_is = |source: Source| {
-            let names = draft.first(source);
-            if names.is_empty() {
-                String::from("there are no layers yet, so start with a source step")
-            } else {
-                listed(names.iter().map(LayerName::as_str))
-            }
-        };
+        let there_is = |source: Source| there_is(draft, source);
         let mut missing: Vec<&LayerName> = step
             .layers
             .reads
@@ -519,12 +525,6 @@ impl Recipe {
                 let message = format!("{op} needs the vectors {name:?}, which no step before made");
                 self.report(faults, spec, op_at, message);
             }
-        }
-        if let Some((name, at)) = &spec.mask
-            && !draft.has(input, &Part::Layer(name.clone()))
-        {
-            let message = format!("mask: no layer {name:?} in the step's input; {}", there_is(input));
-            self.report(faults, spec, *at, message);
         }
         let combines = !step.layers.reads_second.is_empty();
         match (second, &spec.with) {
@@ -593,6 +593,40 @@ impl Recipe {
     }
 }
 
+/// The operator of a step with the parameters that are right, the others at their defaults: enough to know which files it
+/// names. Also whether all parameters are right; `None` where no operator is left.
+fn parse_what_is_right(spec: &StepSpec, catalog: &Catalog) -> Option<(Box<dyn AnyOp>, bool)> {
+    let operator = catalog.get(&spec.op.as_ref()?.0)?;
+    let mut params = to_toml(&spec.params);
+    let written = params.len();
+    // Each round takes out at least one parameter, so it ends.
+    loop {
+        let faults = match operator.parse(&params) {
+            Ok(op) => return Some((op, params.len() == written)),
+            Err(faults) => faults,
+        };
+        let before = params.len();
+        for fault in &faults {
+            if let Some(Segment::Key(key)) = fault.path.first() {
+                params.remove(key);
+            }
+        }
+        if params.len() == before {
+            return None;
+        }
+    }
+}
+
+/// What to say about a layer that is not there: which are.
+fn there_is(draft: &Draft, source: Source) -> String {
+    let names = draft.first(source);
+    if names.is_empty() {
+        String::from("there are no layers yet, so start with a source step")
+    } else {
+        listed(names.iter().map(LayerName::as_str))
+    }
+}
+
 /// Samples of both sides when the longer one gets `longer`.
 fn scaled(samples: [usize; 2], longer: usize) -> [usize; 2] {
     let most = samples[0].max(samples[1]);
@@ -624,4 +658,24 @@ fn unused(steps: &[Step]) -> Vec<String> {
         .filter(|(_, used)| !**used)
         .map(|(step, _)| format!("step {:?} has no effect: no later step uses its result", step.id))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_memory_is_not_said_to_be_0_mib() {
+        for (bytes, text) in [
+            (0.0, "0 bytes"),
+            (1000.0, "1000 bytes"),
+            (1024.0, "1 KiB"),
+            (1536.0, "1.5 KiB"),
+            (300.0 * 1048576.0, "300 MiB"),
+            (8.0 * 1073741824.0, "8 GiB"),
+            (1e30, "1024 TiB or more"),
+        ] {
+            assert_eq!(memory_text(bytes), text);
+        }
+    }
 }

@@ -104,10 +104,19 @@ impl Faults {
             self.more += 1;
             return;
         }
-        if fault.message.len() > LONGEST {
-            fault.message = fault.message.chars().take(LONGEST - 3).chain("...".chars()).collect();
-        }
+        fault.message = shortened(fault.message);
         self.list.push(fault);
+    }
+
+    /// What a check gave; where it found faults, they are added and it gave nothing.
+    pub fn note<T>(&mut self, result: Result<T, Self>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(found) => {
+                self.extend(found);
+                None
+            }
+        }
     }
 
     /// Adds all of another list, each at its place.
@@ -160,6 +169,18 @@ impl fmt::Display for Faults {
 
 impl std::error::Error for Faults {}
 
+/// A message of at most so many letters as people read, cut after a whole word if it has any.
+fn shortened(message: String) -> String {
+    let Some((end, _)) = message.char_indices().nth(LONGEST) else { return message };
+    // The longest beginning that leaves room for the dots.
+    let start = message.char_indices().nth(LONGEST - 4).map_or(end, |(at, _)| at);
+    let head = &message[..start];
+    let words = head.rfind(' ').map_or(head, |at| &head[..at]);
+    // A word as long as the message itself is cut inside.
+    let kept = if words.len() * 2 > head.len() { words } else { head };
+    format!("{} ...", kept.trim_end_matches([' ', ',', ';', ':']))
+}
+
 /// A name from outside in quotes, cut when it is long.
 pub(crate) fn quoted(name: &str) -> String {
     if name.chars().count() > 60 {
@@ -189,4 +210,21 @@ pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let shown: Vec<&str> = names.by_ref().take(LISTED).collect();
     let rest = if names.peek().is_some() { ", ..." } else { "" };
     format!("available: {}{rest}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_messages_are_cut_between_words() {
+        assert_eq!(shortened(String::from("short")), "short");
+        let list: Vec<String> = (0..200).map(|i| format!("parameter_{i}")).collect();
+        let cut = shortened(format!("no such parameter; available: {}", list.join(", ")));
+        assert!(cut.chars().count() <= LONGEST, "{cut}");
+        let last = cut.strip_suffix(" ...").unwrap().rsplit(' ').next().unwrap();
+        assert!(list.iter().any(|name| name == last), "{cut}");
+        let one = shortened("é".repeat(5000));
+        assert!(one.chars().count() <= LONGEST && one.ends_with("é ..."), "{one}");
+    }
 }

@@ -50,7 +50,8 @@ impl Recipe {
     /// Applies changes. `STEP.enabled` switches the step, unless its operator has a parameter of that name.
     ///
     /// # Errors
-    /// When a step or a place inside its parameters does not exist. Values are checked with the recipe.
+    /// A fault for each change whose step or place inside its parameters does not exist; the other changes are made, so
+    /// that the rest of the recipe can be checked too. Values are checked with the recipe.
     pub fn apply(&mut self, overrides: &Overrides, catalog: &Catalog) -> Result<(), Faults> {
         if let Some(seed) = &overrides.seed {
             self.seed.clone_from(seed);
@@ -90,14 +91,18 @@ impl Recipe {
             step.enabled = enabled;
             return Ok(());
         }
+        // On a copy: a change that fails half-way leaves the step as the recipe has it.
+        let mut params = step.params.clone();
         // A path into a parameter that the recipe leaves at its default starts from that default.
         if let (Some(Segment::Key(first)), true) = (path.first(), path.len() > 1)
-            && !step.params.contains_key(first)
+            && !params.contains_key(first)
             && let Some(default) = defaults.get(first)
         {
-            step.params.insert(first.clone(), Node::from_toml(default.clone(), at));
+            params.insert(first.clone(), Node::from_toml(default.clone(), at));
         }
-        put(&mut step.params, &path, value)
+        put(&mut params, &path, value)?;
+        step.params = params;
+        Ok(())
     }
 }
 

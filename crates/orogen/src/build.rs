@@ -8,7 +8,7 @@ use etcetera::BaseStrategy as _;
 use orogen_core::{Cancel, Frame, Rect, Terrain};
 use orogen_io::{Existing, FolderFiles, MANIFEST, OutputFolder, Sidecar};
 use orogen_recipe::{
-    Cache, Checked, DEFAULT_MAX_BYTES, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, Recipe,
+    Cache, Checked, DEFAULT_MAX_BYTES, Faults, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, Recipe,
     RunOptions, StepReport, run,
 };
 
@@ -97,26 +97,23 @@ pub fn read_recipe(path: &Path) -> Result<Recipe, BuildError> {
 pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Exports), BuildError> {
     let catalog = catalog();
     let mut recipe = recipe.clone();
-    recipe.apply(&options.overrides, &catalog)?;
-    match (recipe.check(&catalog, &options.limits), Exports::of_recipe(&recipe)) {
-        (Ok(checked), Ok(exports)) => {
-            let files = files(options);
-            recipe.check_files(&checked, &|name| files.problem(name))?;
-            let exports = exports.changed(&options.exports);
-            let frame = window(checked.frame(), options.window)?;
-            Plan::new(&checked, frame)?;
-            match exports.refuses(&frame) {
-                Some(why) => Err(BuildError::Call(format!("export: {why}"))),
-                None => Ok((checked, exports)),
-            }
-        }
-        (Err(mut faults), exports) => {
-            if let Err(more) = exports {
-                faults.extend(more);
-            }
-            Err(faults.into())
-        }
-        (Ok(_), Err(faults)) => Err(faults.into()),
+    let files = files(options);
+    // One kind of fault does not hide another: all are looked for before any is an error.
+    let mut faults = Faults::new(recipe.name());
+    faults.note(recipe.apply(&options.overrides, &catalog));
+    let checked = faults.note(recipe.check(&catalog, &options.limits));
+    let exports = faults.note(Exports::of_recipe(&recipe));
+    faults.note(recipe.check_files(&catalog, &|name| files.problem(name)));
+    faults.into_result()?;
+    let (Some(checked), Some(exports)) = (checked, exports) else {
+        return Err(BuildError::Internal(String::from("a recipe has faults that are not listed")));
+    };
+    let exports = exports.changed(&options.exports);
+    let frame = window(checked.frame(), options.window)?;
+    Plan::new(&checked, frame)?;
+    match exports.refuses(&frame) {
+        Some(why) => Err(BuildError::Call(format!("export: {why}"))),
+        None => Ok((checked, exports)),
     }
 }
 

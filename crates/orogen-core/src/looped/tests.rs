@@ -194,7 +194,7 @@ impl Op for Tilt {
 fn the_step_that_breaks_a_loop_says_so_even_when_it_is_the_last() {
     let warnings = |op: &Tilt, terrain: Terrain| {
         let ctx = Ctx::silent();
-        let made = run(op, terrain, &ctx).unwrap();
+        let made = Op::apply(op, terrain, &ctx).unwrap();
         (made, ctx.take_warnings())
     };
     for drawn in [false, true] {

@@ -23,7 +23,7 @@ from orogen._errors import (
     OrogenMemoryError,
     OrogenValueError,
 )
-from orogen._numbers import epsg_of, number, pair, path_of, whole, window_of
+from orogen._numbers import epsg_of, memory_of, number, path_of, seed_of, shown, spacing_of, text_of, whole, window_of
 from orogen._orogen import __version__
 from orogen._progress import Progress, reporter
 from orogen._steps import Step
@@ -63,7 +63,7 @@ def build(
     spacing_m: SupportsFloat | None = None,
     crs: str | int | object | None = None,
     cache: bool = True,
-    memory_bytes: int | None = None,
+    memory_bytes: SupportsIndex | None = None,
     progress: Progress = False,
 ) -> Terrain:
     """Builds a recipe file and returns its terrain; writes nothing but the cache.
@@ -73,18 +73,20 @@ def build(
     (``"EPSG:32633"``) that saved files name. ``progress`` shows progress, or is a function of the name of a step and
     the share done. Ctrl-C stops the build.
     """
+    if set is not None and not isinstance(set, Mapping):
+        raise OrogenValueError(f'set: {shown(set)} is not a dictionary such as {{"island.polygons": 800}}')
     with reporter(progress) as tell:
         inner, steps = _orogen.build(
             path_of(recipe),
             samples=None if samples is None else whole("samples", samples),
-            seed=None if seed is None else str(seed),
+            seed=None if seed is None else seed_of(seed),
             threads=None if threads is None else whole("threads", threads),
             set=dict(set or {}),
             window=window_of(window),
             spacing_m=None if spacing_m is None else number("spacing_m", spacing_m),
             crs=epsg_of(crs),
             cache=bool(cache),
-            memory=memory_bytes,
+            memory=memory_of(memory_bytes),
             progress=tell,
         )
     return Terrain._of(inner, [Step._of(step) for step in steps])
@@ -97,17 +99,22 @@ def read(
     window: Iterable[SupportsFloat] | None = None,
     crs: str | int | object | None = None,
     seed: str | int = "orogen",
-    memory_bytes: int | None = None,
+    memory_bytes: SupportsIndex | None = None,
 ) -> Terrain:
     """Reads an elevation model: GeoTIFF, ASCII grid, 16-bit PNG or raw samples.
 
     A model in metres keeps its coordinates. One in degrees or feet lies in metres from its south-west sample; saved as
     GeoTIFF or GeoJSON it lies where it was. ``spacing_m`` is for files that do not give the distance between their samples,
-    ``crs`` for those that do not name their coordinate system. ``window`` is the part to keep, (west, south, east, north).
+    ``crs`` for those that do not name their coordinate system; where the file says otherwise, it is an error. ``window`` is
+    the part to keep, (west, south, east, north).
     """
-    spacing = None if spacing_m is None else pair("spacing_m", spacing_m)
     inner = _orogen.read(
-        path_of(path), spacing_m=spacing, window=window_of(window), crs=epsg_of(crs), seed=str(seed), memory=memory_bytes
+        path_of(path),
+        spacing_m=None if spacing_m is None else spacing_of(spacing_m),
+        window=window_of(window),
+        crs=epsg_of(crs),
+        seed=seed_of(seed),
+        memory=memory_of(memory_bytes),
     )
     return Terrain._of(inner)
 
@@ -120,4 +127,4 @@ def operators() -> list[dict[str, Any]]:
 
 def describe(op: str) -> str:
     """What an operator does and its parameters, to print: every parameter with its default, range and meaning."""
-    return _orogen.describe(op)
+    return _orogen.describe(text_of("op", op))

@@ -6,7 +6,8 @@ import inspect
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from orogen import _orogen
-from orogen._numbers import whole
+from orogen._errors import OrogenValueError
+from orogen._numbers import shown, text_of, whole
 from orogen._progress import Progress, reporter
 from orogen._steps import Step
 
@@ -42,9 +43,12 @@ class Applies:
 
         """
         count = None if threads is None else whole("threads", threads)
+        name, layer = None if id is None else text_of("id", id), None if mask is None else text_of("mask", mask)
+        if with_ is not None and not isinstance(with_, Applies):
+            raise OrogenValueError(f"with_: {shown(with_)} is not a terrain")
         second = None if with_ is None else with_._inner
         with reporter(progress) as tell:
-            step = self._inner.apply(op, id, second, mask, count, tell, params)
+            step = self._inner.apply(text_of("op", op), name, second, layer, count, tell, params)
         self._steps.append(Step._of(step))
 
 

@@ -31,6 +31,6 @@ def hold(cols: float, rows: float, bytes_per_sample: float, allowed_bytes: int |
 def _text(size: float) -> str:
     for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
         if size < 1024:
-            return f"{size:.3g} {unit}"
+            return f"{round(size, 1):g} {unit}"
         size /= 1024
     return "1024 TiB or more"

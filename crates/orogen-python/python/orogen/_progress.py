@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,22 +18,25 @@ Progress = bool | Tell
 @contextmanager
 def reporter(wanted: Progress) -> Iterator[Tell | None]:
     """A function that shows how far a call is; ``None`` when not wanted."""
-    if callable(wanted):
-        yield wanted
-    elif not wanted:
+    if not wanted:
         yield None
-    else:
-        shown: _Bar | _Line | _Lines
-        tqdm = _tqdm()
-        terminal = sys.stderr is not None and sys.stderr.isatty()
-        if tqdm is not None and (terminal or _in_notebook()):
-            shown = _Bar(tqdm)
-        else:
-            shown = _Line() if terminal else _Lines()
-        try:
-            yield shown.tell
-        finally:
-            shown.close()
+        return
+    shown = _Call(wanted) if callable(wanted) else _shown()
+    try:
+        yield shown.tell
+    except BaseException:
+        shown.close(done=False)
+        raise
+    shown.close(done=True)
+
+
+def _shown() -> _Bar | _Line | _Lines:
+    """What fits where we are."""
+    tqdm = _tqdm()
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if tqdm is not None and (terminal or _in_notebook()):
+        return _Bar(tqdm)
+    return _Line() if terminal else _Lines()
 
 
 def _tqdm() -> Any:
@@ -49,6 +53,21 @@ def _in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
+class _Call:
+    """A function of the caller's; it also hears that the last step is done."""
+
+    def __init__(self, function: Tell) -> None:
+        self.function, self.step, self.share = function, "", 1.0
+
+    def tell(self, label: str, share: float) -> None:
+        self.step, self.share = label, share
+        self.function(label, share)
+
+    def close(self, done: bool) -> None:
+        if done and self.share < 1.0:
+            self.function(self.step, 1.0)
+
+
 class _Bar:
     """A bar of tqdm for each step."""
 
@@ -57,23 +76,22 @@ class _Bar:
 
     def tell(self, label: str, share: float) -> None:
         if self.bar is None or label != self.step:
-            self._end()
+            self.close(done=True)
             self.step = label
             form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-            self.bar = self.tqdm(total=1.0, desc=label, bar_format=form, leave=True, file=sys.stderr)
+            self.bar = self.tqdm(total=1.0, desc=label, bar_format=form, leave=True, file=sys.stderr, dynamic_ncols=True)
         bar: Any = self.bar
         bar.n = share
         bar.refresh()
 
-    def _end(self) -> None:
-        if self.bar is not None:
-            self.bar.n = 1.0
-            self.bar.refresh()
-            self.bar.close()
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
+    def close(self, done: bool) -> None:
+        bar: Any = self.bar
+        if bar is not None:
+            if done:
+                bar.n = 1.0
+                bar.refresh()
+            bar.close()
+            self.bar = None
 
 
 class _Line:
@@ -88,14 +106,26 @@ class _Line:
             self.step, self.start = label, now
         elapsed = now - self.start
         left = f"{elapsed * (1.0 - share) / share:4.0f} s left" if share > 0.01 and elapsed > 0.5 else ""
-        sys.stderr.write(f"\r\x1b[K{label} {share:4.0%} {left}")
+        sys.stderr.write(f"\r\x1b[K{_fitting(label, f' {share:4.0%} {left}')}")
         sys.stderr.flush()
         self.wrote = True
 
-    def close(self) -> None:
+    def close(self, done: bool) -> None:
         if self.wrote:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+def _fitting(label: str, rest: str) -> str:
+    """A line that the terminal is wide enough for, as wide as it is now; what is longer would scroll it."""
+    try:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError, AttributeError):
+        width = 80
+    room = width - 1 - len(rest)
+    if len(label) > room:
+        label = f"{label[: max(room - 3, 0)]}..."
+    return f"{label}{rest}"[: max(width - 1, 1)]
 
 
 class _Lines:
@@ -110,5 +140,5 @@ class _Lines:
             sys.stderr.write(f"{label}\n")
             sys.stderr.flush()
 
-    def close(self) -> None:
+    def close(self, done: bool) -> None:
         pass

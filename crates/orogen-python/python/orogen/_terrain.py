@@ -17,7 +17,21 @@ import numpy.typing as npt
 from orogen import _orogen
 from orogen._apply import Applies
 from orogen._errors import OrogenBusyError, OrogenKeyError, OrogenValueError
-from orogen._numbers import epsg_of, floats, number, pair, path_of, place, samples_of
+from orogen._numbers import (
+    epsg_of,
+    floats,
+    memory_of,
+    number,
+    pair,
+    path_of,
+    place,
+    samples_of,
+    seed_of,
+    shown,
+    spacing_of,
+    text_of,
+    texts_of,
+)
 from orogen._progress import Progress, reporter
 from orogen._steps import Step
 from orogen._vectors import Vectors
@@ -86,7 +100,7 @@ class Terrain(Applies):
         origin_m: Place = (0.0, 0.0),
         crs: str | int | object | None = None,
         seed: str | int = "orogen",
-        memory_bytes: int | None = None,
+        memory_bytes: SupportsIndex | None = None,
     ) -> Terrain:
         """Flat ground at sea level, ``size_m`` metres wide (4096 by default) or with samples ``spacing_m`` apart.
 
@@ -97,12 +111,13 @@ class Terrain(Applies):
         if spacing_m is not None:
             if size_m is not None:
                 raise OrogenValueError("give either size_m or spacing_m, not both")
-            x, y = pair("spacing_m", spacing_m)
+            x, y = spacing_of(spacing_m)
             size = (x * (cols - 1), y * (rows - 1))
         else:
             size = pair("size_m", 4096.0 if size_m is None else size_m)
         origin = place("origin_m", origin_m)
-        return Terrain._of(_orogen.Terrain.flat((cols, rows), size, origin, epsg_of(crs), str(seed), memory_bytes))
+        memory = memory_of(memory_bytes)
+        return Terrain._of(_orogen.Terrain.flat((cols, rows), size, origin, epsg_of(crs), seed_of(seed), memory))
 
     @staticmethod
     def from_array(
@@ -112,32 +127,37 @@ class Terrain(Applies):
         origin_m: Place = (0.0, 0.0),
         crs: str | int | object | None = None,
         seed: str | int = "orogen",
-        memory_bytes: int | None = None,
+        memory_bytes: SupportsIndex | None = None,
     ) -> Terrain:
         """Heights in metres from an array [rows, columns], row 0 in the north.
 
         NaN and masked values are holes; heights must lie within 1e7 m of zero. ``spacing_m``, ``origin_m`` and ``crs`` are as
         in ``flat``.
         """
-        heights = floats(z, memory_bytes=memory_bytes)
-        origin = place("origin_m", origin_m)
-        inner = _orogen.Terrain.from_array(heights, pair("spacing_m", spacing_m), origin, epsg_of(crs), str(seed))
-        return Terrain._of(inner)
+        heights = floats("z", z, memory_bytes=memory_of(memory_bytes))
+        spacing, origin = spacing_of(spacing_m), place("origin_m", origin_m)
+        return Terrain._of(_orogen.Terrain.from_array(heights, spacing, origin, epsg_of(crs), seed_of(seed)))
 
     def __getitem__(self, layer: str) -> npt.NDArray[Any]:
         """A layer as a read-only view [rows, columns], row 0 in the north."""
-        return self._inner.layer(layer)
+        return self._inner.layer(self._known(layer))
 
     def __setitem__(self, layer: str, values: npt.ArrayLike) -> None:
         """Sets a layer; layers derived from it are dropped. One number fills it."""
-        if np.ndim(values) == 0:
-            cols, rows = self.frame.samples
-            values = np.broadcast_to(np.asarray(values, dtype=np.float64), (rows, cols))
-        self._inner.set_layer(layer, floats(values))
+        cols, rows = self.frame.samples
+        name = text_of("layer", layer)
+        self._inner.set_layer(name, floats(f"layer {shown(name)}", values, shape=(rows, cols)))
 
     def __delitem__(self, layer: str) -> None:
         """Removes a layer."""
-        self._inner.remove_layer(layer)
+        self._inner.remove_layer(self._known(layer))
+
+    def _known(self, layer: str) -> str:
+        """A name that some terrain may have a layer of."""
+        try:
+            return text_of("layer", layer)
+        except OrogenValueError:
+            raise OrogenKeyError(f"no layer {shown(layer)} here; available: {', '.join(self.layers)}") from None
 
     def __contains__(self, layer: object) -> bool:
         return layer in self.layers
@@ -195,6 +215,8 @@ class Terrain(Applies):
             "coordinates": self.crs or "its own",
             "seed": self.seed,
         }
+        if self.file_crs != self.crs:
+            facts["coordinates of files"] = str(self.file_crs)
         rows = [(name, value) for name, value in facts.items()]
         for name, values in self.items():
             known = values[~np.isnan(values)]
@@ -251,8 +273,20 @@ class Terrain(Applies):
 
     @property
     def crs(self) -> str | None:
-        """The coordinate system, such as ``"EPSG:32633"``; ``None`` for a world of its own or one without a number."""
+        """The coordinate system of the frame, ``x``, ``y`` and the vectors, such as ``"EPSG:32633"``.
+
+        ``None`` for coordinates of its own, as those of a model read in degrees or feet (see ``file_crs``), and for a
+        system without a number.
+        """
         return None if self._inner.epsg is None else f"EPSG:{self._inner.epsg}"
+
+    @property
+    def file_crs(self) -> str | None:
+        """The coordinate system that saved GeoTIFF and GeoJSON files are in.
+
+        It is ``crs``, or for a model read in degrees or feet that of its file.
+        """
+        return None if self._inner.file_epsg is None else f"EPSG:{self._inner.file_epsg}"
 
     @property
     def seed(self) -> str:
@@ -320,7 +354,7 @@ class Terrain(Applies):
         ``method`` is ``greedy`` (few triangles) or ``hierarchy`` (right triangles: more of them, sooner).
         """
         if method not in ("greedy", "hierarchy"):
-            raise OrogenValueError(f"tin: method: expected 'greedy' or 'hierarchy', found {method!r}")
+            raise OrogenValueError(f"tin: method: expected 'greedy' or 'hierarchy', found {shown(method)}")
         error_m = number("max_error_m", max_error_m)
         with reporter(progress) as tell:
             return Tin(*self._inner.tin(error_m, method == "hierarchy", tell))
@@ -375,7 +409,7 @@ class Terrain(Applies):
         ``kinds`` is one kind or several (``"geotiff"``, ``["geotiff", "relief"]``); by default, all default kinds.
         GeoTIFF and GeoJSON name the coordinate system of the terrain.
         """
-        names = [kinds] if isinstance(kinds, str) else None if kinds is None else list(kinds)
+        names = None if kinds is None else texts_of("kinds", kinds)
         with reporter(progress) as tell:
             return sorted(Path(path) for path in self._inner.save(path_of(folder), names, tell))
 

@@ -447,6 +447,34 @@ fn wrong_overrides_are_located_as_written() {
 }
 
 #[test]
+fn a_wrong_parameter_hides_neither_the_mask_nor_the_file_of_its_step() {
+    let text = format!(
+        "{HILLS}[[step]]\nid = \"t\"\nop = \"source.troubled\"\nmask = \"mask.none\"\n\
+         params = {{ kind = \"read\", file = \"no.tif\", height_n = 3 }}\n\
+         [[step]]\nid = \"u\"\nop = \"no.such\"\nmask = \"mask.none\"\n"
+    );
+    let recipe = Recipe::parse("test.toml", text.as_bytes()).unwrap();
+    let found = recipe.check(&catalog(), &Limits::default()).unwrap_err().to_string();
+    assert!(found.contains("height_n: no such parameter"), "{found}");
+    assert!(found.contains("step \"t\": mask: no layer \"mask.none\""), "{found}");
+    let missing = |_: &str| Some(String::from("no such file"));
+    let files = recipe.check_files(&catalog(), &missing).unwrap_err().to_string();
+    assert!(files.ends_with("step \"t\": file: file \"no.tif\": no such file"), "{files}");
+}
+
+#[test]
+fn a_change_that_fails_leaves_the_recipe_as_it_was_and_makes_the_others() {
+    let mut recipe = Recipe::parse("test.toml", HILLS.as_bytes()).unwrap();
+    let set = ["hills.new.b[0]=1", "nope.x=1", "hills.length_m=77"].map(|text| Set::parse(text).unwrap());
+    let overrides = Overrides { set: set.to_vec(), ..Overrides::default() };
+    let faults = recipe.apply(&overrides, &catalog()).unwrap_err();
+    assert_eq!(faults.list.len(), 2, "{faults}");
+    let checked = recipe.check(&catalog(), &Limits::default()).unwrap();
+    let params = checked.steps()[0].op.params().unwrap();
+    assert_eq!(params["length_m"].as_float(), Some(77.0));
+}
+
+#[test]
 fn samples_keep_the_size_and_the_proportion() {
     let frame = |frame: &str, samples: usize| {
         let mut recipe = Recipe::parse("test.toml", format!("frame = {frame}\n{HILLS}").as_bytes()).unwrap();
