@@ -312,8 +312,8 @@ fn window(checked: &Checked, window: Option<Window>) -> Result<Frame, BuildError
     })
 }
 
-/// Refuses a window that reaches beyond the frame where there is no land. Whether there is some depends on the steps, so the
-/// planner decides; but it sees samples, and where they are far apart those of the window may all lie inside.
+/// Refuses a window that reaches beyond the frame unless the steps make land there. Only the planner knows whether they do,
+/// but it sees samples, and where they are far apart those of the window may all lie inside.
 fn refuse_window_beyond(checked: &Checked, rect: &Rect, spacing: [f64; 2]) -> Result<(), BuildError> {
     /// Share of a step by which an edge may lie beyond that of the frame: numbers typed from its description are rounded.
     const SLACK: f64 = 1e-6;

@@ -1,4 +1,4 @@
-//! The mask that GDAL keeps inside a GeoTIFF: a second image of one bit (or one byte) a sample, 0 where there is no ground.
+//! The mask that GDAL keeps inside a GeoTIFF: a second image of one bit (or one byte) a sample, 0 where a sample is a hole.
 
 use std::collections::BTreeSet;
 
