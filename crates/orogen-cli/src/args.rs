@@ -15,10 +15,10 @@ use crate::dem::Dem;
     version,
     after_help = "\
 Examples:
-  orogen new --seed 42 my-island.toml     a commented recipe to start from
-  orogen build my-island.toml             land, maps and a manifest in out/my-island
-  orogen dem hillshade alps.tif           a survey tool on an elevation model
-  orogen ops source.island                what an operator does, and its parameters"
+  orogen new --seed 42 my-island.toml  a commented recipe to start from
+  orogen build my-island.toml          land, maps, manifest in out/my-island
+  orogen dem hillshade alps.tif        a survey tool on an elevation model
+  orogen ops source.island             an operator and its parameters"
 )]
 pub struct Args {
     /// The command to run.
@@ -42,7 +42,7 @@ pub enum Command {
     /// Print the JSON schema of recipes, for editors and other programs.
     #[command(after_help = "\
 Example:
-  orogen schema > recipe.schema.json      then name it in the editor's TOML settings")]
+  orogen schema > recipe.schema.json   for the editor's TOML settings")]
     Schema,
 }
 
@@ -77,8 +77,9 @@ pub struct New {
 Examples:
   orogen build recipes/island.toml
   orogen build recipes/island.toml --samples 2049 --seed 42 --out out/big
-  orogen build recipes/island.toml --set island.polygons=8000 --set rivers.incision_mm_per_yr=4
-  orogen build recipes/island.toml --window 20000,20000,22000,22000 --spacing 4
+  orogen build recipes/island.toml --set island.polygons=8000
+  orogen build recipes/island.toml --window 20000,20000,22000,22000 \\
+      --spacing 4
   orogen build recipes/island.toml --kinds png16,relief --no-sea-floor")]
 pub struct Build {
     /// The recipe.
@@ -239,6 +240,20 @@ mod tests {
         for wrong in ["", "0,0,10", "10,0,0,20", "0,0,nan,1", "a,b,c,d", "0,0,x,10,20"] {
             assert!(parse_window(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_text_of_help_fits_eighty_columns_without_being_wrapped_again() {
+        use clap::CommandFactory as _;
+        fn check(command: &clap::Command) {
+            for text in [command.get_after_help(), command.get_after_long_help()].into_iter().flatten() {
+                for line in text.to_string().lines() {
+                    assert!(line.chars().count() < 80, "{}: {line}", command.get_name());
+                }
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Args::command());
     }
 
     #[test]

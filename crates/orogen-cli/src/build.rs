@@ -36,7 +36,7 @@ pub fn run(args: &Build) -> Result<()> {
     };
     let (built, manifest) = orogen::build_to_folder(&recipe, &options, &bars, &out)?;
     if args.json {
-        output::print_json(&manifest)?;
+        output::print_json_watched(&manifest, &cancel)?;
     }
     if !args.quiet {
         let frame = built.terrain.frame();

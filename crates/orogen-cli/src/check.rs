@@ -25,13 +25,17 @@ pub fn run(args: &Check) -> Result<()> {
                 json!({ "faults": [], "warnings": checked.warnings(), "steps": checked.steps().len() })
             }
             Err(BuildError::Recipe(faults)) => {
-                let list: Vec<Value> =
-                    faults.list.iter().map(|fault| fields(fault, &faults.recipe)).collect();
+                let list: Vec<Value> = faults
+                    .list
+                    .iter()
+                    .map(|fault| fields(Some(fault), &faults.recipe, &fault.message))
+                    .collect();
                 json!({ "faults": list, "more": faults.more })
             }
             Err(other) => {
                 let file = args.recipe.to_string_lossy();
-                json!({ "faults": [{ "file": file, "message": message::cut(&other.to_string()) }] })
+                let fault = fields(None, &file, &message::cut(&other.to_string()));
+                json!({ "faults": [fault], "more": 0 })
             }
         })?;
     }
@@ -46,18 +50,18 @@ pub fn run(args: &Check) -> Result<()> {
 }
 
 /// A fault for programs: what is not known is `null`, and lines and columns count from 1.
-fn fields(fault: &Fault, recipe: &str) -> Value {
-    let (line, column) = match fault.place {
-        Place::Text { line, column } => (Some(line), Some(column)),
+fn fields(fault: Option<&Fault>, recipe: &str, message: &str) -> Value {
+    let (line, column) = match fault.map(|fault| &fault.place) {
+        Some(Place::Text { line, column }) => (Some(line), Some(column)),
         _ => (None, None),
     };
     json!({
         "file": recipe,
         "line": line,
         "column": column,
-        "option": message::option(&fault.place),
-        "step": fault.step,
-        "parameter": fault.parameter,
-        "message": fault.message,
+        "option": fault.and_then(|fault| message::option(&fault.place)),
+        "step": fault.and_then(|fault| fault.step.as_ref()),
+        "parameter": fault.and_then(|fault| fault.parameter.as_ref()),
+        "message": message,
     })
 }

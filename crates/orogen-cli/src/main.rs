@@ -14,6 +14,7 @@ mod operators;
 mod output;
 mod progress;
 mod signals;
+mod streams;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

@@ -78,10 +78,14 @@ pub fn cut(text: &str) -> String {
     lines.join("\n")
 }
 
+/// The beginning of a line, up to the last word that fits; a word longer than some are is cut as well.
 fn cut_line(line: &str) -> String {
-    match line.char_indices().nth(LONGEST_LINE) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
+    const LONGEST_WORD: usize = 80;
+    let Some((end, _)) = line.char_indices().nth(LONGEST_LINE) else { return line.to_owned() };
+    let fits = &line[..end];
+    match fits.rfind(' ') {
+        Some(space) if fits[space..].chars().count() <= LONGEST_WORD => format!("{} ...", &fits[..space]),
+        _ => format!("{fits}..."),
     }
 }
 
@@ -94,6 +98,9 @@ mod tests {
         assert_eq!(cut("one\ntwo"), "one\ntwo");
         let long = cut(&"é".repeat(100_000));
         assert_eq!(long.chars().count(), LONGEST_LINE + 3);
+        let words = cut(&"peak_m, ".repeat(100));
+        assert!(words.ends_with("peak_m, ..."), "{words}");
+        assert!(words.chars().count() <= LONGEST_LINE + 4, "{words}");
         let many = cut(&"line\n".repeat(1_000_000));
         assert_eq!(many.lines().count(), MOST_LINES + 1);
         assert!(many.ends_with("... and 999976 more lines"), "{many}");

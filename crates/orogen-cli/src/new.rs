@@ -12,7 +12,9 @@ use crate::output;
 
 pub fn run(args: &New) -> Result<()> {
     if args.list {
-        let lines: Vec<String> = PRESETS.iter().map(|p| format!("{:<12} {}\n", p.name, p.about)).collect();
+        let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
+        let lines: Vec<String> =
+            PRESETS.iter().map(|p| format!("{:<width$}  {}\n", p.name, p.about)).collect();
         return output::print(&lines.concat());
     }
     let preset = preset(&args.preset).map_err(BuildError::Call)?;

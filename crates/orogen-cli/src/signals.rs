@@ -5,8 +5,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use orogen::core::Cancel;
 
-/// A switch that Ctrl-C and the signals that end programs throw, so that they leave no half-made file behind. Signals that
-/// the caller has us ignore (`nohup`, a shell's background jobs) stay ignored.
+/// A switch that Ctrl-C and the signals that end programs throw, so that they leave no half-made file behind. A second signal
+/// ends the program at once, whatever it is busy with; the next run sweeps what is left then. Signals that the caller has us
+/// ignore (`nohup`, a shell's background jobs) stay ignored.
 #[cfg(unix)]
 pub fn cancel_on_signal() -> Result<Arc<Cancel>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -19,17 +20,31 @@ pub fn cancel_on_signal() -> Result<Arc<Cancel>> {
     let switch = Arc::clone(&cancel);
     std::thread::Builder::new()
         .name(String::from("signals"))
-        .spawn(move || signals.forever().for_each(|_| switch.cancel()))
+        .spawn(move || {
+            for signal in signals.forever() {
+                if switch.is_cancelled() {
+                    // As if it were not caught: the shell sees 130 for Ctrl-C and 143 for SIGTERM.
+                    let _ = signal_hook::low_level::emulate_default_handler(signal);
+                }
+                switch.cancel();
+            }
+        })
         .context("cannot listen for Ctrl-C")?;
     Ok(cancel)
 }
 
-/// A switch that Ctrl-C throws.
+/// A switch that Ctrl-C throws; a second Ctrl-C ends the program at once.
 #[cfg(not(unix))]
 pub fn cancel_on_signal() -> Result<Arc<Cancel>> {
     let cancel = Arc::new(Cancel::new());
     let switch = Arc::clone(&cancel);
-    ctrlc::set_handler(move || switch.cancel()).context("cannot listen for Ctrl-C")?;
+    let on_signal = move || {
+        if switch.is_cancelled() {
+            std::process::exit(130);
+        }
+        switch.cancel();
+    };
+    ctrlc::set_handler(on_signal).context("cannot listen for Ctrl-C")?;
     Ok(cancel)
 }
 

@@ -254,3 +254,44 @@ fn the_catalogue_is_printed_in_words_and_as_json() {
     let schema: serde_json::Value = serde_json::from_str(&bench.run(&["schema"]).succeeds().stdout).unwrap();
     assert_eq!(schema["title"], "Orogen recipe");
 }
+
+#[test]
+fn a_window_partly_outside_is_refused_however_far_apart_its_samples_are() {
+    let bench = Bench::new();
+    bench.write("r.toml", SMALL);
+    for samples in ["5", "65"] {
+        for window in ["-900,0,900,1100", "0,0,1100,4200", "3500,3000,4900,4000"] {
+            let run = bench.run(&["build", "r.toml", "--samples", samples, "--window", window, "--out", "w"]);
+            run.fails(2, &[&format!("the window {window} reaches beyond the recipe's frame 0,0,4096,4096")]);
+        }
+    }
+    bench.run(&["build", "r.toml", "--samples", "5", "--window", "0,0,4096,4096", "--out", "w"]).succeeds();
+}
+
+#[test]
+fn a_fault_without_a_place_has_every_member_in_json() {
+    let bench = Bench::new();
+    let run = bench.run(&["check", "nowhere.toml", "--json"]);
+    run.fails(2, &["no such file"]);
+    let found: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let fault = found["faults"][0].as_object().unwrap();
+    for name in ["line", "column", "option", "step", "parameter"] {
+        assert_eq!(fault.get(name), Some(&serde_json::Value::Null), "{name}");
+    }
+    assert_eq!(fault["file"], "nowhere.toml");
+    assert_eq!(found["more"], 0);
+}
+
+#[test]
+fn the_list_of_presets_has_straight_columns() {
+    let bench = Bench::new();
+    let listed = bench.run(&["new", "--list"]).succeeds().stdout.clone();
+    let starts: Vec<Option<usize>> = listed
+        .lines()
+        .map(|line| line.find("  ").map(|end| end + line[end..].len() - line[end..].trim_start().len()))
+        .collect();
+    assert!(
+        starts.len() > 5 && starts.iter().all(|start| *start == starts[0] && start.is_some()),
+        "{listed}"
+    );
+}

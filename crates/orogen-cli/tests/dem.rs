@@ -245,7 +245,10 @@ fn volumes_against_a_level_and_another_model() {
     bench
         .run(&["dem", "cutfill", "in.tif", "--against", "other.tif"])
         .fails(2, &["other.tif", "7 x 5", "6 x 5"]);
-    bench.run(&["dem", "cutfill", "in.tif"]).fails(2, &["--level"]);
+    bench.run(&["dem", "cutfill", "in.tif"]).fails(2, &["--level M or --against FILE"]);
+    bench
+        .run(&["dem", "cutfill", "in.tif", "--level", "3", "--resample"])
+        .fails(2, &["--resample needs --against FILE"]);
 }
 
 #[test]
@@ -582,4 +585,78 @@ fn faults_are_listed_with_their_place_size_and_repair() {
     let found = numbers(&bench.run(&["dem", "faults", "in.tif", "--rivers", "river.geojson", "--json"]));
     assert_eq!(found["faults"]["rising_rivers"], 1, "{found}");
     assert_eq!(found["places"][1]["size_m"], 4.0, "{found}");
+}
+
+#[test]
+fn a_dash_as_out_is_what_a_tool_writes_without_out() {
+    let pit =
+        Raster::from_fn(
+            9,
+            9,
+            |c, r| if (c, r) == (4, 4) { -500.0 } else { 10.0 * c as f32 - 20.0 * r as f32 },
+        );
+    let bench = bench_with(&pit);
+    for args in [&["faults", "in.tif"][..], &["cutfill", "in.tif", "--level", "3"]] {
+        let without = bench.run(&[&["dem"], args].concat()).succeeds().stdout.clone();
+        let dash = bench.run(&[&["dem"], args, &["-"]].concat()).succeeds().stdout.clone();
+        assert_eq!(dash, without, "{args:?}");
+        assert!(!without.is_empty() && !without.starts_with('{'), "{without}");
+    }
+    let json = bench.run(&["dem", "faults", "in.tif", "-", "--format", "geojson"]).succeeds().stdout.clone();
+    assert!(json.starts_with("{\"type\":\"FeatureCollection\""), "{json}");
+    let output =
+        bench.command(&["dem", "cutfill", "in.tif", "-", "--level", "3", "--format", "tif"]).output();
+    assert!(output.unwrap().stdout.starts_with(b"II"));
+    assert_eq!(bench.files(), ["in.tif"]);
+}
+
+#[test]
+fn a_watershed_leaves_a_geojson_that_the_call_does_not_name() {
+    let bench = bench_with(&plane(7, 5));
+    bench.write("keep.geojson", "mine");
+    let at = |rest: &[&str]| {
+        bench.run(&[&["dem", "watershed", "in.tif", "keep.tif", "--at", "520,3970"], rest].concat())
+    };
+    at(&[]).fails(2, &["keep.geojson already exists", "--outline FILE"]);
+    assert_eq!(bench.files(), ["in.tif", "keep.geojson"]);
+    at(&["--outline", "line.tif"]).fails(2, &["--outline line.tif", "geojson"]);
+    at(&["--outline", "line.geojson"]).succeeds();
+    assert_eq!(std::fs::read_to_string(bench.path("keep.geojson")).unwrap(), "mine");
+    assert_eq!(bench.files(), ["in.tif", "keep.geojson", "keep.tif", "line.geojson"]);
+    // Named, or written by an earlier run, it is replaced.
+    at(&["--outline", "keep.geojson"]).succeeds();
+    at(&["--snap", "0"]).succeeds();
+}
+
+#[test]
+fn places_outside_the_model_or_in_holes_have_no_sight() {
+    let mut ground = plane(7, 5);
+    ground.as_mut_slice()[2 * 7 + 3] = f32::NAN;
+    let bench = bench_with(&ground);
+    let run = bench.run(&["dem", "intervisibility", "in.tif", "--at", "0,0", "--at", "510,4000"]);
+    run.fails(2, &["1 of 2 places lie outside the model", "0,0"]);
+    assert!(!run.stderr.contains("column"), "{}", run.stderr);
+    let run = bench.run(&["dem", "intervisibility", "in.tif", "--at", "530,3980", "--at", "510,4000"]);
+    run.fails(2, &["530,3980 lies in or beside a hole"]);
+    bench
+        .run(&["dem", "viewshed", "in.tif", "--from", "530,3980"])
+        .fails(2, &["--from 530,3980 lies in a hole"]);
+}
+
+#[test]
+fn a_spacing_that_the_file_gives_itself_is_not_ignored_silently() {
+    let bench = bench_with(&plane(7, 5));
+    let run = bench.run(&["dem", "slope", "in.tif", "--spacing", "30"]);
+    assert!(run.succeeds().stderr.contains("--spacing is ignored: in.tif gives its own"), "{}", run.stderr);
+    let run = bench.run(&["dem", "slope", "in.tif"]);
+    assert!(!run.succeeds().stderr.contains("--spacing"), "{}", run.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_or_a_device_as_model_is_named_as_one() {
+    let bench = Bench::new();
+    bench.run(&["dem", "slope", "."]).fails(2, &[".: is a folder, not a file"]);
+    bench.run(&["dem", "slope", "/dev/zero", "x.tif"]).fails(2, &["/dev/zero: is not a regular file"]);
+    bench.run(&["dem", "slope", "nowhere"]).fails(2, &["nowhere: no such file"]);
 }

@@ -3,7 +3,8 @@
 //! The header's words may come in any order and case: `ncols`, `nrows`, `cellsize` (or `dx` and `dy`), `xllcorner` or
 //! `xllcenter`, `yllcorner` or `yllcenter`, and `nodata_value`. Lengths are taken as metres.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use orogen_core::{Elevation, Frame, Raster};
 use rayon::prelude::*;
@@ -152,35 +153,49 @@ impl Header {
     }
 }
 
+/// Rows that become text at a time: enough for any number of cores, and soon done.
+const BATCH: usize = 64;
+
 /// The text of an ASCII grid; every number is the shortest that reads back to the same bits.
 #[must_use]
 pub fn encode(raster: &Raster<f32>, frame: &Frame) -> Vec<u8> {
+    let mut out = Vec::new();
+    let written = write(raster, frame, &mut out);
+    debug_assert!(written.is_ok(), "writing to memory cannot fail: {written:?}");
+    out
+}
+
+/// Writes what [`encode`] gives, without holding the whole of it.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write(raster: &Raster<f32>, frame: &Frame, out: &mut impl Write) -> io::Result<()> {
     let [dx, dy] = frame.spacing_m();
     let nodata = nodata_value(raster.as_slice(), raster.range());
     let south_west = frame.extent().min;
     let cell = if dx == dy { format!("cellsize {dx}") } else { format!("dx {dx}\ndy {dy}") };
-    let mut text = format!(
+    write!(
+        out,
         "ncols {}\nnrows {}\nxllcenter {}\nyllcenter {}\n{cell}\nNODATA_value {nodata}\n",
         raster.cols(),
         raster.rows(),
         south_west[0],
         south_west[1],
-    );
-    let rows: Vec<String> = raster
-        .as_slice()
-        .par_chunks(raster.cols())
-        .map(|row| {
-            let mut line = String::with_capacity(10 * row.len());
-            for (i, &value) in row.iter().enumerate() {
-                let value = if value.is_nan() { nodata } else { value };
-                let space = if i == 0 { "" } else { " " };
-                // Writing to a string cannot fail.
-                let _ = write!(line, "{space}{value}");
-            }
-            line.push('\n');
-            line
-        })
-        .collect();
-    rows.iter().for_each(|line| text.push_str(line));
-    text.into_bytes()
+    )?;
+    let line = |row: &[f32]| {
+        let mut line = String::with_capacity(10 * row.len());
+        for (i, &value) in row.iter().enumerate() {
+            let value = if value.is_nan() { nodata } else { value };
+            let space = if i == 0 { "" } else { " " };
+            // Writing to a string cannot fail.
+            let _ = write!(line, "{space}{value}");
+        }
+        line.push('\n');
+        line
+    };
+    for rows in raster.as_slice().chunks(BATCH * raster.cols()) {
+        let lines: Vec<String> = rows.par_chunks(raster.cols()).map(line).collect();
+        lines.iter().try_for_each(|line| out.write_all(line.as_bytes()))?;
+    }
+    Ok(())
 }

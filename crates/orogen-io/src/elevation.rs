@@ -8,7 +8,7 @@ use crate::error::{FormatError, ReadError};
 use crate::geotiff::Place;
 use crate::guard::guarded;
 use crate::limits::Limits;
-use crate::plain_file::{open, read_bytes};
+use crate::plain_file::{open, plain_file, read_bytes};
 use crate::sidecar::{MAX_SIDECAR_BYTES, Sidecar};
 use crate::{ascii_grid, geotiff, png16, raw};
 
@@ -40,6 +40,8 @@ pub fn read_band(
     limits: &Limits,
 ) -> Result<(Elevation, Option<Place>), ReadError> {
     let fail = |reason: String| ReadError::new(path, reason);
+    // First of all: the name of a folder or a device has no ending to complain about.
+    plain_file(path).map_err(fail)?;
     let format = Format::of(path).map_err(fail)?;
     if format == Format::GeoTiff {
         // Its parts are read where they are wanted: what counts is the size of the grid.
@@ -65,6 +67,23 @@ pub fn decode(
 ) -> Result<(Elevation, Option<Place>), FormatError> {
     let format = Format::of_bytes(bytes)?;
     guarded(format.name(), || format.decode(bytes, band, None, limits))
+}
+
+/// Bytes that may come before the first word of an ASCII grid: more are not a model.
+const MOST_SPACES: usize = 4096;
+
+/// Whether bytes that are still coming in can become an elevation model, for [`decode`]: `false` while there are too few to say.
+///
+/// # Errors
+/// When they cannot, however many follow.
+pub fn can_begin_with(bytes: &[u8]) -> Result<bool, FormatError> {
+    /// The longest beginning that is looked at: `ncols`.
+    const ENOUGH: usize = 5;
+    match Format::of_bytes(bytes) {
+        Ok(_) => Ok(true),
+        Err(_) if bytes.trim_ascii_start().len() < ENOUGH && bytes.len() <= MOST_SPACES => Ok(false),
+        Err(e) => Err(e),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,6 +12,7 @@ use crate::about::{About, SOFTWARE};
 use crate::deflate::zlib;
 use crate::folder::Written;
 use crate::sidecar::{Sidecar, hex};
+use crate::watched::check;
 
 /// Lines that ZIP compression packs together.
 const LINES: usize = 16;
@@ -50,6 +51,7 @@ pub fn write(
     io::copy(&mut io::Read::take(io::repeat(0), 8 * blocks as u64), out)?;
     let mut at = table + 8 * blocks as u64 - start;
     for batch in (0..blocks).collect::<Vec<_>>().chunks(BATCH) {
+        check(out)?;
         let packed: Vec<Vec<u8>> = batch.par_iter().map(|&block| pack(&raw(channels, block, hole))).collect();
         for (block, data) in batch.iter().zip(packed) {
             offsets.push(at);

@@ -7,6 +7,9 @@
 //! for points, one array for a feature of one part, an array of arrays for more. Numbers that are not finite are null.
 //! Reading takes numbers, flags and texts as properties, and coordinates as they stand.
 
+use std::io::{self, Write};
+use std::ops::Range;
+
 use orogen_core::vector::{Column, Point, Shape, VectorLayer};
 use rayon::prelude::*;
 
@@ -17,8 +20,9 @@ mod read;
 
 pub use read::decode;
 
-/// Features that one thread writes at a time.
-const BLOCK: usize = 2048;
+/// Features and vertices together that one thread writes at a time, and blocks of them that are written out together.
+const BLOCK: usize = 8192;
+const BATCH: usize = 64;
 
 /// The coordinate system of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,34 +66,55 @@ pub fn encode(layer: &VectorLayer, name: &str) -> Vec<u8> {
 #[must_use]
 pub fn encode_in(layer: &VectorLayer, name: &str, system: &System) -> Vec<u8> {
     let mut out = Vec::new();
-    out.extend_from_slice(b"{\"type\":\"FeatureCollection\",\"name\":");
-    put_text(&mut out, name);
-    out.extend_from_slice(b",\"crs\":{\"type\":\"name\",\"properties\":{\"name\":");
-    put_text(&mut out, &system.name);
-    out.extend_from_slice(b"}},\"features\":[");
-    let starts: Vec<usize> = (0..layer.len()).step_by(BLOCK).collect();
-    let blocks: Vec<Vec<u8>> = starts
-        .par_iter()
-        .map(|&start| {
-            let mut block = Vec::new();
-            for feature in start..(start + BLOCK).min(layer.len()) {
-                block.extend_from_slice(if feature == 0 { b"\n" } else { b",\n" });
-                put_feature(&mut block, layer, feature, system.digits);
-            }
-            block
-        })
-        .collect();
-    for block in &blocks {
-        out.extend_from_slice(block);
-    }
-    out.extend_from_slice(b"\n]}\n");
+    let written = write_in(layer, name, system, &mut out);
+    debug_assert!(written.is_ok(), "writing to memory cannot fail: {written:?}");
     out
+}
+
+/// Writes what [`encode_in`] gives, without holding the whole of it.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write_in(layer: &VectorLayer, name: &str, system: &System, out: &mut impl Write) -> io::Result<()> {
+    let mut head = Vec::new();
+    head.extend_from_slice(b"{\"type\":\"FeatureCollection\",\"name\":");
+    put_text(&mut head, name);
+    head.extend_from_slice(b",\"crs\":{\"type\":\"name\",\"properties\":{\"name\":");
+    put_text(&mut head, &system.name);
+    head.extend_from_slice(b"}},\"features\":[");
+    out.write_all(&head)?;
+    let block = |features: &Range<usize>| {
+        let mut block = Vec::new();
+        for feature in features.clone() {
+            block.extend_from_slice(if feature == 0 { b"\n" } else { b",\n" });
+            put_feature(&mut block, layer, feature, system.digits);
+        }
+        block
+    };
+    for batch in blocks(layer).chunks(BATCH) {
+        let blocks: Vec<Vec<u8>> = batch.par_iter().map(block).collect();
+        blocks.iter().try_for_each(|block| out.write_all(block))?;
+    }
+    out.write_all(b"\n]}\n")
+}
+
+/// Features in blocks of about the same work.
+fn blocks(layer: &VectorLayer) -> Vec<Range<usize>> {
+    let (mut blocks, mut start, mut size) = (Vec::new(), 0, 0);
+    for feature in 0..layer.len() {
+        size += 1 + layer.parts(feature).map(|part| part.len()).sum::<usize>();
+        if size >= BLOCK || feature + 1 == layer.len() {
+            blocks.push(start..feature + 1);
+            (start, size) = (feature + 1, 0);
+        }
+    }
+    blocks
 }
 
 /// The vertices of a part in the order in which they are written.
 #[derive(Clone)]
 struct Part {
-    vertices: std::ops::Range<usize>,
+    vertices: Range<usize>,
     reversed: bool,
 }
 
@@ -258,7 +283,6 @@ fn put_digits(out: &mut Vec<u8>, mut value: u64) {
 
 /// The shortest number that reads back to the same bits, null when it is not finite.
 fn put_number(out: &mut Vec<u8>, value: f64) {
-    use std::io::Write;
     // Writing to memory cannot fail. Very large and small numbers need an exponent to stay short.
     let _ = if !value.is_finite() {
         out.write_all(b"null")
@@ -403,7 +427,7 @@ mod tests {
             rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap().install(|| encode(&points, "p"));
         assert_eq!(one, two);
         let json = parsed(&points);
-        for i in [0, 2047, 2048, 9999] {
+        for i in [0, 4095, 4096, 9999] {
             assert_eq!(json["features"][i]["geometry"]["coordinates"][0], json!(i));
         }
     }

@@ -35,6 +35,7 @@ mod sidecar;
 mod strokes;
 pub mod svg;
 pub mod triangles;
+mod watched;
 pub mod xyz;
 
 pub use about::About;
@@ -45,3 +46,4 @@ pub use limits::Limits;
 pub use plain_file::{plain_file, read_bytes};
 pub use same_file::same_file;
 pub use sidecar::{Sidecar, WithSidecar};
+pub use watched::Watched;

@@ -12,8 +12,10 @@
 
 use std::io::{self, Write};
 
-use orogen_core::{Frame, OpError, Raster, Terrain, layer};
+use orogen_core::{Cancel, Frame, OpError, Raster, Terrain, layer};
 use rayon::prelude::*;
+
+use crate::watched::check;
 
 /// Rows worked out at a time: bounds the memory, and is enough for any number of cores.
 const BATCH: usize = 64;
@@ -38,6 +40,14 @@ impl<'a> Surface<'a> {
     /// # Errors
     /// When there is no height, or not a single triangle of it.
     pub fn of(terrain: &'a Terrain) -> Result<Self, OpError> {
+        Self::unless_cancelled(terrain, &Cancel::new())
+    }
+
+    /// As [`Surface::of`], until the switch is thrown.
+    ///
+    /// # Errors
+    /// As [`Surface::of`], and soon after the work is cancelled.
+    pub fn unless_cancelled(terrain: &'a Terrain, cancel: &Cancel) -> Result<Self, OpError> {
         let height = terrain.get(layer::HEIGHT)?;
         let moved =
             [layer::DISPLACE_X, layer::DISPLACE_Y, layer::DISPLACE_Z].map(|layer| terrain.get(layer).ok());
@@ -49,10 +59,13 @@ impl<'a> Surface<'a> {
         let counts: Vec<[usize; 2]> = (0..height.rows())
             .into_par_iter()
             .map(|row| {
+                if cancel.is_cancelled() {
+                    return Err(OpError::Cancelled);
+                }
                 let vertices = (0..height.cols()).filter(|&col| surface.is_ground(col, row)).count();
-                [vertices, surface.row_triangles(row).count()]
+                Ok([vertices, surface.row_triangles(row).count()])
             })
-            .collect();
+            .collect::<Result<_, _>>()?;
         let mut sum = 0;
         surface.first = std::iter::once(0)
             .chain(counts.iter().map(|[n, _]| {
@@ -220,6 +233,7 @@ impl<'a> Surface<'a> {
     /// Works out rows on all threads and writes them in order.
     fn rows(&self, out: &mut impl Write, f: impl Fn(usize, &mut Vec<u8>) + Sync) -> io::Result<()> {
         for start in (0..self.height.rows()).step_by(BATCH) {
+            check(out)?;
             let rows: Vec<Vec<u8>> = (start..(start + BATCH).min(self.height.rows()))
                 .into_par_iter()
                 .map(|row| {

@@ -83,6 +83,19 @@ fn geotiff_on_disk_survives_anything() {
 }
 
 #[test]
+fn a_damaged_lerc_chunk_reserves_no_memory_for_the_size_it_claims() {
+    let files = kept("geotiff");
+    let _alone = alone();
+    let damaged = files.iter().filter(|(path, _)| path.to_string_lossy().contains("broken_lerc"));
+    for (path, bytes) in damaged.clone() {
+        let (result, most) = with_peak(|| geotiff::decode(bytes, &Limits::default()));
+        assert!(result.unwrap_err().to_string().contains("cannot hold 16000"), "{}", path.display());
+        assert!(most < MOST_BYTES, "{}: {most} bytes were in use", path.display());
+    }
+    assert_eq!(damaged.count(), 2);
+}
+
+#[test]
 fn files_that_should_be_refused_are() {
     let _alone = alone();
     for (target, read) in

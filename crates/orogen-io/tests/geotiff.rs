@@ -37,6 +37,37 @@ fn assert_values(name: &str, height: &Raster<f32>, hole: bool) {
 }
 
 #[test]
+fn what_an_internal_mask_of_gdal_leaves_out_is_a_hole() {
+    for name in ["f32_mask_strips", "i16_mask_tiles_deflate"] {
+        let file = gdal_file(name);
+        let model = decode(&file).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_values(name, &model.height, true);
+        // A list of directories that runs in circles ends too: the last one points to itself.
+        let mut circle = file.clone();
+        let word =
+            |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+        let end_of = |bytes: &[u8], at: usize| {
+            at + 2 + 12 * usize::from(u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap()))
+        };
+        let first = word(&file, 4);
+        let first_end = end_of(&file, first);
+        circle[first_end..first_end + 4].copy_from_slice(&(first as u32).to_le_bytes());
+        assert_values(name, &decode(&circle).unwrap().height, false);
+        // A mask whose bits are not there is an error, not ground in its holes.
+        let mask = word(&file, first_end);
+        let mut damaged = file.clone();
+        for entry in (mask + 2..end_of(&file, mask)).step_by(12) {
+            let number = |at: usize| u16::from_le_bytes(file[entry + at..entry + at + 2].try_into().unwrap());
+            // The only strip, whose place stands in the directory itself.
+            if number(0) == 273 && number(4) == 1 {
+                damaged[entry + 8..entry + 12].copy_from_slice(&u32::MAX.to_le_bytes());
+            }
+        }
+        assert_eq!(decode(&damaged).is_err(), damaged != file, "{name}");
+    }
+}
+
+#[test]
 fn every_layout_that_gdal_writes() {
     for name in [
         "f32_deflate_p3_strips",

@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use exr::prelude::{ReadChannels, ReadLayers};
 use orogen_core::testkit::hills;
-use orogen_core::{Cell, Frame, Raster, Terrain, layer};
+use orogen_core::{Cancel, Cell, Frame, Raster, Terrain, layer};
 use orogen_io::mesh::Surface;
 use orogen_io::oblique::{self, View};
 use orogen_io::{About, OutputFolder, glb, obj};
@@ -218,15 +218,15 @@ fn a_mesh_beyond_the_lengths_of_the_format_is_refused() {
 fn streamed_files_have_the_bytes_and_the_hash_of_what_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let output = OutputFolder::new(folder.path()).unwrap();
-    let terrain = marked(70, 70);
+    let (terrain, cancel) = (marked(70, 70), Cancel::new());
     let mut wanted = Vec::new();
     glb::write(&Surface::of(&terrain).unwrap(), "terrain", "7", &mut wanted).unwrap();
     let written = output
-        .write_with("a.glb", |out| glb::write(&Surface::of(&terrain).unwrap(), "terrain", "7", out))
+        .write_with("a.glb", &cancel, |out| glb::write(&Surface::of(&terrain).unwrap(), "terrain", "7", out))
         .unwrap();
     let height = terrain.get(layer::HEIGHT).unwrap();
-    output.write_with("a.exr", |out| orogen_io::exr::write([height; 3], 0.0, &ABOUT, out)).unwrap();
-    let failed = output.write_with("b.glb", |_| Err(std::io::Error::other("disk on fire")));
+    output.write_with("a.exr", &cancel, |out| orogen_io::exr::write([height; 3], 0.0, &ABOUT, out)).unwrap();
+    let failed = output.write_with("b.glb", &cancel, |_| Err(std::io::Error::other("disk on fire")));
     assert!(failed.unwrap_err().to_string().contains("disk on fire"));
     let sidecar = orogen_io::exr::sidecar(terrain.frame(), &ABOUT, None, &written);
     assert_eq!((sidecar.cols, sidecar.rows, sidecar.bits), (Some(70), Some(70), Some(32)));

@@ -8,8 +8,8 @@ use etcetera::BaseStrategy as _;
 use orogen_core::{Cancel, Frame, Rect, Terrain};
 use orogen_io::{Existing, FolderFiles, MANIFEST, OutputFolder, Sidecar};
 use orogen_recipe::{
-    Cache, Checked, DEFAULT_MAX_BYTES, Faults, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, Recipe,
-    RunOptions, StepReport, run,
+    Cache, Checked, DEFAULT_MAX_BYTES, Faults, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan,
+    PlanError, Recipe, RunOptions, StepReport, run,
 };
 
 use crate::catalog;
@@ -109,7 +109,7 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
         return Err(BuildError::Internal(String::from("a recipe has faults that are not listed")));
     };
     let exports = exports.changed(&options.exports);
-    let frame = window(checked.frame(), options.window)?;
+    let frame = window(&checked, options.window)?;
     Plan::new(&checked, frame)?;
     match exports.refuses(&frame) {
         Some(why) => Err(BuildError::Call(format!("export: {why}"))),
@@ -140,7 +140,7 @@ pub fn build(
     let start = Instant::now();
     let (checked, exports) = check(recipe, options)?;
     checked.warnings().iter().for_each(|warning| observer.warning(warning));
-    let plan = Plan::new(&checked, window(checked.frame(), options.window)?)?;
+    let plan = Plan::new(&checked, window(&checked, options.window)?)?;
     let never = Cancel::new();
     let files = files(options);
     let run_options = RunOptions {
@@ -293,11 +293,13 @@ pub fn with_threads<T: Send>(threads: Option<usize>, f: impl FnOnce() -> T + Sen
         .map_err(|e| BuildError::Call(format!("cannot start {threads} threads: {e}")))
 }
 
-fn window(frame: &Frame, window: Option<Window>) -> Result<Frame, BuildError> {
+/// The samples to build: all of the frame, or those of a window.
+fn window(checked: &Checked, window: Option<Window>) -> Result<Frame, BuildError> {
+    let frame = checked.frame();
     let Some(Window { rect, spacing_m }) = window else { return Ok(*frame) };
     let spacing = spacing_m.map_or(frame.spacing_m(), |s| [s, s]);
     let Some(rect) = rect else { return Ok(frame.resampled(&frame.extent(), spacing)?) };
-    // Whether there is land beyond the frame depends on the steps: the planner decides.
+    refuse_window_beyond(checked, &rect, spacing)?;
     frame.part(&rect, spacing)?.ok_or_else(|| {
         let [x, y] = spacing;
         let [west, south, east, north] = [rect.min[0], rect.min[1], rect.max[0], rect.max[1]];
@@ -305,6 +307,35 @@ fn window(frame: &Frame, window: Option<Window>) -> Result<Frame, BuildError> {
             "the window {west},{south},{east},{north} lies between two samples, which are {x} x {y} m apart"
         ))
     })
+}
+
+/// Refuses a window that reaches beyond the frame unless the steps make land there. Only the planner knows whether they do,
+/// but it sees samples, and where they are far apart those of the window may all lie inside.
+fn refuse_window_beyond(checked: &Checked, rect: &Rect, spacing: [f64; 2]) -> Result<(), BuildError> {
+    /// Share of a step by which an edge may lie beyond that of the frame: numbers typed from its description are rounded.
+    const SLACK: f64 = 1e-6;
+    let (frame, extent) = (checked.frame(), checked.frame().extent());
+    let mut beyond = *rect;
+    for axis in 0..2 {
+        // One more step there, and a sample lies outside.
+        if rect.min[axis] < extent.min[axis] - SLACK * spacing[axis] {
+            beyond.min[axis] -= spacing[axis];
+        }
+        if rect.max[axis] > extent.max[axis] + SLACK * spacing[axis] {
+            beyond.max[axis] += spacing[axis];
+        }
+    }
+    if beyond == *rect {
+        return Ok(());
+    }
+    let Some(beyond) = frame.part(&beyond, spacing)? else { return Ok(()) };
+    match Plan::new(checked, beyond) {
+        Err(PlanError::Outside { frame, step, op, .. }) => {
+            Err(PlanError::Outside { window: *rect, frame, step, op }.into())
+        }
+        // Whatever else is wrong, is wrong with the window itself too, or only with the step beyond it.
+        _ => Ok(()),
+    }
 }
 
 /// The cache of this user: in `OROGEN_CACHE_DIR`, else where the system keeps caches.

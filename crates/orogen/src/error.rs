@@ -44,7 +44,7 @@ pub enum BuildError {
     Cancelled,
     /// An output could not be written.
     #[error("{0}")]
-    Folder(#[from] FolderError),
+    Folder(FolderError),
     /// An output could not be made.
     #[error("{0}")]
     Write(String),
@@ -77,6 +77,12 @@ impl BuildError {
             Self::Folder(error) => error.is_callers_fault(),
             Self::Run(_) | Self::Internal(_) | Self::Cancelled | Self::Write(_) => false,
         }
+    }
+}
+
+impl From<FolderError> for BuildError {
+    fn from(error: FolderError) -> Self {
+        if matches!(error, FolderError::Cancelled) { Self::Cancelled } else { Self::Folder(error) }
     }
 }
 

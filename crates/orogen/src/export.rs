@@ -1,18 +1,18 @@
 //! From a terrain to files on disk.
 
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use orogen_core::param::{self, Segment, nearest};
 use orogen_core::vector::VectorLayer;
-use orogen_core::{Cancel, Frame, LayerData, LayerName, Raster, Terrain, layer};
+use orogen_core::{Cancel, Frame, LayerData, LayerName, OpError, Raster, Terrain, layer};
 use orogen_io::mesh::Surface;
 use orogen_io::raw::Depth;
 use orogen_io::relief::ReliefStyle;
 use orogen_io::{
-    About, OutputFolder, WithSidecar, Written, ascii_grid, exr, geojson, geotiff, glb, obj, png8, png16, raw,
-    relief,
+    About, OutputFolder, Watched, WithSidecar, Written, ascii_grid, exr, geojson, geotiff, glb, obj, png8,
+    png16, raw, relief,
 };
 use orogen_ops::shape::sketch;
 use orogen_recipe::{Faults, Recipe};
@@ -495,8 +495,11 @@ fn jobs<'a>(terrain: &'a Terrain, shown: &'a Terrain, kind: ExportKind, exports:
     what.into_iter().map(|what| Job { kind, terrain: shown, what }).collect()
 }
 
+/// A file that is being written, until the export is cancelled.
+type Out<'a, 'f> = Watched<'a, BufWriter<&'f File>>;
+
 /// Features in the coordinates of a place, which need not be the metres of the frame.
-fn placed_geojson(layer: &VectorLayer, name: &str, frame: &Frame, place: &geotiff::Place) -> Vec<u8> {
+fn placed(layer: &VectorLayer, frame: &Frame, place: &geotiff::Place) -> VectorLayer {
     let mut moved = VectorLayer::new(layer.shape());
     for feature in 0..layer.len() {
         moved.push_parts(layer.parts(feature).map(|part| {
@@ -513,7 +516,7 @@ fn placed_geojson(layer: &VectorLayer, name: &str, frame: &Frame, place: &geotif
     for (name, column) in layer.vertex_attributes() {
         let _fits = moved.set_vertex_attribute(name, column.clone());
     }
-    geojson::encode_in(&moved, name, &geojson::System::of(place))
+    moved
 }
 
 impl Job<'_> {
@@ -521,33 +524,45 @@ impl Job<'_> {
         let (terrain, seed) = (self.terrain, options.seed);
         match &self.what {
             What::Picture => {
-                let picture = relief::render(terrain, &options.exports.relief)?;
-                self.write(folder, PICTURE, &png8::encode(&picture), None)
+                let picture = self.picture(terrain, options)?;
+                self.write(folder, PICTURE, &png8::encode(&picture), None, options.cancel)
             }
             What::Film(shot) => {
                 let Some(land) = film::land_at(terrain, *shot) else { return Ok(Exported::default()) };
-                let picture = relief::render(&land, &options.exports.relief)?;
-                self.write(folder, &film_name(*shot), &png8::encode(&picture), None)
+                let picture = self.picture(&land, options)?;
+                self.write(folder, &film_name(*shot), &png8::encode(&picture), None, options.cancel)
             }
             What::Vectors(name, layer) => {
-                let text = match options.place {
-                    Some(place) => placed_geojson(layer, name, terrain.frame(), place),
-                    None => geojson::encode(layer, name),
-                };
-                self.write(folder, &format!("{name}.geojson"), &text, Some(name))
+                let moved = options.place.map(|place| placed(layer, terrain.frame(), place));
+                let system = options.place.map_or_else(geojson::System::local, geojson::System::of);
+                let file = format!("{name}.geojson");
+                let written = folder.write_with(&file, options.cancel, |out| {
+                    geojson::write_in(moved.as_ref().unwrap_or(layer), name, &system, out)
+                })?;
+                Ok(self.report(&file, &written, Some(name)))
             }
-            What::Fragment(text) => self.write(folder, FRAGMENT, text.as_bytes(), Some(sketch::FEATURES)),
+            What::Fragment(text) => {
+                self.write(folder, FRAGMENT, text.as_bytes(), Some(sketch::FEATURES), options.cancel)
+            }
             What::Layer(name, data) => self.layer(terrain.frame(), name, data, options, folder),
             What::Channels(file, name, channels) => {
-                self.channels(terrain.frame(), file, name, *channels, seed, folder)
+                self.channels(terrain.frame(), file, name, *channels, options, folder)
             }
             What::Glb => {
-                self.mesh(terrain, GLB, folder, |surface, out| glb::write(surface, "terrain", seed, out))
+                let write =
+                    |surface: &Surface<'_>, out: &mut Out<'_, '_>| glb::write(surface, "terrain", seed, out);
+                self.mesh(terrain, GLB, options.cancel, folder, write)
             }
             What::Obj => {
-                self.mesh(terrain, OBJ, folder, |surface, out| obj::write(surface, "terrain", seed, out))
+                let write =
+                    |surface: &Surface<'_>, out: &mut Out<'_, '_>| obj::write(surface, "terrain", seed, out);
+                self.mesh(terrain, OBJ, options.cancel, folder, write)
             }
         }
+    }
+
+    fn picture(&self, land: &Terrain, options: &ExportOptions<'_>) -> Result<png8::Picture, BuildError> {
+        Ok(relief::render_unless_cancelled(land, &options.exports.relief, options.cancel)?)
     }
 
     fn channels(
@@ -556,10 +571,10 @@ impl Job<'_> {
         file: &str,
         name: &LayerName,
         channels: [&Raster<f32>; 3],
-        seed: &str,
+        options: &ExportOptions<'_>,
         folder: &OutputFolder,
     ) -> Result<Exported, BuildError> {
-        let about = About { layer: name.as_str(), unit: layer::unit(name), seed };
+        let about = About { layer: name.as_str(), unit: layer::unit(name), seed: options.seed };
         let ranges = channels.iter().filter_map(|raster| raster.range());
         let range = ranges
             .map(|(low, high)| (f64::from(low), f64::from(high)))
@@ -567,7 +582,8 @@ impl Job<'_> {
         // Programs that read heights take a hole for one in the world, or for infinitely deep.
         let heights = *name == layer::HEIGHT.name();
         let hole = if heights { range.map_or(0.0, |(low, _)| low as f32) } else { 0.0 };
-        let written = folder.write_with(file, |out| exr::write(channels, hole, &about, out))?;
+        let written =
+            folder.write_with(file, options.cancel, |out| exr::write(channels, hole, &about, out))?;
         let mut made = self.report(file, &written, Some(name.as_str()));
         if let Some(report) = made.files.first_mut() {
             report.unit = Some(layer::unit(name)).filter(|unit| !unit.is_empty());
@@ -580,7 +596,13 @@ impl Job<'_> {
             sidecar.warning = Some(warning.clone());
             made.warnings.push(format!("{file}: {warning}"));
         }
-        let beside = self.write(folder, &format!("{file}.json"), &sidecar.to_json(), Some(name.as_str()))?;
+        let beside = self.write(
+            folder,
+            &format!("{file}.json"),
+            &sidecar.to_json(),
+            Some(name.as_str()),
+            options.cancel,
+        )?;
         made.files.extend(beside.files);
         Ok(made)
     }
@@ -589,11 +611,15 @@ impl Job<'_> {
         &self,
         terrain: &Terrain,
         file: &str,
+        cancel: &Cancel,
         folder: &OutputFolder,
-        write: impl FnOnce(&Surface<'_>, &mut BufWriter<&File>) -> io::Result<()>,
+        write: impl FnOnce(&Surface<'_>, &mut Out<'_, '_>) -> io::Result<()>,
     ) -> Result<Exported, BuildError> {
-        let surface = Surface::of(terrain).map_err(|e| BuildError::Write(format!("{file}: {e}")))?;
-        let written = folder.write_with(file, |out| write(&surface, out))?;
+        let surface = Surface::unless_cancelled(terrain, cancel).map_err(|e| match e {
+            OpError::Cancelled => BuildError::Cancelled,
+            e => BuildError::Write(format!("{file}: {e}")),
+        })?;
+        let written = folder.write_with(file, cancel, |out| write(&surface, out))?;
         let mut made = self.report(file, &written, Some("height"));
         if let Some(report) = made.files.first_mut() {
             let [low, high] = surface.bounds();
@@ -615,31 +641,47 @@ impl Job<'_> {
         folder: &OutputFolder,
     ) -> Result<Exported, BuildError> {
         let about = About { layer: name.as_str(), unit: layer::unit(name), seed: options.seed };
-        let (ending, encoded) = match (self.kind, data) {
+        let cancel = options.cancel;
+        let place = || {
+            let local = || geotiff::Place::local([frame.x_m(0), frame.y_m(0)], frame.spacing_m());
+            options.place.cloned().unwrap_or_else(local)
+        };
+        let packed = geotiff::Compression::default();
+        let with_sidecar = |ending: &str, made: WithSidecar| -> Result<_, BuildError> {
+            let file = format!("{name}.{ending}");
+            let written = folder.write_with(&file, cancel, |out| out.write_all(&made.bytes))?;
+            Ok((file, written, Some(made.sidecar)))
+        };
+        let (file, written, sidecar) = match (self.kind, data) {
             (ExportKind::Geotiff, LayerData::F32(raster)) => {
-                let bytes = match options.place {
-                    Some(place) => geotiff::encode_f32_at(raster, place, &about),
-                    None => geotiff::encode_f32(raster, frame, &about),
-                };
-                ("tif", plain(bytes))
+                let file = format!("{name}.tif");
+                let written = folder.write_with(&file, cancel, |out| {
+                    geotiff::write_f32_at(out, raster, raster.range(), &place(), &about, packed)
+                })?;
+                (file, written, None)
             }
             (ExportKind::Geotiff, LayerData::U8(raster)) => {
-                let bytes = match options.place {
-                    Some(place) => geotiff::encode_u8_at(raster, place, None, &about),
-                    None => geotiff::encode_u8(raster, frame, &about),
-                };
-                ("tif", plain(bytes))
+                let file = format!("{name}.tif");
+                let written = folder.write_with(&file, cancel, |out| {
+                    geotiff::write_u8_at(out, raster, &place(), None, &about, packed)
+                })?;
+                (file, written, None)
+            }
+            (ExportKind::Ascii, LayerData::F32(raster)) => {
+                let file = format!("{name}.asc");
+                let written =
+                    folder.write_with(&file, cancel, |out| ascii_grid::write(raster, frame, out))?;
+                (file, written, None)
             }
             (ExportKind::Png16, LayerData::F32(raster)) => {
-                ("png", png16::encode(raster, frame, &about).into())
+                with_sidecar("png", png16::encode(raster, frame, &about))?
             }
             (ExportKind::Raw16, LayerData::F32(raster)) => {
-                ("r16", raw::encode(raster, Depth::R16, frame, &about).into())
+                with_sidecar("r16", raw::encode(raster, Depth::R16, frame, &about))?
             }
             (ExportKind::Raw32, LayerData::F32(raster)) => {
-                ("r32", raw::encode(raster, Depth::R32, frame, &about).into())
+                with_sidecar("r32", raw::encode(raster, Depth::R32, frame, &about))?
             }
-            (ExportKind::Ascii, LayerData::F32(raster)) => ("asc", plain(ascii_grid::encode(raster, frame))),
             // `jobs` gives no other pair: only heights, which are floats, go to the other kinds.
             (kind, _) => {
                 return Err(BuildError::Internal(format!(
@@ -649,17 +691,17 @@ impl Job<'_> {
                 )));
             }
         };
-        let file = format!("{name}.{ending}");
-        let mut made = self.write(folder, &file, &encoded.bytes, Some(name.as_str()))?;
+        let mut made = self.report(&file, &written, Some(name.as_str()));
         if let Some(report) = made.files.first_mut() {
             report.unit = Some(layer::unit(name)).filter(|unit| !unit.is_empty());
             (report.min, report.max) = range(data).unzip();
         }
-        if let Some(sidecar) = encoded.sidecar {
-            made.files
-                .extend(self.write(folder, &format!("{file}.json"), &sidecar, Some(name.as_str()))?.files);
+        if let Some(sidecar) = sidecar {
+            let (beside, json) = (format!("{file}.json"), sidecar.to_json());
+            let beside = self.write(folder, &beside, &json, Some(name.as_str()), cancel)?;
+            made.files.extend(beside.files);
+            made.warnings.extend(sidecar.warning.map(|warning| format!("{file}: {warning}")));
         }
-        made.warnings.extend(encoded.warning.map(|warning| format!("{file}: {warning}")));
         Ok(made)
     }
 
@@ -669,8 +711,9 @@ impl Job<'_> {
         name: &str,
         bytes: &[u8],
         layer: Option<&str>,
+        cancel: &Cancel,
     ) -> Result<Exported, BuildError> {
-        let written = folder.write(name, bytes)?;
+        let written = folder.write_with(name, cancel, |out| out.write_all(bytes))?;
         Ok(self.report(name, &written, layer))
     }
 
@@ -686,23 +729,6 @@ impl Job<'_> {
             max: None,
         };
         Exported { files: vec![report], warnings: Vec::new() }
-    }
-}
-
-/// A file as its format gave it.
-struct Encoded {
-    bytes: Vec<u8>,
-    sidecar: Option<Vec<u8>>,
-    warning: Option<String>,
-}
-
-fn plain(bytes: Vec<u8>) -> Encoded {
-    Encoded { bytes, sidecar: None, warning: None }
-}
-
-impl From<WithSidecar> for Encoded {
-    fn from(file: WithSidecar) -> Self {
-        Self { bytes: file.bytes, sidecar: Some(file.sidecar.to_json()), warning: file.sidecar.warning }
     }
 }
 

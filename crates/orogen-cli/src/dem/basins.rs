@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use anyhow::Result;
 use orogen::core::OpError;
 use orogen::io::About;
-use orogen::io::geojson::{self, System};
 use orogen::ops::drainage::drainage;
 use orogen::ops::water::basins::{BASINS, natural};
 use serde_json::json;
@@ -18,8 +17,9 @@ use super::{Common, parse};
 /// `orogen dem basins`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Basins are numbered from 1 in the order of their outlets, north to south and then west to east; 0 is sea and smaller
-basins. Outlines have `basin`, `area_m2`, `outlet_x` and `outlet_y`.
+Basins are numbered from 1 in the order of their outlets, north to south and
+then west to east; 0 is sea and smaller basins. Outlines have `basin`,
+`area_m2`, `outlet_x` and `outlet_y`.
 
 Examples:
   orogen dem basins alps.tif basins.tif
@@ -61,5 +61,5 @@ pub fn run(args: &Args) -> Result<()> {
         return job.write_floats(out, args.packing, &model, &layer, range, &about, facts, Some(said));
     }
     let outlines = basins.vectors([dx, dy], |at| model.place.at(at));
-    job.write(out, ending, &geojson::encode_in(&outlines, BASINS, &System::of(&model.place)), facts, &said)
+    job.write_vectors(out, ending, &model, (BASINS, &outlines), facts, &said)
 }

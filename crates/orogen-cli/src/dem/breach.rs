@@ -17,9 +17,11 @@ use super::{Common, parse};
 /// `orogen dem breach`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Every pit gets a channel to lower ground, to the edge of the model, beside a hole or into the sea: of all channels the one that
-cuts away the least. Its floor is level with the pit, and it is one sample wide. Dams of roads and bridges are opened that way,
-where `orogen dem fill` would drown the valley behind them.
+Every pit gets a channel to lower ground, to the edge of the model, beside a
+hole or into the sea: of all channels the one that cuts away the least. Its
+floor is level with the pit, and it is one sample wide. Dams of roads and
+bridges are opened that way, where `orogen dem fill` would drown the valley
+behind them.
 
 Examples:
   orogen dem breach alps.tif drained.tif

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use orogen::io::geojson::{self, System};
 use orogen::io::svg::{self, Contour};
 use orogen::ops::survey::contours::{Contours, Lines, contours};
 use serde_json::{Value, json};
@@ -14,8 +13,9 @@ use super::{Common, parse};
 /// `orogen dem contours`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Lines have their level as `level_m`, `closed` where they end where they began, and high ground on their left. On the map
-every fifth one is bold and labelled.
+Lines have their level as `level_m`, `closed` where they end where they began,
+and high ground on their left. On the map every fifth one is bold and
+labelled.
 
 Examples:
   orogen dem contours alps.tif lines.geojson --interval 20
@@ -42,20 +42,19 @@ pub fn run(args: &Args) -> Result<()> {
     let ending = job.ending(args.out.as_deref(), &["geojson", "json", "svg"])?;
     let model = job.read()?;
     let params = Contours { interval_m: args.interval, base_m: args.base, smooth: args.smooth };
-    let (file, facts, said) = if ending == "svg" {
+    let out = args.out.as_deref();
+    if ending == "svg" {
         let lines = job.work(|ctx| contours(&model.height, &params, |at, _| at, ctx))?;
         let (facts, said) = facts(&lines);
-        (map(&lines, &model, &params).into_bytes(), facts, said)
-    } else {
-        let place = |at: [f64; 2], level_m| {
-            let [x, y] = model.place.at(at);
-            [x, y, level_m]
-        };
-        let lines = job.work(|ctx| contours(&model.height, &params, place, ctx))?;
-        let (facts, said) = facts(&lines);
-        (geojson::encode_in(&lines.into_vectors(), "contours", &System::of(&model.place)), facts, said)
+        return job.write(out, ending, map(&lines, &model, &params).as_bytes(), facts, &said);
+    }
+    let place = |at: [f64; 2], level_m| {
+        let [x, y] = model.place.at(at);
+        [x, y, level_m]
     };
-    job.write(args.out.as_deref(), ending, &file, facts, &said)
+    let lines = job.work(|ctx| contours(&model.height, &params, place, ctx))?;
+    let (facts, said) = facts(&lines);
+    job.write_vectors(out, ending, &model, ("contours", &lines.into_vectors()), facts, &said)
 }
 
 /// What is said about lines, for programs and for people.

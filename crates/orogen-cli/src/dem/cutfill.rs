@@ -17,9 +17,11 @@ use super::{Common, parse};
 /// `orogen dem cutfill`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Cut is ground above the level or the other model, fill what is missing below it. The map is the height above it in metres.
-Volumes are those of triangles between the samples, exact where the ground is plane. The other model must lie on the same
-samples, unless --resample interpolates it linearly at the samples of IN; where it has no height, a hole remains.
+Cut is ground above the level or the other model, fill what is missing below
+it. The map is the height above it in metres. Volumes are those of triangles
+between the samples, exact where the ground is plane. The other model must lie
+on the same samples, unless --resample interpolates it linearly at the samples
+of IN; where it has no height, a hole remains.
 
 Examples:
   orogen dem cutfill site.tif --level 412.5
@@ -34,19 +36,21 @@ pub struct Args {
     #[command(flatten)]
     pub packing: Packing,
     /// The level to measure against, in metres.
-    #[arg(long, value_name = "M", value_parser = parse::number(-1e6, 1e6), allow_hyphen_values = true, required_unless_present = "against")]
+    #[arg(long, value_name = "M", value_parser = parse::number(-1e6, 1e6), allow_hyphen_values = true)]
     pub level: Option<f64>,
     /// The model to measure against, on the same samples.
     #[arg(long, value_name = "FILE", conflicts_with = "level")]
     pub against: Option<PathBuf>,
     /// Measure against a model on other samples of the same coordinate system.
-    #[arg(long, requires = "against")]
+    #[arg(long)]
     pub resample: bool,
 }
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("cutfill", &args.common)?.reading(&args.against);
-    job.ending(args.out.as_deref(), ENDINGS)?;
+    let out = job.asked_file(args.out.as_deref());
+    job.ending(out, ENDINGS)?;
+    refuse_half_a_call(args)?;
     let model = job.read()?;
     let spacing_m = model.place.spacing_m();
     let other = match &args.against {
@@ -72,20 +76,25 @@ pub fn run(args: &Args) -> Result<()> {
         "cut {:.3} m3 on {:.1} m2, fill {:.3} m3 on {:.1} m2, net {net_m3:.3} m3",
         found.cut_m3, found.cut_m2, found.fill_m3, found.fill_m2
     );
-    match args.out.as_deref() {
-        Some(out) => {
-            let (map, about) = (&found.above_m, About { layer: "cutfill", unit: "m", seed: "" });
-            job.write_floats(Some(out), args.packing, &model, map, map.range(), &about, facts, Some(said))
-        }
-        None if args.common.json => job.report(None, facts, &said),
-        None => {
-            crate::output::print(&format!(
-                "cut_m3,fill_m3,net_m3,cut_m2,fill_m2\n{},{},{net_m3},{},{}\n",
-                found.cut_m3, found.fill_m3, found.cut_m2, found.fill_m2
-            ))?;
-            job.report(None, facts, &said)
-        }
+    if out.is_some() || args.common.format.is_some() {
+        let (map, about) = (&found.above_m, About { layer: "cutfill", unit: "m", seed: "" });
+        return job.write_floats(out, args.packing, &model, map, map.range(), &about, facts, Some(said));
     }
+    let table = format!(
+        "cut_m3,fill_m3,net_m3,cut_m2,fill_m2\n{},{},{net_m3},{},{}\n",
+        found.cut_m3, found.fill_m3, found.cut_m2, found.fill_m2
+    );
+    job.write_text(None, &table, facts, &said)
+}
+
+/// Refuses a call without anything to measure against, or with an option that only makes sense beside another model.
+fn refuse_half_a_call(args: &Args) -> Result<(), BuildError> {
+    let wrong = match (args.level, &args.against) {
+        (None, None) => "name what to measure against: --level M or --against FILE",
+        (_, None) if args.resample => "--resample needs --against FILE: a level has no samples",
+        _ => return Ok(()),
+    };
+    Err(BuildError::Call(wrong.to_owned()))
 }
 
 /// The heights of the other model at the samples of this one.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use orogen::core::vector::{Column, Shape, VectorLayer};
-use orogen::io::geojson::{self, System};
 use orogen::ops::survey::faults::{Fault, Faults, Kind, faults, rises_along};
 use orogen::ops::survey::sample::{Between, sample};
 use serde_json::{Value, json};
@@ -19,12 +18,16 @@ use super::{Common, parse};
 #[command(after_help = "\
 Finds
   sinks           ground without a way down
-  rising rivers   rivers that would have to climb, over a dam, a bridge or a bad sample
-  sloping lakes   ground as smooth as water and shut in by higher ground that is not level
-  seams           straight lines along rows or columns where the ground jumps, as between tiles
+  rising rivers   rivers that would have to climb, over a dam, a bridge or a
+                  bad sample
+  sloping lakes   ground as smooth as water and shut in by higher ground that
+                  is not level
+  seams           straight lines along rows or columns where the ground jumps,
+                  as between tiles
   terraces        heights in whole steps all over the model
-The report says where each is, how large it is and how to repair it. A geojson has all of them as points, with `kind`, `size_m`,
-`length_m`, `area_m2`, the other end `to_x`, `to_y`, and `mend`.
+The report says where each is, how large it is and how to repair it. A geojson
+has all of them as points, with `kind`, `size_m`, `length_m`, `area_m2`, the
+other end `to_x`, `to_y`, and `mend`.
 
 Examples:
   orogen dem faults alps.tif
@@ -55,7 +58,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<()> {
     let job = Job::new("faults", &args.common)?.reading(&args.rivers);
-    let out = args.out.as_deref();
+    let out = job.asked_file(args.out.as_deref());
     let ending = job.ending(out, &["geojson", "json", "csv"])?;
     let drawn = args.rivers.as_ref().map(|path| parse::lines_of(path)).transpose()?;
     let model = job.read()?;
@@ -75,11 +78,10 @@ pub fn run(args: &Args) -> Result<()> {
     let is_file = out.is_some() || args.common.format.is_some();
     if is_file {
         let facts = vec![("faults", counts_json(&counts))];
-        let file = match ending {
-            "csv" => table(&found, &model).into_bytes(),
-            _ => geojson::encode_in(&vectors(&found, &model), "faults", &System::of(&model.place)),
+        return match ending {
+            "csv" => job.write(out, ending, table(&found, &model).as_bytes(), facts, &said),
+            _ => job.write_vectors(out, ending, &model, ("faults", &vectors(&found, &model)), facts, &said),
         };
-        return job.write(out, ending, &file, facts, &said);
     }
     let most = args.most as usize;
     let listed = |kind: Kind| found.iter().filter(move |fault| fault.kind == kind).take(most);

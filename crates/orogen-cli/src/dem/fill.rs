@@ -14,7 +14,8 @@ use super::raster::{ENDINGS, Packing};
 /// `orogen dem fill`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Every depression is raised to the level at which water would spill over the edge of the model, beside a hole or into the sea.
+Every depression is raised to the level at which water would spill over the
+edge of the model, beside a hole or into the sea.
 
 Examples:
   orogen dem fill alps.tif filled.tif

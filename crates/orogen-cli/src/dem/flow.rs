@@ -14,7 +14,8 @@ use super::{Common, parse};
 /// `orogen dem flow`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Depressions are drained over their lowest passes; the model itself is not changed.
+Depressions are drained over their lowest passes; the model itself is not
+changed.
 
 Examples:
   orogen dem flow alps.tif area.tif

@@ -14,7 +14,8 @@ use super::{Common, parse};
 /// `orogen dem hillshade`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Writes bytes: 1 is dark, 255 fully lit, 0 a hole, as gdaldem writes them; in a png the same bytes are grey.
+Writes bytes: 1 is dark, 255 fully lit, 0 a hole, as gdaldem writes them; in a
+png the same bytes are grey.
 
 Examples:
   orogen dem hillshade alps.tif shade.tif

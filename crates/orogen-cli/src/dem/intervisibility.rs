@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use orogen::BuildError;
+use orogen::ops::survey::sample::{Between, sample};
 use orogen::ops::survey::viewshed::intervisibility;
 use serde_json::json;
 
@@ -15,12 +16,13 @@ use super::viewshed::SightArgs;
 /// `orogen dem intervisibility`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Writes a table with a row for each observer and a column for each target: 1 seen, 0 hidden. Sight
-lines are followed exactly, between samples too.
+Writes a table with a row for each observer and a column for each target: 1
+seen, 0 hidden. Sight lines are followed exactly, between samples too.
 
 Examples:
-  orogen dem intervisibility alps.tif --at 8.50,46.60 --at 8.57,46.63 --at 8.61,46.55
-  orogen dem intervisibility alps.tif masts.csv --points masts.geojson --observer-height 30 --target-height 30")]
+  orogen dem intervisibility alps.tif --at 8.50,46.60 --at 8.57,46.63
+  orogen dem intervisibility alps.tif masts.csv --points masts.geojson \\
+      --observer-height 30 --target-height 30")]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
@@ -55,12 +57,17 @@ pub fn run(args: &Args) -> Result<()> {
         return Err(BuildError::Call(text).into());
     }
     let model = job.read()?;
+    // Nothing stands outside, so nothing can be said of what is seen from there.
+    if let Some(text) = model.warning_of_places_outside(&spots) {
+        return Err(BuildError::Call(text).into());
+    }
     let places: Vec<Spot> = spots.iter().map(|&spot| model.place.cell_of(spot)).collect();
+    let in_hole = places.iter().position(|&place| sample(&model.height, place, Between::Bilinear).is_nan());
+    if let Some([x, y]) = in_hole.map(|i| spots[i]) {
+        return Err(BuildError::Call(format!("{x},{y} lies in or beside a hole of the model")).into());
+    }
     let (spacing_m, sight) = (model.place.spacing_m(), args.sight.sight());
     let matrix = job.work(|ctx| intervisibility(&model.height, spacing_m, &places, &sight, ctx))?;
-    if let Some(warning) = model.warning_of_places_outside(&spots) {
-        job.warn(&warning);
-    }
     let names: Vec<String> = spots.iter().map(|[x, y]| format!("\"{x},{y}\"")).collect();
     let mut text = format!("from,{}\n", names.join(","));
     for (name, row) in names.iter().zip(&matrix) {

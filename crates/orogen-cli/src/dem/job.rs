@@ -1,27 +1,32 @@
 //! What every tool does before and after its work: reads the model, watches, writes the result whole or not at all.
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read as _, Seek as _, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
 use orogen::BuildError;
+use orogen::core::vector::VectorLayer;
 use orogen::core::{Cancel, Ctx, OpError, Raster, Watch, layer, values};
+use orogen::io::geojson::{self, System};
 use orogen::io::geotiff::Place;
-use orogen::io::{Limits, OutputFolder, Sidecar, elevation, refuse_replacing};
+use orogen::io::{Limits, OutputFolder, Sidecar, Watched, elevation, refuse_replacing};
 use serde_json::{Map, Value, json};
 
 use super::parse::Spot;
 use super::{Common, memory};
 use crate::progress::Bars;
+use crate::streams::{InputError, read_stdin};
 use crate::{output, signals};
 
 /// An elevation model with its place.
 pub struct Model {
     pub height: Raster<f32>,
     pub place: Place,
+    /// Whether the file itself says how far apart its samples are.
+    has_spacing: bool,
 }
 
 impl Model {
@@ -31,16 +36,22 @@ impl Model {
         band: Option<u32>,
         spacing_m: Option<f64>,
         limits: &Limits,
+        cancel: &Cancel,
     ) -> Result<Self, BuildError> {
         let (model, place) = if path == Path::new(STREAM) {
             let fail = |reason| BuildError::Read { path: PathBuf::from("standard input"), reason };
-            let bytes = read_stdin(limits.max_bytes_file).map_err(fail)?;
+            let looks_right = |bytes: &[u8]| elevation::can_begin_with(bytes).map_err(|e| e.to_string());
+            let bytes =
+                read_stdin(memory::most_stream_bytes(), cancel, looks_right).map_err(|e| match e {
+                    InputError::Cancelled => BuildError::Cancelled,
+                    InputError::Refused(reason) => fail(reason),
+                })?;
             elevation::decode(&bytes, band, limits).map_err(|e| fail(e.to_string()))?
         } else {
             elevation::read_band(path, band, limits)
                 .map_err(|e| BuildError::Read { path: e.path, reason: e.reason })?
         };
-        let rows = model.height.rows();
+        let (rows, has_spacing) = (model.height.rows(), place.is_some());
         let given = || spacing_m.map(|m| Place::local([0.0, (rows - 1) as f64 * m], [m, m]));
         let place = place.or_else(given).ok_or_else(|| {
             let text = "the file has no sample spacing; give it in metres with --spacing M";
@@ -48,19 +59,8 @@ impl Model {
         })?;
         values::check(&layer::HEIGHT.name(), &model.height)
             .map_err(|e| BuildError::Read { path: path.to_owned(), reason: e.to_string() })?;
-        Ok(Self { height: model.height, place })
+        Ok(Self { height: model.height, place, has_spacing })
     }
-}
-
-/// All bytes of standard input, up to a limit.
-fn read_stdin(max_bytes: u64) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(max_bytes.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(|e| format!("cannot read it: {e}"))?;
-    if bytes.len() as u64 > max_bytes {
-        return Err(format!("larger than the {max_bytes} bytes that fit into memory"));
-    }
-    Ok(bytes)
 }
 
 impl Model {
@@ -157,7 +157,16 @@ impl Job {
 
     /// The model that the call names.
     pub fn read(&self) -> Result<Model, BuildError> {
-        Model::read(&self.common.input, self.common.band, self.common.spacing, &self.limits())
+        let Common { input, band, spacing, .. } = &self.common;
+        let model = Model::read(input, *band, *spacing, &self.limits(), &self.cancel)?;
+        if spacing.is_some() && model.has_spacing {
+            let [dx, dy] = model.place.spacing_m();
+            self.warn(&format!(
+                "--spacing is ignored: {} gives its own sample spacing, {dx} x {dy} m",
+                input.display()
+            ));
+        }
+        Ok(model)
     }
 
     /// Another model that the call names, in its first band.
@@ -165,7 +174,7 @@ impl Job {
         if path == Path::new(STREAM) {
             return Err(BuildError::Call(String::from("only IN can be `-`, standard input")));
         }
-        Model::read(path, None, self.common.spacing, &self.limits())
+        Model::read(path, None, self.common.spacing, &self.limits(), &self.cancel)
     }
 
     fn limits(&self) -> Limits {
@@ -237,6 +246,11 @@ impl Job {
         Ok(ending)
     }
 
+    /// OUT, unless it is `-` and nothing says what to write there: a tool then writes what it writes without OUT.
+    pub fn asked_file<'a>(&self, out: Option<&'a Path>) -> Option<&'a Path> {
+        out.filter(|out| !is_stream(Some(out)) || self.common.format.is_some())
+    }
+
     /// Whether a result can go to standard output.
     fn check_stdout(&self, ending: &str) -> Result<(), BuildError> {
         if self.common.json {
@@ -269,7 +283,7 @@ impl Job {
         &self,
         out: Option<&Path>,
         ending: &str,
-        f: impl FnOnce(&mut File) -> io::Result<()>,
+        f: impl FnOnce(&mut Watched<'_, &File>) -> io::Result<()>,
         facts: Vec<(&'static str, Value)>,
         said: &str,
     ) -> Result<()> {
@@ -279,9 +293,9 @@ impl Job {
         if is_stream(out) {
             // Aside first: what fails half-way gives nothing, and the writer may want to seek.
             let mut file = tempfile::tempfile()?;
-            f(&mut file)?;
+            f(&mut Watched::new(&file, &self.cancel)).map_err(|e| self.cancelled_or(e))?;
             file.rewind()?;
-            output::copy(&mut file)?;
+            output::copy(file, &self.cancel)?;
             return self.report(None, facts, said);
         }
         let target = self.target(out, ending);
@@ -289,18 +303,18 @@ impl Job {
         self.report(Some(&target), facts, said)
     }
 
-    /// Writes a second result beside the first, under the same name with another ending, and says where; beside standard
-    /// output there is no place for it.
-    pub fn write_beside(&self, out: Option<&Path>, ending: &str, bytes: &[u8]) -> Result<Option<PathBuf>> {
+    /// Where a second result goes that the call does not name: beside the first, under the same name with another ending.
+    /// `None` beside standard output.
+    pub fn beside(&self, out: Option<&Path>, ending: &str) -> Option<PathBuf> {
+        (!is_stream(out)).then(|| self.target(out, ending).with_extension(ending))
+    }
+
+    /// Writes a second result.
+    pub fn write_second(&self, target: &Path, bytes: &[u8]) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(BuildError::Cancelled.into());
         }
-        if is_stream(out) {
-            return Ok(None);
-        }
-        let target = self.target(out, ending).with_extension(ending);
-        self.write_whole(&target, |file| file.write_all(bytes))?;
-        Ok(Some(target))
+        Ok(self.write_whole(target, |file| file.write_all(bytes))?)
     }
 
     /// Writes a table to a file, or to standard output when there is none.
@@ -316,7 +330,7 @@ impl Job {
         }
         // One document on standard output: the table, or the same as JSON.
         if !self.common.json {
-            output::print(text)?;
+            output::print_watched(text.to_owned(), &self.cancel)?;
         }
         self.report(None, facts, said)
     }
@@ -331,7 +345,7 @@ impl Job {
                 document.insert(String::from("out"), json!(out.display().to_string()));
             }
             document.extend(facts.into_iter().map(|(name, value)| (name.to_owned(), value)));
-            output::print_json(&document)?;
+            output::print_json_watched(&document, &self.cancel)?;
         }
         if !self.common.quiet {
             let place = out.map_or(String::new(), |out| format!("{}: ", out.display()));
@@ -340,11 +354,34 @@ impl Job {
         Ok(())
     }
 
+    /// A writer that failed because the work was cancelled says so.
+    fn cancelled_or(&self, error: io::Error) -> anyhow::Error {
+        if self.cancel.is_cancelled() { BuildError::Cancelled.into() } else { error.into() }
+    }
+
+    /// Writes a vector layer as GeoJSON.
+    pub fn write_vectors(
+        &self,
+        out: Option<&Path>,
+        ending: &str,
+        model: &Model,
+        (name, layer): (&str, &VectorLayer),
+        facts: Vec<(&'static str, Value)>,
+        said: &str,
+    ) -> Result<()> {
+        let system = System::of(&model.place);
+        let write = |file: &mut Watched<'_, &File>| {
+            let mut out = BufWriter::with_capacity(1 << 20, file);
+            geojson::write_in(layer, name, &system, &mut out).and_then(|()| out.flush())
+        };
+        self.write_pieces(out, ending, write, facts, said)
+    }
+
     /// Writes aside and renames.
     fn write_whole(
         &self,
         file: &Path,
-        f: impl FnOnce(&mut File) -> io::Result<()>,
+        f: impl FnOnce(&mut Watched<'_, &File>) -> io::Result<()>,
     ) -> Result<(), BuildError> {
         let name = file
             .file_name()
@@ -352,7 +389,7 @@ impl Job {
         refuse_replacing(file, &self.inputs)?;
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = OutputFolder::new(parent.unwrap_or(Path::new(".")))?;
-        folder.write_pieces(name, f)?;
+        folder.write_pieces(name, |file| f(&mut Watched::new(&*file, &self.cancel)))?;
         folder.commit()?;
         Ok(())
     }

@@ -38,6 +38,11 @@ pub fn limits(tool: &str, max_samples: Option<u64>) -> Limits {
     }
 }
 
+/// Bytes of standard input that are taken in: half of the free memory, as the samples need room beside them.
+pub fn most_stream_bytes() -> u64 {
+    free_bytes().map_or(Limits::default().max_bytes_file, |bytes| bytes / 2)
+}
+
 /// Memory that can be had without taking it from others, within the bounds of a container; `None` where the system does not say.
 fn free_bytes() -> Option<u64> {
     let mut system = System::new();

@@ -33,14 +33,16 @@ use std::path::PathBuf;
 /// `orogen dem`
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Places are given in the coordinates of the file itself (metres, feet, or degrees as LONGITUDE,LATITUDE); distances and
-heights are metres. Results lie where their source does. Holes stay holes and do not spread. Maps are GeoTIFFs, or grey
-pictures where OUT ends in png. `-` is standard input or output; --format says what is written there.
+Places are given in the coordinates of the file itself (metres, feet, or
+degrees as LONGITUDE,LATITUDE); distances and heights are metres. Results lie
+where their source does. Holes stay holes and do not spread. Maps are
+GeoTIFFs, or grey pictures where OUT ends in png. `-` is standard input or
+output; --format says what is written there.
 
 Examples:
   orogen dem hillshade alps.tif shade.tif
   orogen dem slope alps.tif               alps-slope.tif here
-  orogen dem slope alps.tif slope.png     a picture, from the least slope to the greatest
+  orogen dem slope alps.tif slope.png     a picture
   curl -s URL | orogen dem slope - - > slope.tif
   orogen dem TOOL --help                  what a tool takes, with examples")]
 pub struct Dem {

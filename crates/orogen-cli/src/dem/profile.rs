@@ -21,7 +21,7 @@ Written is a table (csv: distance, x, y and height) or a plot (svg or png).
 
 Examples:
   orogen dem profile alps.tif --at 8.2,46.5 --at 8.8,46.5 > profile.csv
-  orogen dem profile alps.tif profile.svg --at 8.2,46.5 --at 8.5,46.7 --at 8.8,46.5
+  orogen dem profile alps.tif profile.svg --at 8.2,46.5 --at 8.5,46.7
   orogen dem profile alps.tif profile.png --line road.geojson --step 25")]
 pub struct Args {
     #[command(flatten)]

@@ -1,11 +1,12 @@
 //! Results that are rasters: a GeoTIFF that lies where its source does, or a grey picture to look at.
 
+use std::fs::File;
 use std::path::Path;
 
 use anyhow::Result;
 use clap::ValueEnum;
 use orogen::core::Raster;
-use orogen::io::{About, geotiff, png8, png16};
+use orogen::io::{About, Watched, geotiff, png8, png16};
 use serde_json::{Value, json};
 
 use super::job::{Job, Model};
@@ -100,7 +101,7 @@ impl Job {
             return self.write(out, "png", &bytes, facts, &said);
         }
         let said = said.or(spread).unwrap_or(String::from("all holes"));
-        let write = |file: &mut std::fs::File| {
+        let write = |file: &mut Watched<'_, &File>| {
             geotiff::write_f32_at(file, raster, range, &model.place, about, packing.into())
         };
         self.write_pieces(out, "tif", write, facts, &said)
@@ -121,7 +122,7 @@ impl Job {
             return self.write(out, "png", &png8::encode_grey(&raster.map(meaning.grey)), facts, said);
         }
         let about = About { layer: meaning.layer, unit: "", seed: "" };
-        let write = |file: &mut std::fs::File| {
+        let write = |file: &mut Watched<'_, &File>| {
             geotiff::write_u8_at(file, raster, &model.place, Some(meaning.hole), &about, packing.into())
         };
         self.write_pieces(out, "tif", write, facts, said)

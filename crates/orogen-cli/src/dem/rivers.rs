@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use orogen::core::{Coef, OpError};
-use orogen::io::geojson::{self, System};
 use orogen::ops::water::rivers::{Rivers, rivers};
 use serde_json::json;
 
@@ -16,8 +15,10 @@ use super::{Common, parse};
 /// `orogen dem rivers`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Every reach has its `id`, the one it runs `into` (-1 for none), its `river`, Strahler `order`, and `discharge_m3s`, `width_m`
-and `depth_m` at its lower end and at each vertex; z is that of the water. A tif or png instead of lines is the model with the rivers cut in.
+Every reach has its `id`, the one it runs `into` (-1 for none), its `river`,
+Strahler `order`, and `discharge_m3s`, `width_m` and `depth_m` at its lower
+end and at each vertex; z is that of the water. A tif or png instead of lines
+is the model with the rivers cut in.
 
 Examples:
   orogen dem rivers alps.tif rivers.geojson --rain 1500
@@ -67,7 +68,6 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let network = &made.network;
     let lines = network.vectors(|at| model.place.at(at));
-    let file = geojson::encode_in(&lines, "rivers", &System::of(&model.place));
     let highest = network.reaches.iter().map(|reach| reach.order).max();
     let facts = vec![
         ("reaches", json!(network.len())),
@@ -77,5 +77,5 @@ pub fn run(args: &Args) -> Result<()> {
         ("lakes", json!(made.lakes.len())),
     ];
     let said = format!("{} reaches, {} lakes", network.len(), made.lakes.len());
-    job.write(args.out.as_deref(), ending, &file, facts, &said)
+    job.write_vectors(args.out.as_deref(), ending, &model, ("rivers", &lines), facts, &said)
 }

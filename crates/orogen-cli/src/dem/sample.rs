@@ -16,7 +16,8 @@ use super::parse::{self, Spot};
 /// `orogen dem sample`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Written is a table: x, y, the height in metres, and a note where there is none: `outside` the model, or at a `hole`.
+Written is a table: x, y, the height in metres, and a note where there is
+none: `outside` the model, or at a `hole`.
 
 Examples:
   orogen dem sample alps.tif --at 8.5,46.6 --at 8.6,46.5

@@ -14,14 +14,17 @@ use super::{Common, parse};
 /// `orogen dem stats`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What tells real land from noise: few depressions, a Hack exponent near 0.5, concave rivers, a Hurst exponent of 0.55 to 0.79.
-Beside these stands the band that 17 surveyed models fall into, and whether this one does. All of it depends on the
-distance between samples, and the bands hold at cells of 60 to 100 m: --cell-m 80 averages a finer model to that first.
+What tells real land from noise: few depressions, a Hack exponent near 0.5,
+concave rivers, a Hurst exponent of 0.55 to 0.79. Beside these stands the band
+that 17 surveyed models fall into, and whether this one does. All of it
+depends on the distance between samples, and the bands hold at cells of 60 to
+100 m: --cell-m 80 averages a finer model to that first.
 
 Examples:
   orogen dem stats alps.tif
   orogen dem stats island.tif --sea 0 --cell-m 80 --json
-  orogen dem stats out/alps/height.tif --water out/alps/water.tif --sea 0 --cell-m 80")]
+  orogen dem stats out/alps/height.tif --water out/alps/water.tif \\
+      --sea 0 --cell-m 80")]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
@@ -86,7 +89,7 @@ pub fn run(args: &Args) -> Result<()> {
 
 /// Raises land by the water on it.
 fn add_water(model: &mut Model, path: &Path, job: &Job, sea_m: f32) -> Result<(), BuildError> {
-    let Model { height: water, place } = job.read_other(path)?;
+    let Model { height: water, place, .. } = job.read_other(path)?;
     let (cols, rows) = (model.height.cols(), model.height.rows());
     if (water.cols(), water.rows()) != (cols, rows) {
         let reason = format!(

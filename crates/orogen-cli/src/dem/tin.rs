@@ -15,7 +15,8 @@ use super::{Common, parse};
 /// `orogen dem tin`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Axes are x east, y up, z south, in metres from the south-west sample of the model; vertices are samples of it.
+Axes are x east, y up, z south, in metres from the south-west sample of the
+model; vertices are samples of it.
 
 Examples:
   orogen dem tin alps.tif alps.glb --max-error 5

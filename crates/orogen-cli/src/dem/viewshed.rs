@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use orogen::BuildError;
 use orogen::ops::survey::viewshed::{self, HOLE, SEEN, Sight};
 use serde_json::json;
 
@@ -45,11 +46,13 @@ impl SightArgs {
 /// `orogen dem viewshed`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Written are bytes: 1 seen, 0 hidden, 255 a hole; in a png white, black and grey. The eye stands at the sample nearest to --from.
+Written are bytes: 1 seen, 0 hidden, 255 a hole; in a png white, black and
+grey. The eye stands at the sample nearest to --from.
 
 Examples:
   orogen dem viewshed alps.tif seen.tif --from 8.57,46.63
-  orogen dem viewshed alps.tif seen.tif --from 8.57,46.63 --observer-height 30 --target-height 1.7 --range 20000
+  orogen dem viewshed alps.tif seen.tif --from 8.57,46.63 \\
+      --observer-height 30 --target-height 1.7 --range 20000
   orogen dem viewshed alps.tif seen.tif --from 8.57,46.63 --exact")]
 pub struct Args {
     #[command(flatten)]
@@ -74,6 +77,10 @@ pub fn run(args: &Args) -> Result<()> {
     job.ending(args.out.as_deref(), ENDINGS)?;
     let model = job.read()?;
     let eye = model.nearest(args.from, "--from")?;
+    if model.height.row(eye[1])[eye[0]].is_nan() {
+        let [x, y] = args.from;
+        return Err(BuildError::Call(format!("--from {x},{y} lies in a hole of the model")).into());
+    }
     let (spacing_m, sight) = (model.place.spacing_m(), args.sight.sight());
     let seen = job.work(|ctx| {
         let look = if args.exact { viewshed::exact } else { viewshed::viewshed };

@@ -5,11 +5,12 @@
 //! 2  the old manifest goes out  from here on the folder is not whole, and says so
 //! 3  outputs go in, stale files go out, one by one
 //! 4  the new manifest goes in   from here on the folder is whole again
-//! 5  the journal goes out
+//! 5  the journal goes out       unless files are left that it alone knows
 //! ```
 //!
 //! Each of these is on disk before the next begins. An error on the way undoes what was done, in reverse.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -98,8 +99,17 @@ impl OutputFolder {
         moves.sync_all();
         moves.bring_in(manifest)?;
         sync(&self.target);
-        // The folder is whole: a journal that cannot be removed misleads nobody.
-        let _ = fs::remove_file(self.target.join(JOURNAL));
+        // A commit that sweeps nothing leaves what a killed one mixed up: the journal goes on saying that it is ours.
+        let listed = || Ours::read(&self.target).entries;
+        let kept = |listed: &BTreeMap<String, _>| {
+            others.iter().any(|(name, found)| {
+                of(found).is_some() && !name.to_str().is_some_and(|name| listed.contains_key(name))
+            })
+        };
+        if self.sweeps || !kept(&listed()) {
+            // The folder is whole: a journal that cannot be removed misleads nobody.
+            let _ = fs::remove_file(self.target.join(JOURNAL));
+        }
         step_done();
         moves.remove_empty_folders();
         Ok(())
@@ -160,8 +170,8 @@ impl Moves<'_> {
             fs::rename(&aside, &path)
         };
         write().map_err(self.failed(Path::new(JOURNAL)))?;
-        // Undone, a folder without manifest still needs a journal to say which files are ours; it says more than the old one.
-        self.done.push(Move::Journal { keep: ours.journal && !ours.manifest });
+        // Undone, a folder that had a journal still needs one to say which files are ours; this one says more.
+        self.done.push(Move::Journal { keep: ours.journal });
         step_done();
         sync(self.home);
         Ok(())

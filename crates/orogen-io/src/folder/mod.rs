@@ -8,14 +8,16 @@ use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use orogen_core::Cancel;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
 pub use ours::MANIFEST;
-use ours::{FOLDER, Found, NOT_PLAIN, Ours, hash_rest};
+use ours::{FOLDER, Found, NOT_PLAIN, Ours};
 
 use crate::same_file::same_file;
+use crate::watched::{Watched, was_cancelled};
 
 /// Why outputs could not be written; the sentence names the path.
 #[derive(Debug, Error)]
@@ -63,13 +65,16 @@ pub enum FolderError {
     /// Two outputs have one name.
     #[error("two outputs are named {0:?}")]
     Twice(String),
+    /// The work was cancelled while an output was written.
+    #[error("cancelled")]
+    Cancelled,
 }
 
 impl FolderError {
     /// Whether the place was chosen badly, rather than the writing having failed.
     #[must_use]
     pub fn is_callers_fault(&self) -> bool {
-        !matches!(self, Self::Io { .. } | Self::Twice(_))
+        !matches!(self, Self::Io { .. } | Self::Twice(_) | Self::Cancelled)
     }
 }
 
@@ -234,23 +239,28 @@ impl OutputFolder {
         self.create(name.as_ref(), |file| f(file).map(|()| Written::default())).map(|_| ())
     }
 
-    /// Writes one output aside piece by piece, for files that are too large to hold, and tells what came of it.
+    /// Writes one output aside piece by piece, for files that are too large to hold or to wait for, and returns its size and
+    /// hash.
     ///
     /// # Errors
-    /// As [`OutputFolder::write`], and when `f` fails.
+    /// As [`OutputFolder::write`], when `f` fails, and soon after the work is cancelled.
     pub fn write_with(
         &self,
         name: impl AsRef<Path>,
-        f: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+        cancel: &Cancel,
+        f: impl FnOnce(&mut Watched<'_, BufWriter<&File>>) -> io::Result<()>,
     ) -> Result<Written, FolderError> {
         self.create(name.as_ref(), |file| {
-            let mut out = BufWriter::with_capacity(1 << 20, &*file);
+            let mut out = Watched::new(BufWriter::with_capacity(1 << 20, &*file), cancel);
             f(&mut out)?;
             out.flush()?;
             drop(out);
             // Formats fill in their tables last, so the bytes are known only now.
             file.rewind()?;
-            hash_rest(file).map(|(sha256, bytes)| Written { sha256, bytes })
+            let mut hash = Hasher::default();
+            let mut read = io::BufReader::with_capacity(1 << 20, &*file);
+            io::copy(&mut read, &mut Watched::new(&mut hash, cancel))?;
+            Ok(hash.written())
         })
     }
 
@@ -342,9 +352,12 @@ fn refuse_what_is_in_the_way<N: AsRef<Path> + Sync>(
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
-        // Nothing can be reported from here, and the next run sweeps what stays.
-        let _ = fs::remove_dir_all(&self.aside);
-        self.lock.take();
+        // Nothing can be reported from here, and the next run sweeps what stays: it finds the folder by the lock file beside
+        // it, which therefore stays as long as the folder does.
+        let removed = remove_aside(&self.aside);
+        if let Some(lock) = self.lock.take().filter(|_| !removed) {
+            let _ = lock.keep();
+        }
         remove_folders(&self.made);
     }
 }
@@ -358,7 +371,35 @@ pub struct Written {
     pub bytes: u64,
 }
 
+/// Takes the size and the hash of what is written to it.
+#[derive(Default)]
+struct Hasher {
+    sha256: Sha256,
+    bytes: u64,
+}
+
+impl Hasher {
+    fn written(self) -> Written {
+        Written { sha256: self.sha256.finalize().into(), bytes: self.bytes }
+    }
+}
+
+impl Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.sha256.update(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 fn io_error(doing: &'static str, path: &Path, source: io::Error) -> FolderError {
+    if was_cancelled(&source) {
+        return FolderError::Cancelled;
+    }
     FolderError::Io { doing, path: path.to_owned(), source }
 }
 
@@ -445,10 +486,16 @@ fn remove_abandoned(target: &Path) {
         let Ok(file) = File::open(&path) else { continue };
         if file.try_lock().is_ok() {
             // The folder first: as long as it is there, so is the file that says whose it is.
-            let _ = fs::remove_dir_all(with_suffix(&path, FOLDER_SUFFIX));
-            let _ = fs::remove_file(&path);
+            if remove_aside(&with_suffix(&path, FOLDER_SUFFIX)) {
+                let _ = fs::remove_file(&path);
+            }
         }
     }
+}
+
+/// Removes the hidden folder of a run; whether it is gone.
+fn remove_aside(path: &Path) -> bool {
+    fs::remove_dir_all(path).is_ok() || fs::symlink_metadata(path).is_err()
 }
 
 #[cfg(test)]
@@ -728,6 +775,48 @@ mod tests {
         drop(next);
         alive.commit().unwrap();
         assert_eq!(listing(home.path()), ["height.tif"]);
+    }
+
+    #[test]
+    fn a_cancelled_write_stops_and_leaves_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, cancel) = (OutputFolder::new(home.path().join("out")).unwrap(), Cancel::new());
+        let written = folder.write_with("a.bin", &cancel, |out| out.write_all(b"abc")).unwrap();
+        assert_eq!(written, Written { sha256: Sha256::digest(b"abc").into(), bytes: 3 });
+        let stopped = folder.write_with("b.bin", &cancel, |out| {
+            out.write_all(b"abc")?;
+            cancel.cancel();
+            loop {
+                out.write_all(&[0; 1 << 16])?;
+            }
+        });
+        assert!(matches!(stopped, Err(FolderError::Cancelled)), "{stopped:?}");
+        drop(folder);
+        assert_eq!(listing(home.path()), Vec::<String>::new());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_hidden_folder_that_cannot_be_removed_keeps_its_lock_file_for_the_next_run() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let home = tempfile::tempdir().unwrap();
+        let folder = OutputFolder::new(home.path()).unwrap();
+        let aside = folder.aside.clone();
+        let stuck = aside.join("stuck");
+        fs::create_dir(&stuck).unwrap();
+        fs::write(stuck.join("a.txt"), "x").unwrap();
+        fs::set_permissions(&stuck, fs::Permissions::from_mode(0o500)).unwrap();
+        drop(folder);
+        // A user who may remove everything has nothing to test here.
+        if aside.exists() {
+            let names = listing(home.path());
+            assert!(names.iter().any(|name| name.ends_with(".lock")), "{names:?}");
+            drop(OutputFolder::new(home.path()).unwrap());
+            assert_eq!(listing(home.path()), names, "what cannot be removed yet stays recognisable");
+            fs::set_permissions(&stuck, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        drop(OutputFolder::new(home.path()).unwrap());
+        assert_eq!(listing(home.path()), Vec::<String>::new());
     }
 
     #[cfg(target_os = "linux")]

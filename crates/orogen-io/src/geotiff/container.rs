@@ -15,11 +15,17 @@ struct Entry {
     at: usize,
 }
 
-/// The first directory of a TIFF file.
+/// A directory of a TIFF file: what it says of one image.
 pub(super) struct Directory<'a> {
     pub source: Source<'a>,
     pub little_endian: bool,
+    /// Numbers and offsets have 8 bytes (BigTIFF) instead of 4.
+    big: bool,
     entries: BTreeMap<u16, Entry>,
+    /// Where it lies.
+    pub start: u64,
+    /// Where the next directory lies, 0 after the last.
+    next: u64,
 }
 
 /// Bytes of one value of a TIFF field type; `None` for types that are not defined.
@@ -46,15 +52,39 @@ impl<'a> Directory<'a> {
             Some(b"MM") => false,
             _ => return Err(broken("it does not start with the letters II or MM")),
         };
-        let mut directory = Self { source, little_endian, entries: BTreeMap::new() };
-        let big = match directory.unsigned(2, 2)? {
+        let mut directory =
+            Self { source, little_endian, big: false, entries: BTreeMap::new(), start: 0, next: 0 };
+        directory.big = match directory.unsigned(2, 2)? {
             42 => false,
             43 => true,
             other => return Err(broken(format!("its version is {other}; a TIFF has 42 or 43"))),
         };
-        let (start_at, word) = if big { (8, 8) } else { (4, 4) };
-        let start = directory.offset(directory.unsigned(start_at, word)?)?;
-        let (count_size, entry_size) = if big { (8, 20) } else { (2, 12) };
+        let (start_at, word) = if directory.big { (8, 8) } else { (4, 4) };
+        let start = directory.unsigned(start_at, word)?;
+        directory.read_at(start)
+    }
+
+    /// The directory after this one; `None` after the last. What follows the first is extra (masks, smaller copies): one that
+    /// is damaged counts as none.
+    pub fn next(&self) -> Option<Self> {
+        let empty = Self {
+            source: self.source.clone(),
+            little_endian: self.little_endian,
+            big: self.big,
+            entries: BTreeMap::new(),
+            start: 0,
+            next: 0,
+        };
+        if self.next == 0 { None } else { empty.read_at(self.next).ok() }
+    }
+
+    /// Fills an empty directory from a place in the file.
+    fn read_at(self, start: u64) -> Result<Self, FormatError> {
+        let mut directory = self;
+        directory.start = start;
+        let start = directory.offset(start)?;
+        let word = if directory.big { 8 } else { 4 };
+        let (count_size, entry_size) = if directory.big { (8, 20) } else { (2, 12) };
         let count = directory.unsigned(start, count_size)?;
         let room = (directory.source.len().saturating_sub(start) / entry_size) as u64;
         if count > room {
@@ -86,6 +116,9 @@ impl<'a> Directory<'a> {
             };
             directory.entries.entry(tag).or_insert(entry);
         }
+        // A file that ends here has no further directory.
+        let end = directory.source.get(entries_at + entries.len(), word)?;
+        directory.next = end.map_or(0, |bytes| directory.number(&bytes));
         Ok(directory)
     }
 

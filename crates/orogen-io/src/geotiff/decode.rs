@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::container::Directory;
 use super::georef::Georef;
+use super::mask;
 use super::meaning::Meaning;
 use super::place::Place;
 use super::source::Source;
@@ -89,6 +90,7 @@ fn decode_from(
     let georef = Georef::read(&directory, image.rows, image.meaning.unit_m)?;
     image.meaning.unit_m = Some(georef.height_unit_m);
     let mut heights = image.heights()?;
+    mask::apply(&directory, [image.cols, image.rows], limits, &mut heights)?;
     if georef.south_up {
         let (mut top, mut bottom) = (0, image.rows - 1);
         while top < bottom {
@@ -127,14 +129,14 @@ impl SampleKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Predictor {
+pub(super) enum Predictor {
     None,
     Horizontal,
     Float,
 }
 
 /// How the samples of an image lie in its file.
-struct Image<'a> {
+pub(super) struct Image<'a> {
     source: &'a Source<'a>,
     little_endian: bool,
     cols: usize,
@@ -169,12 +171,42 @@ fn broken(reason: impl Into<String>) -> FormatError {
     FormatError::broken(FORMAT, reason)
 }
 
+/// What the samples of an image are, wherever they lie in the file.
+pub(super) struct Samples {
+    kind: SampleKind,
+    predictor: Predictor,
+    nodata: Option<f64>,
+    meaning: Meaning,
+    bands: usize,
+    /// The band to read, counted from 0.
+    band: usize,
+    /// Bands lie one after the other instead of sample by sample.
+    planar: bool,
+    /// Samples that share a byte, which is then read as one sample.
+    per_byte: u64,
+}
+
+impl Samples {
+    /// The first band of a mask.
+    pub fn of_mask(bands: usize, planar: bool, per_byte: usize) -> Self {
+        Self {
+            kind: SampleKind::U8,
+            predictor: Predictor::None,
+            nodata: None,
+            meaning: Meaning { unit_m: Some(1.0), ..Meaning::PLAIN },
+            bands,
+            band: 0,
+            planar,
+            per_byte: per_byte as u64,
+        }
+    }
+}
+
 impl<'a> Image<'a> {
     fn read(directory: &'a Directory<'a>, band: Option<u32>, limits: &Limits) -> Result<Self, FormatError> {
         let (width, height) =
             (directory.whole_number(tag::WIDTH, None)?, directory.whole_number(tag::HEIGHT, None)?);
         limits.samples(FORMAT, width, height)?;
-        let (cols, rows) = (width as usize, height as usize);
 
         let bands = directory.whole_number(tag::SAMPLES_PER_PIXEL, Some(1))?;
         if !(1..=MOST_BANDS).contains(&bands) {
@@ -195,23 +227,39 @@ impl<'a> Image<'a> {
         let band = band as usize - 1;
         let meaning = Meaning::read(directory, band)?;
         let planar = directory.whole_number(tag::PLANAR, Some(1))? == 2;
-        // Bands that lie one after the other in planes have their own strips or tiles.
-        let (stride, band, plane) = if planar { (1, 0, band) } else { (bands as usize, band, 0) };
-
         let kind = sample_kind(directory)?;
-        let packing = Packing::read(directory)?;
         let predictor = match directory.whole_number(tag::PREDICTOR, Some(1))? {
             1 => Predictor::None,
             2 => Predictor::Horizontal,
             3 if matches!(kind, SampleKind::F32 | SampleKind::F64) => Predictor::Float,
             other => return Err(unsupported(format!("predictor {other}"), "1, 2, or 3 with floats")),
         };
+        let nodata = directory.text(tag::GDAL_NODATA)?.and_then(|text| text.trim().parse().ok());
+        let bands = bands as usize;
+        let samples = Samples { kind, predictor, nodata, meaning, bands, band, planar, per_byte: 1 };
+        Self::lay_out(directory, &samples, limits)
+    }
+
+    /// How samples lie in the file, as the directory says.
+    pub fn lay_out(
+        directory: &'a Directory<'a>,
+        samples: &Samples,
+        limits: &Limits,
+    ) -> Result<Self, FormatError> {
+        let &Samples { kind, predictor, nodata, meaning, bands, band, planar, per_byte } = samples;
+        let width = directory.whole_number(tag::WIDTH, None)?.div_ceil(per_byte);
+        let height = directory.whole_number(tag::HEIGHT, None)?;
+        limits.samples(FORMAT, width, height)?;
+        let (cols, rows) = (width as usize, height as usize);
+        let packing = Packing::read(directory)?;
+        // Bands that lie one after the other in planes have their own strips or tiles.
+        let (stride, band, plane) = if planar { (1, 0, band) } else { (bands, band, 0) };
 
         let tiled = directory.count(tag::TILE_OFFSETS) > 0;
         let (chunk_width, chunk_height, offsets, lengths) = if tiled {
             let tile = [tag::TILE_WIDTH, tag::TILE_HEIGHT].map(|tag| directory.whole_number(tag, None));
             let [tile_width, tile_height] = tile;
-            (tile_width?, tile_height?, tag::TILE_OFFSETS, tag::TILE_BYTES)
+            (tile_width?.div_ceil(per_byte), tile_height?, tag::TILE_OFFSETS, tag::TILE_BYTES)
         } else {
             let rows = directory.whole_number(tag::ROWS_PER_STRIP, Some(height))?.min(height);
             (width, rows, tag::STRIP_OFFSETS, tag::STRIP_BYTES)
@@ -243,7 +291,6 @@ impl<'a> Image<'a> {
                 offsets.len().min(lengths.len())
             )));
         }
-        let nodata: Option<f64> = directory.text(tag::GDAL_NODATA)?.and_then(|text| text.trim().parse().ok());
         let mut image = Self {
             source: &directory.source,
             little_endian: directory.little_endian,
@@ -299,7 +346,7 @@ impl<'a> Image<'a> {
     }
 
     /// Heights row by row, as the file orders them; holes are NaN.
-    fn heights(&self) -> Result<Vec<f32>, FormatError> {
+    pub fn heights(&self) -> Result<Vec<f32>, FormatError> {
         self.check_room()?;
         let mut heights = vec![0f32; self.cols * self.rows];
         heights.par_chunks_mut(self.cols * self.chunk_rows).enumerate().try_for_each_init(
@@ -317,14 +364,33 @@ impl<'a> Image<'a> {
         let listed = if sparse { MOST_BYTES_PER_LISTED_BYTE } else { 1 };
         let most = self.packing.most_bytes_per_packed_byte().max(listed);
         if self.source.len().saturating_mul(most) < self.cols * self.rows * self.kind.bytes() {
-            return Err(broken(format!(
-                "a file of {} bytes cannot hold {} x {} samples",
-                self.source.len(),
-                self.cols,
-                self.rows
-            )));
+            return Err(self.cannot_hold());
         }
-        Ok(())
+        // A few bytes of LERC can stand for any number of samples, but say for how many: the first chunk speaks for all.
+        let Some(first) = self.lengths.iter().position(|&length| length > 0) else { return Ok(()) };
+        let (Ok(at), Ok(length)) =
+            (usize::try_from(self.offsets[first]), usize::try_from(self.lengths[first]))
+        else {
+            return Ok(());
+        };
+        let top = first / self.chunks_across * self.chunk_rows;
+        let chunk = self.chunk(self.chunk_rows.min(self.rows - top));
+        if Bench::default().fits(self.source, self.packing, at, length, &chunk)? {
+            Ok(())
+        } else {
+            Err(self.cannot_hold())
+        }
+    }
+
+    fn cannot_hold(&self) -> FormatError {
+        let (bytes, cols, rows) = (self.source.len(), self.cols, self.rows);
+        broken(format!("a file of {bytes} bytes cannot hold {cols} x {rows} samples"))
+    }
+
+    /// What a chunk holds that covers so many rows of the image.
+    fn chunk(&self, rows: usize) -> Chunk {
+        let rows = if self.tiled { self.chunk_rows } else { rows };
+        Chunk { kind: self.kind, cols: self.chunk_cols, rows, stride: self.stride }
     }
 
     /// Unpacks one chunk into its place in a band of rows.
@@ -355,12 +421,7 @@ impl<'a> Image<'a> {
                 self.source.len()
             )));
         }
-        let chunk = Chunk {
-            kind: self.kind,
-            cols: self.chunk_cols,
-            rows: if self.tiled { self.chunk_rows } else { rows },
-            stride: self.stride,
-        };
+        let chunk = self.chunk(rows);
         let wanted = chunk.bytes();
         let unpacked = if self.is_as_in_memory() && self.packing == Packing::None && !self.tiled {
             let whole = length >= wanted && self.source.fill(at, bytemuck::cast_slice_mut(band))?;

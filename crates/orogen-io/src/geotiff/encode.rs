@@ -11,9 +11,13 @@ use super::place::Place;
 use super::tag;
 use crate::about::{About, SOFTWARE, nodata_value};
 use crate::deflate::Packer;
+use crate::watched::check;
 
 /// Bytes of samples in a strip: few enough to share strips out among threads, enough to pack well.
 const STRIP_BYTES: usize = 1 << 17;
+
+/// Strips that are packed before the writer is asked whether to go on.
+const STRIPS: usize = 256;
 
 /// Deflate level: most of what higher levels gain on terrain is the predictor's doing already.
 const LEVEL: u32 = 1;
@@ -87,7 +91,7 @@ pub fn write_f32_at(
         }
         Compression::Deflate => {
             image.predictor = 3;
-            let strips = pack(raster, 4, |row, out| predict(row, nodata, out));
+            let strips = pack(out, raster, 4, |row, out| predict(row, nodata, out))?;
             write_packed(out, raster, place, about, &image, &strips)
         }
     }
@@ -114,7 +118,7 @@ pub fn write_u8_at(
             out.write_all(raster.as_slice())
         }
         Compression::Deflate => {
-            let strips = pack(raster, 1, |row, out| out.copy_from_slice(row));
+            let strips = pack(out, raster, 1, |row, out| out.copy_from_slice(row))?;
             write_packed(out, raster, place, about, &image, &strips)
         }
     }
@@ -207,18 +211,21 @@ fn plain_strips<T>(raster: &Raster<T>, size: usize) -> Vec<u64> {
     rows.map(|rows| (rows * raster.cols() * size) as u64).collect()
 }
 
-/// Packs strips of rows, each row as `fill` lays it out.
+/// Packs strips of rows, each row as `fill` lays it out. Nothing is written before all are packed, but `out` says whether to
+/// go on.
 fn pack<T: Copy + Send + Sync>(
+    out: &mut dyn Write,
     raster: &Raster<T>,
     size: usize,
     fill: impl Fn(&[T], &mut [u8]) + Sync,
-) -> Vec<Vec<u8>> {
+) -> io::Result<Vec<Vec<u8>>> {
     let row_bytes = raster.cols() * size;
     let strip = raster.cols() * rows_each(raster, size);
-    let strips = raster.as_slice().par_chunks(strip);
-    strips
-        .map_init(
-            || (Packer::new(LEVEL), vec![0; strip.min(raster.as_slice().len()) * size]),
+    let mut packed = Vec::new();
+    for batch in raster.as_slice().chunks(strip * STRIPS) {
+        check(out)?;
+        packed.par_extend(batch.par_chunks(strip).map_init(
+            || (Packer::new(LEVEL), vec![0; strip.min(batch.len()) * size]),
             |(packer, raw), strip| {
                 let raw = &mut raw[..strip.len() * size];
                 for (row, out) in strip.chunks(raster.cols()).zip(raw.chunks_mut(row_bytes)) {
@@ -226,8 +233,9 @@ fn pack<T: Copy + Send + Sync>(
                 }
                 packer.zlib(raw)
             },
-        )
-        .collect()
+        ));
+    }
+    Ok(packed)
 }
 
 fn write_packed<T>(

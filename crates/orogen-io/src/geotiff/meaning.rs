@@ -21,7 +21,7 @@ pub(super) struct Meaning {
 }
 
 impl Meaning {
-    const PLAIN: Self = Self { scale: 1.0, offset: 0.0, unit_m: None };
+    pub const PLAIN: Self = Self { scale: 1.0, offset: 0.0, unit_m: None };
 
     /// Reads what the file says of a band, counted from 0. Text that is not XML says nothing, as GDAL has it.
     pub fn read(directory: &Directory<'_>, band: usize) -> Result<Self, FormatError> {

@@ -7,7 +7,7 @@
 //! **Read** Classic and BigTIFF, either byte order, strips or tiles; 8, 16 and 32-bit integers, 32 and 64-bit
 //! floats; no compression, deflate, LZW, PackBits, ZSTD and LERC, with predictors 2 and 3; missing (sparse) chunks. The
 //! first band is the height unless another is asked for; colour images are refused unless one of their bands is.
-//! `GDAL_NODATA` and values that are not finite become NaN. GDAL's scale and offset of the band are applied. Heights in
+//! `GDAL_NODATA`, samples that an internal mask leaves out and values that are not finite become NaN. GDAL's scale and offset of the band are applied. Heights in
 //! feet become metres where the band's unit or the vertical coordinate system says so; the band's unit goes first, as in
 //! GDAL. Coordinates in degrees become metres on the WGS84 ellipsoid at the model's middle latitude, those in feet too.
 //!
@@ -18,6 +18,7 @@ mod container;
 mod decode;
 mod encode;
 mod georef;
+mod mask;
 mod meaning;
 mod place;
 mod source;
@@ -33,6 +34,7 @@ const FORMAT: &str = "GeoTIFF";
 
 /// Numbers of the TIFF tags used here.
 mod tag {
+    pub const SUBFILE: u16 = 254;
     pub const WIDTH: u16 = 256;
     pub const HEIGHT: u16 = 257;
     pub const BITS: u16 = 258;

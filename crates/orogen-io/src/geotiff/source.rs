@@ -9,6 +9,7 @@ use crate::error::FormatError;
 
 /// Where bytes come from. Those on disk are read where they are asked for, so that a grid without compression goes from
 /// the file into its raster and nowhere between.
+#[derive(Clone)]
 pub(super) enum Source<'a> {
     Memory(&'a [u8]),
     Disk { file: &'a File, length: usize },

@@ -120,6 +120,11 @@ impl Chunk {
     pub fn bytes(&self) -> usize {
         self.samples() * self.kind.bytes()
     }
+
+    /// No packer makes twice as much of its input. Many chunks that each claim the whole file would cost long reading.
+    fn most_packed(&self) -> usize {
+        2 * self.bytes() + 4096
+    }
 }
 
 /// What a thread unpacks chunks with, one after the other.
@@ -134,6 +139,22 @@ pub(super) struct Bench {
 }
 
 impl Bench {
+    /// Whether a packed chunk can be as large as it should, as far as it says so itself: only LERC does.
+    pub fn fits(
+        &mut self,
+        source: &Source<'_>,
+        packing: Packing,
+        at: usize,
+        length: usize,
+        chunk: &Chunk,
+    ) -> Result<bool, FormatError> {
+        let Packing::Lerc(wrap) = packing else { return Ok(true) };
+        let most = chunk.most_packed();
+        let Some(packed) = source.view(at, length.min(most), &mut self.packed)? else { return Ok(false) };
+        let blob = lerc_blob(wrap, packed, most, &mut self.blob, &mut self.inflate, &mut self.zstd);
+        Ok(blob.is_some_and(|blob| lerc_lies_together(blob, chunk).is_some()))
+    }
+
     /// Exactly the bytes of a chunk from its packed ones, `None` when they hold fewer or are damaged.
     pub fn unpack(
         &mut self,
@@ -154,32 +175,27 @@ impl Bench {
         if wanted / packing.most_bytes_per_packed_byte() > length {
             return Ok(None);
         }
-        // No packer makes twice as much of its input. Many chunks that each claim the whole file would cost long reading.
-        let most_packed = 2 * wanted + 4096;
+        let most_packed = chunk.most_packed();
         let Some(packed) = source.view(at, length.min(most_packed), &mut self.packed)? else {
             return Ok(None);
         };
+        if let Packing::Lerc(wrap) = packing {
+            let (inflate, zstd) = (&mut self.inflate, &mut self.zstd);
+            let blob = lerc_blob(wrap, packed, most_packed, &mut self.blob, inflate, zstd);
+            // The blob says how large it is: asked before memory is reserved, as a few bytes can stand for a whole tile.
+            let Some(blob) = blob.filter(|blob| lerc_lies_together(blob, chunk).is_some()) else {
+                return Ok(None);
+            };
+            let raw = sized(&mut self.raw, wanted);
+            return Ok(unpack_lerc(blob, chunk, raw).map(|()| raw));
+        }
         let raw = sized(&mut self.raw, wanted);
         let done = match packing {
-            Packing::None => true,
+            Packing::None | Packing::Lerc(_) => false,
             Packing::Deflate => inflate(&mut self.inflate, packed, raw) == Some(wanted),
             Packing::Lzw => unpack_lzw(&mut self.lzw, packed, raw),
             Packing::PackBits => unpack_bits(packed, raw).is_some(),
-            Packing::Zstd => unpack_zstd(&mut self.zstd, packed, raw) == Some(wanted),
-            Packing::Lerc(wrap) => {
-                let blob = match wrap {
-                    LercWrap::None => Some(packed),
-                    LercWrap::Deflate => {
-                        let blob = sized(&mut self.blob, most_packed);
-                        inflate(&mut self.inflate, packed, blob).map(|length| &blob[..length])
-                    }
-                    LercWrap::Zstd => {
-                        let blob = sized(&mut self.blob, most_packed);
-                        unpack_zstd(&mut self.zstd, packed, blob).map(|length| &blob[..length])
-                    }
-                };
-                blob.and_then(|blob| unpack_lerc(blob, chunk, raw)).is_some()
-            }
+            Packing::Zstd => unpack_zstd(&mut self.zstd, packed, raw, wanted) == Some(wanted),
         };
         Ok(done.then_some(raw))
     }
@@ -229,13 +245,55 @@ fn unpack_bits(packed: &[u8], raw: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// As [`inflate`], for ZSTD.
-fn unpack_zstd(decoder: &mut Option<FrameDecoder>, packed: &[u8], raw: &mut [u8]) -> Option<usize> {
+/// The blob of a LERC chunk, at most so many bytes of it.
+fn lerc_blob<'b>(
+    wrap: LercWrap,
+    packed: &'b [u8],
+    most: usize,
+    buffer: &'b mut Vec<u8>,
+    decoder: &mut Option<flate2::Decompress>,
+    zstd: &mut Option<FrameDecoder>,
+) -> Option<&'b [u8]> {
+    match wrap {
+        LercWrap::None => Some(packed),
+        LercWrap::Deflate => unwrap_lerc(buffer, packed.len(), most, |blob| inflate(decoder, packed, blob)),
+        LercWrap::Zstd => {
+            unwrap_lerc(buffer, packed.len(), most, |blob| unpack_zstd(zstd, packed, blob, most))
+        }
+    }
+}
+
+/// A LERC blob that is packed once more. Room grows with what is found: the packed bytes do not
+/// say how long the blob is.
+fn unwrap_lerc(
+    buffer: &mut Vec<u8>,
+    packed_bytes: usize,
+    most: usize,
+    mut unpack: impl FnMut(&mut [u8]) -> Option<usize>,
+) -> Option<&[u8]> {
+    let mut room = (8 * packed_bytes + 4096).min(most);
+    let length = loop {
+        let found = unpack(sized(buffer, room))?;
+        if found < room || room == most {
+            break found;
+        }
+        room = room.saturating_mul(8).min(most);
+    };
+    Some(&buffer[..length])
+}
+
+/// As [`inflate`], for ZSTD; the packed bytes stand for at most so many.
+fn unpack_zstd(
+    decoder: &mut Option<FrameDecoder>,
+    packed: &[u8],
+    raw: &mut [u8],
+    most: usize,
+) -> Option<usize> {
     // Magic number, descriptor and, unless the whole frame is one segment, the size of the window, which the decoder
     // reserves. Writers name that of their level, up to 128 MiB; a chunk looks back no further than its own start.
     const SINGLE_SEGMENT: u8 = 1 << 5;
     const LEAST_WINDOW_LOG: u32 = 17;
-    let window_log = raw.len().next_power_of_two().trailing_zeros().max(LEAST_WINDOW_LOG);
+    let window_log = most.next_power_of_two().trailing_zeros().max(LEAST_WINDOW_LOG);
     let (mut head, tail) = packed.split_first_chunk::<6>().map(|(head, tail)| (*head, tail))?;
     if head[4] & SINGLE_SEGMENT == 0 {
         head[5] = head[5].min(((window_log - 10).min(31) << 3) as u8);
@@ -274,6 +332,15 @@ fn unpack_lerc(blob: &[u8], chunk: &Chunk, raw: &mut [u8]) -> Option<()> {
     }
 }
 
+/// Whether the samples of a pixel lie together in a LERC blob, or, where bands have holes of their own, each band lies by itself;
+/// `None` where the blob is not as large as the chunk.
+fn lerc_lies_together(blob: &[u8], chunk: &Chunk) -> Option<bool> {
+    let about = lerc::decode_info(blob).ok()?;
+    let shape = [about.width, about.height, about.depth, about.bands].map(|n| n as usize);
+    let together = shape == [chunk.cols, chunk.rows, chunk.stride, 1];
+    (together || shape == [chunk.cols, chunk.rows, 1, chunk.stride]).then_some(together)
+}
+
 fn lerc_samples<T: Sample + Default, const N: usize>(
     blob: &[u8],
     chunk: &Chunk,
@@ -281,14 +348,8 @@ fn lerc_samples<T: Sample + Default, const N: usize>(
     hole: Option<T>,
     bytes: impl Fn(T) -> [u8; N],
 ) -> Option<()> {
-    let about = lerc::decode_info(blob).ok()?;
-    let shape = [about.width, about.height, about.depth, about.bands].map(|n| n as usize);
+    let together = lerc_lies_together(blob, chunk)?;
     let (pixels, stride) = (chunk.cols * chunk.rows, chunk.stride);
-    // Samples of a pixel lie together, or, where bands have holes of their own, each band lies by itself.
-    let together = shape == [chunk.cols, chunk.rows, stride, 1];
-    if !together && shape != [chunk.cols, chunk.rows, 1, stride] {
-        return None;
-    }
     let mut samples = vec![T::default(); pixels * stride];
     match hole {
         Some(hole) => lerc::decode_into_with_nodata(blob, &mut samples, hole).ok()?,

@@ -14,7 +14,7 @@ mod palette;
 mod rivers;
 mod water;
 
-use orogen_core::{OpError, Raster, Terrain, layer, math};
+use orogen_core::{Cancel, OpError, Raster, Terrain, layer, math};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,12 +110,28 @@ const COARSE: f32 = 0.42;
 /// # Errors
 /// When the terrain has no `height` layer.
 pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError> {
+    render_unless_cancelled(terrain, style, &Cancel::new())
+}
+
+/// As [`render`], until the switch is thrown.
+///
+/// # Errors
+/// As [`render`], and soon after the work is cancelled.
+pub fn render_unless_cancelled(
+    terrain: &Terrain,
+    style: &ReliefStyle,
+    cancel: &Cancel,
+) -> Result<Picture, OpError> {
+    let go_on = || if cancel.is_cancelled() { Err(OpError::Cancelled) } else { Ok(()) };
     let height = terrain.get(layer::HEIGHT)?;
     let frame = terrain.frame();
     let (cols, rows) = (height.cols(), height.rows());
     let kinds = water::kinds(terrain, height);
+    go_on()?;
     let wide = Wide::new(height, frame, style);
+    go_on()?;
     let offshore = Offshore::new(&kinds);
+    go_on()?;
     let ground = Ground::new(terrain, height, &kinds, style);
     let sea = Sea::new(height);
     let lines = |drawn: bool, name: &str| {
@@ -132,6 +148,9 @@ pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError
 
     let mut picture = Raster::filled(cols, rows, [0u8; 3]);
     picture.par_rows(|row, out| {
+        if cancel.is_cancelled() {
+            return;
+        }
         let mut blend = Vec::new();
         let mut line = |grid: &Coarse, raster: &Raster<f32>| {
             let mut fine = vec![0f32; cols];
@@ -213,6 +232,7 @@ pub fn render(terrain: &Terrain, style: &ReliefStyle) -> Result<Picture, OpError
             *out = display.srgb(mix(color, shore, 0.5 * edge.min(1.0)));
         }
     });
+    go_on()?;
     Ok(bordered(picture, style.border_px))
 }
 

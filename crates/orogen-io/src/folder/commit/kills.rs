@@ -11,7 +11,7 @@ use std::{env, fs};
 use sha2::{Digest as _, Sha256};
 
 use super::super::tests::build;
-use super::super::{Existing, FolderError};
+use super::super::{Existing, FolderError, OutputFolder};
 use super::{JOURNAL, MANIFEST};
 use crate::sidecar::hex;
 
@@ -178,4 +178,36 @@ fn what_a_killed_build_was_to_replace_by_force_is_not_taken_for_its_own() {
             break;
         }
     }
+}
+
+#[test]
+fn a_save_after_a_killed_commit_does_not_forget_which_files_are_ours() {
+    let mut step = 0;
+    loop {
+        step += 1;
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("out");
+        build(&folder, Existing::Keep, &OLD).unwrap();
+        let done = build_until(&folder, step, false);
+        // Twice: what the first leaves must do for the second.
+        for text in ["one", "two"] {
+            let expected = ["saved.exr", MANIFEST].map(String::from);
+            let save = OutputFolder::with_manifest(&folder, Existing::Keep, Vec::new(), &expected).unwrap();
+            let written = save.write("saved.exr", text.as_bytes()).unwrap();
+            let mut files = save.kept_entries();
+            files.push(serde_json::json!({ "name": "saved.exr", "sha256": hex(&written.sha256) }));
+            let manifest = serde_json::json!({ "orogen": "0", "files": files }).to_string();
+            save.write(MANIFEST, manifest.as_bytes()).unwrap();
+            save.commit().unwrap();
+            assert_recognisable(&content(&folder), step);
+        }
+        build(&folder, Existing::Keep, &NEW).unwrap_or_else(|e| panic!("after step {step}: {e}"));
+        let mut found = content(&folder);
+        assert!(found.remove(MANIFEST).is_some());
+        assert_eq!(found, texts(NEW), "after step {step}");
+        if done {
+            break;
+        }
+    }
+    assert!(step > 10, "{step} steps");
 }
