@@ -180,7 +180,7 @@ fn page(operator: &Operator) -> Result<String> {
         generated(&source(id)),
         touches(operator)
     );
-    text.push_str(&format!("\n## Parameters\n\n{}", parameters(operator, &schema)));
+    text.push_str(&format!("\n## Parameters\n\n{}", parameters(operator, schema)));
     text.push_str(&format!(
         "\n## Example\n\n`{EXAMPLES}/{id}.toml` made the picture above:\n\n```toml\n{example}```\n"
     ));

@@ -32,7 +32,7 @@ pub fn text() -> String {
             operator.id
         ));
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            text.push_str(&format!("        {name}: {} = ...,\n", python_type(&schema, property)));
+            text.push_str(&format!("        {name}: {} = ...,\n", python_type(schema, property)));
         }
         text.push_str(REST);
         text.push_str(&docstring(operator));

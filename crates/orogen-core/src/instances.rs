@@ -239,7 +239,7 @@ impl Instances {
         let sorted = cells.is_sorted_by(|a, b| (a.row, a.col) < (b.row, b.col))
             && starts.clone().is_sorted_by(|a, b| a < b)
             && starts.clone().next().unwrap_or(0) == 0
-            && starts.last().is_none_or(|last| (last as usize) < things.len())
+            && starts.clone().next_back().is_none_or(|last| (last as usize) < things.len())
             && (cells.is_empty() == things.is_empty());
         let known = things.iter().all(|thing| usize::from(thing.species) < species.len());
         if !rest.is_empty() || !sorted || !known {

@@ -21,7 +21,6 @@ use std::time::{Duration, SystemTime};
 
 use blake3::Hash;
 use orogen_core::instances::Instances;
-use orogen_core::vector::VectorLayer;
 use orogen_core::{Cancel, Figure, Frame, LayerData, LayerName, Parts, Provenance, Raster, Terrain};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -255,8 +254,7 @@ impl Cache {
             let layer = vectors::decode(&bytes).ok_or_else(|| wrong("its vectors cannot be read"))?;
             let name = LayerName::parse(name).ok_or_else(|| wrong("it has vectors without a proper name"))?;
             let layer = Arc::new(layer);
-            let weak = Arc::downgrade(&(layer.clone() as Arc<dyn Any + Send + Sync>));
-            self.remember(Arc::as_ptr(&layer).cast(), weak, *blob);
+            self.remember(Arc::as_ptr(&layer).cast(), weak(&layer), *blob);
             all_vectors.insert(name, layer);
         }
         let mut instances = BTreeMap::new();
@@ -308,19 +306,10 @@ impl Cache {
         figures: &[Figure],
         cancel: &Cancel,
     ) -> io::Result<()> {
-        // Vectors that are stored already are not encoded again.
-        let encoded: Vec<(&LayerName, &Arc<VectorLayer>, Result<Blob, Vec<u8>>)> = (terrain.vectors().iter())
-            .map(|(name, layer)| {
-                let known = self.known(Arc::as_ptr(layer).cast()).filter(|blob| self.has_blob(blob));
-                (name, layer, known.ok_or_else(|| vectors::encode(layer)))
-            })
-            .collect();
-        let size: u64 = terrain.layers().values().map(|data| data.bytes().len() as u64).sum::<u64>()
-            + encoded
-                .iter()
-                .map(|(_, _, made)| made.as_ref().map_or_else(|bytes| bytes.len() as u64, |b| b.bytes))
-                .sum::<u64>();
-        let size = size + terrain.instances().values().map(|all| all.size_bytes() as u64).sum::<u64>();
+        let layers = terrain.layers().values().map(|data| data.bytes().len());
+        let vectors = terrain.vectors().values().map(|layer| size_of_val(layer.vertices()));
+        let instances = terrain.instances().values().map(|all| all.size_bytes());
+        let size = layers.chain(vectors).chain(instances).sum::<usize>() as u64;
         if size > self.max_bytes / 4 {
             return Ok(());
         }
@@ -346,31 +335,12 @@ impl Cache {
             self.remember(address, weak, blob);
             entry.layers.insert(name.as_str().to_owned(), blob);
         }
-        for (name, layer, made) in encoded {
-            let blob = match made {
-                Ok(blob) => blob,
-                Err(bytes) => {
-                    let blob = self.store_blob(Kind::Vectors, &bytes, hash_of(&bytes), cancel)?;
-                    let weak = Arc::downgrade(&(layer.clone() as Arc<dyn Any + Send + Sync>));
-                    self.remember(Arc::as_ptr(layer).cast(), weak, blob);
-                    blob
-                }
-            };
+        for (name, layer) in terrain.vectors() {
+            let blob = self.store_encoded(Kind::Vectors, layer, vectors::encode, cancel)?;
             entry.vectors.insert(name.as_str().to_owned(), blob);
         }
         for (name, all) in terrain.instances() {
-            let address = Arc::as_ptr(all).cast();
-            let known = self.known(address).filter(|blob| self.has_blob(blob));
-            let blob = match known {
-                Some(blob) => blob,
-                None => {
-                    let bytes = all.to_bytes();
-                    let blob = self.store_blob(Kind::Instances, &bytes, hash_of(&bytes), cancel)?;
-                    let weak = Arc::downgrade(&(all.clone() as Arc<dyn Any + Send + Sync>));
-                    self.remember(address, weak, blob);
-                    blob
-                }
-            };
+            let blob = self.store_encoded(Kind::Instances, all, Instances::to_bytes, cancel)?;
             entry.instances.insert(name.as_str().to_owned(), blob);
         }
         let json = serde_json::to_vec(&entry).map_err(io::Error::other)?;
@@ -382,6 +352,24 @@ impl Cache {
             self.evict();
         }
         Ok(())
+    }
+
+    /// Stores what is not bytes in memory; what is stored already is not encoded again.
+    fn store_encoded<T: Send + Sync + 'static>(
+        &self,
+        kind: Kind,
+        shared: &Arc<T>,
+        encode: impl FnOnce(&T) -> Vec<u8>,
+        cancel: &Cancel,
+    ) -> io::Result<Blob> {
+        let address = Arc::as_ptr(shared).cast();
+        if let Some(blob) = self.known(address).filter(|blob| self.has_blob(blob)) {
+            return Ok(blob);
+        }
+        let bytes = encode(shared);
+        let blob = self.store_blob(kind, &bytes, hash_of(&bytes), cancel)?;
+        self.remember(address, weak(shared), blob);
+        Ok(blob)
     }
 
     fn store_blob(&self, kind: Kind, bytes: &[u8], hash: Hash, cancel: &Cancel) -> io::Result<Blob> {
@@ -474,13 +462,13 @@ impl Cache {
 /// Where a layer lies in memory, and a reference that does not keep it.
 fn handle(data: &LayerData) -> (*const (), Weak<dyn Any + Send + Sync>) {
     match data {
-        LayerData::F32(r) => {
-            (Arc::as_ptr(r).cast(), Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)))
-        }
-        LayerData::U8(r) => {
-            (Arc::as_ptr(r).cast(), Arc::downgrade(&(r.clone() as Arc<dyn Any + Send + Sync>)))
-        }
+        LayerData::F32(raster) => (Arc::as_ptr(raster).cast(), weak(raster)),
+        LayerData::U8(raster) => (Arc::as_ptr(raster).cast(), weak(raster)),
     }
+}
+
+fn weak<T: Send + Sync + 'static>(shared: &Arc<T>) -> Weak<dyn Any + Send + Sync> {
+    Arc::downgrade(&(shared.clone() as Arc<dyn Any + Send + Sync>))
 }
 
 fn hash_of(bytes: &[u8]) -> Hash {

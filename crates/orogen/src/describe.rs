@@ -12,7 +12,7 @@ use crate::export::ExportKind;
 #[must_use]
 pub fn summary(operator: &Operator) -> String {
     let schema = operator.schema();
-    let text = description(&schema);
+    let text = description(schema);
     let paragraph = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     paragraph.trim().to_owned()
 }
@@ -94,7 +94,7 @@ pub fn parameters(operator: &Operator) -> Vec<Parameter> {
         .iter()
         .map(|(name, property)| Parameter {
             name: name.clone(),
-            kind: kind(&schema, property),
+            kind: kind(schema, property),
             default: defaults.get(name).map(ToString::to_string),
             range: range_text(property).unwrap_or_default(),
             unit: property.get("x-unit").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -115,7 +115,7 @@ pub fn operator_text(operator: &Operator) -> String {
             names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
         }
     };
-    let mut text = format!("{}\n\n{}\n\n", operator.id, description(&operator.schema()));
+    let mut text = format!("{}\n\n{}\n\n", operator.id, description(operator.schema()));
     text.push_str(&format!("reads   {}\nwrites  {}", list(&layers.reads), list(&layers.writes)));
     if !layers.writes_vectors.is_empty() {
         text.push_str(&format!("; vectors {}", list(&layers.writes_vectors)));

@@ -85,7 +85,7 @@ fn named(operator: &Operator) -> Result<(), String> {
         _ => return Err(format!("{:?} is not two lower-case words joined by a dot", operator.id)),
     }
     let schema = operator.schema();
-    let taken = Walk::new(&schema).parameters().find(|(name, _)| STEP_KEYS.contains(name));
+    let taken = Walk::new(schema).parameters().find(|(name, _)| STEP_KEYS.contains(name));
     taken
         .map_or(Ok(()), |(name, _)| Err(format!("a parameter is called {name:?}, which belongs to the step")))
 }
@@ -95,7 +95,7 @@ const STEP_KEYS: [&str; 6] = ["id", "op", "from", "with", "mask", "enabled"];
 
 fn documented(operator: &Operator) -> Result<(), String> {
     let schema = operator.schema();
-    let missing = Walk::new(&schema).undescribed();
+    let missing = Walk::new(schema).undescribed();
     if !missing.is_empty() {
         return Err(format!("without a doc comment: {}", missing.join(", ")));
     }
@@ -109,7 +109,7 @@ fn documented(operator: &Operator) -> Result<(), String> {
 }
 
 fn units(operator: &Operator) -> Result<(), String> {
-    let wrong = Walk::new(&operator.schema()).misnamed();
+    let wrong = Walk::new(operator.schema()).misnamed();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
@@ -130,7 +130,7 @@ fn round_trip(operator: &Operator) -> Result<(), String> {
     let schema = operator.schema();
     for (params, op) in variants(operator) {
         let table = op.params().map_err(text)?;
-        for (name, property) in Walk::new(&schema).parameters() {
+        for (name, property) in Walk::new(schema).parameters() {
             let optional = property.get("default").is_some_and(serde_json::Value::is_null);
             if !optional && !table.contains_key(name) {
                 return Err(format!("{name} is lost when the parameters are written down"));
@@ -151,7 +151,7 @@ fn round_trip(operator: &Operator) -> Result<(), String> {
 
 fn bad_numbers(operator: &Operator) -> Result<(), String> {
     let schema = operator.schema();
-    let walk = Walk::new(&schema);
+    let walk = Walk::new(schema);
     for (name, property) in walk.parameters() {
         let (probes, unbounded) = walk.bad_numbers(name, property);
         if let Some(path) = unbounded.first() {
@@ -181,7 +181,7 @@ fn bad_numbers(operator: &Operator) -> Result<(), String> {
 
 fn unknown_parameters(operator: &Operator) -> Result<(), String> {
     let schema = operator.schema();
-    for (name, _) in Walk::new(&schema).parameters() {
+    for (name, _) in Walk::new(schema).parameters() {
         let params = toml::Table::from_iter([(format!("{name}x"), Value::Integer(1))]);
         match operator.parse(&params) {
             Ok(_) => return Err(format!("{name}x is accepted")),
@@ -574,7 +574,7 @@ fn small_world() -> Result<Frame, FrameError> {
 /// A choice that the operator refuses without further parameters is passed over.
 fn variants(operator: &Operator) -> Vec<(toml::Table, Box<dyn AnyOp>)> {
     let schema = operator.schema();
-    let walk = Walk::new(&schema);
+    let walk = Walk::new(schema);
     let mut found = vec![(toml::Table::new(), operator.default_op())];
     for (name, property) in walk.parameters() {
         for value in walk.choices(property) {
@@ -594,7 +594,7 @@ fn variants(operator: &Operator) -> Vec<(toml::Table, Box<dyn AnyOp>)> {
 #[must_use]
 pub fn at_the_ends(operator: &Operator, pairs: usize) -> Vec<toml::Table> {
     let schema = operator.schema();
-    let walk = Walk::new(&schema);
+    let walk = Walk::new(schema);
     let single: Vec<(&str, Value)> = walk
         .parameters()
         .flat_map(|(name, property)| {
