@@ -19,7 +19,8 @@ use super::{Common, parse};
 #[command(after_help = "\
 Basins are numbered from 1 in the order of their outlets, north to south and
 then west to east; 0 is sea and smaller basins. Outlines have `basin`,
-`area_m2`, `outlet_x` and `outlet_y`.
+`area_m2` (of the outline), `basin_m2` (of the whole basin, which may have
+several), `outlet_x` and `outlet_y`.
 
 Examples:
   orogen dem basins alps.tif basins.tif
