@@ -64,7 +64,7 @@ class Applies:
         threads: SupportsIndex | None = ...,
         progress: Progress = ...,
     ) -> None:
-        """Keeps the higher of a layer and an operand: sets mountains upon land, or fills up to a number.
+        """Keeps the higher of a layer and an operand: puts mountains on land, or fills up to a number.
 
         - ``layer`` = "height" (layer): Layer that is changed.
         - ``operand`` = "height" (-1000000000 to 1000000000): What it is compared with: a number in the unit of the layer, or a layer of the step named by `with`.
@@ -107,6 +107,32 @@ class Applies:
 
         - ``layer`` = "height" (layer): Layer that is changed.
         - ``operand`` = "height" (-1000000 to 1000000): What it is multiplied by: a number, or a layer of the step named by `with`.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["cover.biomes"],
+        *,
+        temperature_c: SupportsFloat | str = ...,
+        lapse_c_per_km: SupportsFloat = ...,
+        moisture: SupportsFloat | str = ...,
+        lake_depth_m: SupportsFloat = ...,
+        beach_m: SupportsFloat = ...,
+        beach_width_m: SupportsFloat = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Says which of the sixteen biomes covers each place, from the heights, the temperature and the moisture that are there when the step runs.
+
+        - ``temperature_c`` = "temperature" (-80 to 60 degC): Yearly mean temperature at sea level: a number, or a layer.
+        - ``lapse_c_per_km`` = 0.0 (0 to 50 degC/km): How much colder the air is for each kilometre of height; 0 where the temperature is that of the ground already.
+        - ``moisture`` = "moisture" (0 to 1): Moisture from 0 (dry) to 1 (wet): a number, or a layer.
+        - ``lake_depth_m`` = 0.5 (0 to 1000 m): Depth from which standing `water` makes a lake, where there is such a layer.
+        - ``beach_m`` = 4.0 (0 to 100 m): Height of the highest beach.
+        - ``beach_width_m`` = 40.0 (0 to 2000 m): How far inland a beach reaches.
         """
     @overload
     def apply(
@@ -204,7 +230,7 @@ class Applies:
     ) -> None:
         """Lets drops of rain run over the land: they wear gullies that join to valleys, and lay fans and floors below them.
 
-        - ``rain_m`` = 20.0 (0 to 10000 m): Depth of rain in all where the moisture is 1: how much is worn away.
+        - ``rain_m`` = 20.0 (0 to 10000 m): Total depth of rain where the moisture is 1: how much is worn away.
         - ``moisture`` = 1.0 (0 to 1): How much of the rain falls, from 0 to 1: a number, or a layer such as `moisture`.
         - ``drops_per_km2`` = 40000.0 (1 to 10000000 1/km2): Drops that share the rain; more make smoother land.
         - ``rounds`` = 50 (1 to 10000): How many times the land takes in what drops did; more let it react sooner.
@@ -212,8 +238,8 @@ class Applies:
         - ``momentum_m`` = 12.0 (0.1 to 10000 m): Distance over which a drop forgets where it was heading.
         - ``capacity`` = 0.5 (0 to 10): Ground that water can carry at slope 1 on open ground, as a share of its volume.
         - ``gather_m`` = 100.0 (1 to 1000000 m): Area that drains through a metre of width where a stream begins: three times as much, and each drop carries twice as much.
-        - ``erode_m`` = 150.0 (1 to 1000000 m): Distance over which a drop takes up two thirds of what it could carry more.
-        - ``settle_m`` = 40.0 (1 to 1000000 m): Distance over which a drop lays down two thirds of what it carries too much.
+        - ``erode_m`` = 150.0 (1 to 1000000 m): Distance over which a drop takes up two thirds of what it can still carry.
+        - ``settle_m`` = 40.0 (1 to 1000000 m): Distance over which a drop lays down two thirds of its excess load.
         - ``radius_m`` = 22.0 (0 to 500 m): How far to either side a drop works.
         - ``talus_deg`` = 38.0 (1 to 89 deg): Steepest slope that stands beside a stream.
         - ``hardness`` = 0.0 (0 to 1): How hard the rock is, from 0 (as loose ground) to 1 (nothing wears it): a number, or a layer.
@@ -244,12 +270,12 @@ class Applies:
     ) -> None:
         """Erodes land by the classic method: samples hand water and ground to all lower neighbours, then what is too steep slides.
 
-        - ``rain_m`` = 0.6 (0 to 1000 m): Depth of rain in all where the moisture is 1.
+        - ``rain_m`` = 0.6 (0 to 1000 m): Total depth of rain where the moisture is 1.
         - ``moisture`` = 1.0 (0 to 1): How much of the rain falls, from 0 to 1: a number, or a layer such as `moisture`.
         - ``travel_m`` = 3000.0 (0 to 1000000 m): How far water travels during the storm.
         - ``capacity`` = 25.0 (0 to 1000): Ground that water can carry, as a multiple of its volume; with more than 1, a storm does the work of ages.
         - ``erode_m`` = 150.0 (1 to 1000000 m): Distance over which water takes up two thirds of what it can still carry.
-        - ``settle_m`` = 60.0 (1 to 1000000 m): Distance over which two thirds of what is too much to carry settle.
+        - ``settle_m`` = 60.0 (1 to 1000000 m): Distance over which two thirds of the excess load settle.
         - ``hardness`` = 0.3 (0 to 1): How hard the rock is, from 0 (as loose ground) to 1 (no water wears it): a number, or a layer.
         - ``talus_deg`` = 33.0 (1 to 80 deg): Steepest slope at which loose ground stays put.
         - ``rock_deg`` = 50.0 (1 to 89 deg): Steepest slope at which the hardest rock stands.
@@ -313,7 +339,7 @@ class Applies:
         - ``capacity`` = 8.0 (0 to 10000): Ground that water carries, as a share of its volume, at 1 m/s on a slope of 1 in 1.
         - ``thickest`` = 20.0 (0 to 1000): The most ground that water carries, as a multiple of its volume: mud below 0.1, flows of debris at 1; with more, a storm does the work of ages.
         - ``erode_s`` = 10.0 (0.01 to 10000000 s): Time in which water takes up two thirds of what it could carry.
-        - ``settle_s`` = 10.0 (0.01 to 10000000 s): Time in which two thirds of what is too much to carry settle.
+        - ``settle_s`` = 10.0 (0.01 to 10000000 s): Time in which two thirds of the excess load settle.
         - ``slope_min`` = 0.01 (0 to 10): Slopes gentler than this count as this steep.
         - ``slope_max`` = 0.6 (0 to 10): Slopes steeper than this count as this steep.
         - ``hardness`` = 0.3 (0 to 1): How hard the rock is, from 0 (as soft as sediment) to 1 (never cut): a number, or a layer.
@@ -375,7 +401,7 @@ class Applies:
         - ``outlets`` = "edge" ("edge" or "lowest"): Where rivers leave the map.
         - ``base_m`` = 0.0 (-10000 to 10000 m): Height that rivers come down to beyond the map.
         - ``beyond_m`` = 20000.0 (0 to 10000000 m): How far rivers go on beyond the map until they are at their base; at 0 the edge keeps its height.
-        - ``coarse_first`` = true (true or false): Whether land grows up on coarser lattices first. Without, all steps are made on the frame's own: for land that has its valleys.
+        - ``coarse_first`` = true (true or false): Whether land grows on coarser lattices first. If not, all steps run on the frame's own lattice: for land that already has its valleys.
         - ``steps`` = 100 (4 to 100000): Steps in time, all lattices together; more follow fast changes better.
         """
     @overload
@@ -424,7 +450,7 @@ class Applies:
         threads: SupportsIndex | None = ...,
         progress: Progress = ...,
     ) -> None:
-        """Blows sand into dunes: the wind lifts it where it is fast, drops it in the lee, and what is too steep slides down a slip face. Dunes grow of a sheet of sand, meet, and wander with the wind over the rock.
+        """Blows sand into dunes: the wind lifts it where it is fast, drops it in the lee, and what is too steep slides down a slip face. Dunes grow from a sheet of sand, meet, and wander with the wind over the rock.
 
         - ``wind_deg`` = 110.0 (0 to 360 deg): Direction that the wind blows to, clockwise from north.
         - ``spread_deg`` = 12.0 (0 to 60 deg): How far every wind veers to either side by turns; more makes crests softer.
@@ -536,7 +562,7 @@ class Applies:
     ) -> None:
         """Marks the ground within a distance of where a layer crosses a threshold: beaches, the reach of salt spray, borders.
 
-        - ``layer`` = "height" (layer): Layer whose line is looked for.
+        - ``layer`` = "height" (layer): Layer whose line is found.
         - ``threshold`` = 0.0 (-1000000000 to 1000000000): Value of the line, in the unit of the layer; 0 of the height is the coast.
         - ``side`` = "both" ("both" or "above" or "below"): On which side of the line ground is marked.
         - ``min_m`` = 0.0 (0 to 100000 m): Shortest distance that is fully inside.
@@ -589,7 +615,7 @@ class Applies:
     ) -> None:
         """Marks where a layer lies between two values: wet ground, warm ground, one biome, deep sediment.
 
-        - ``layer`` = "moisture" (layer): Layer that is looked at.
+        - ``layer`` = "moisture" (layer): Layer to mark by.
         - ``min`` = 0.5 (-1000000000000 to 1000000000000): Smallest value that is fully inside, in the unit of the layer.
         - ``max`` = 1.0 (-1000000000000 to 1000000000000): Largest value that is fully inside.
         - ``falloff`` = 0.2 (0 to 1000000000000): Difference over which the mask fades from 1 to 0 outside the range.
@@ -730,7 +756,7 @@ class Applies:
         op: Literal["shape.features"],
         *,
         features: Sequence[Mapping[str, Any]] = ...,
-        luck: str = ...,
+        seed: str = ...,
         keep_water: bool = ...,
         id: str | None = ...,
         with_: Terrain | None = ...,
@@ -741,8 +767,8 @@ class Applies:
         """Puts features on the land: mountain, massif, hill, river, dune field, lake, plateau, ridge, canyon, crater and volcano.
 
         - ``features`` = [] (list of tables with kind = "mountain" or "massif" or "hill" or "river" or "dune_field" or "lake" or "plateau" or "ridge" or "canyon" or "crater" or "volcano"): The features, in the order in which they act.
-        - ``luck`` = "" (text): A text that the luck of all shapes is drawn from in place of the step's own seed; empty for the latter. What `shape.sketch` writes down has one, so that its features keep their shape in any recipe.
-        - ``keep_water`` = false (true or false): Keeps the `water` that is there wherever the ground stays; without, lakes make the layer anew.
+        - ``seed`` = "" (text): Seed of all shapes, any text; empty takes the step's own seed. The features that `shape.sketch` writes down have one, so that they keep their shape in any recipe.
+        - ``keep_water`` = false (true or false): Keeps existing `water` wherever the ground stays; otherwise lakes replace the layer.
         """
     @overload
     def apply(
@@ -761,7 +787,7 @@ class Applies:
         threads: SupportsIndex | None = ...,
         progress: Progress = ...,
     ) -> None:
-        """Cuts branching gullies and ribs into slopes: a look of erosion at the price of a noise, anywhere in an endless world.
+        """Cuts branching gullies and ribs into slopes: the look of erosion at the cost of noise, anywhere in an endless world.
 
         - ``wavelength_m`` = 600.0 (1 to 1000000 m): Distance between the largest gullies.
         - ``octaves`` = 5 (1 to 12): How many times gullies branch into ones half as wide.
@@ -796,7 +822,7 @@ class Applies:
         - ``lean_m`` = 40.0 (0 to 10000 m): Furthest that anything moves sideways.
         - ``from_deg`` = 45.0 (0 to 90 deg): Slope below which nothing leans.
         - ``full_deg`` = 60.0 (0 to 90 deg): Slope from which ground leans fully.
-        - ``radius_m`` = 150.0 (0.1 to 10000 m): Size of the cliffs: how far the mean reaches that tells top from foot, and over which the lean fades.
+        - ``radius_m`` = 150.0 (0.1 to 10000 m): Size of the cliffs: the distance over which the mean separates top from foot, and over which the lean fades.
         - ``undercut`` = 0.5 (0 to 1): What of a cliff moves: at 0 the foot stays and the top leans out, at 1 the top stays and the foot is undercut.
         - ``strength`` = 1.0 (0 to 1): Share of the lean, from 0 to 1: a number, or a layer.
         - ``variety`` = 0.4 (0 to 1): How much of the lean noise takes away in places, from 0 (nowhere) to 1 (here and there all of it).
@@ -927,7 +953,7 @@ class Applies:
         - ``shapes`` = [] (list of tables): What is drawn here: strokes and polygons.
         - ``pictures`` = [] (list of tables): Pictures, one layer of the drawing each.
         - ``path`` = "" (text): A file of lines and polygons, relative to the recipe: GeoJSON whose features have a property `kind` and may have `name`, `height_m`, `number`, `size_m`, `width_m` and `radius_m`.
-        - ``placement`` = "own" ("own" or "middle" or "fit"): How the coordinates of the file are laid upon the world.
+        - ``placement`` = "own" ("own" or "middle" or "fit"): How the coordinates of the file are placed in the world.
         - ``fidelity`` = 0.8 (0 to 1): From a loose guide (0) to exactly as drawn (1).
         - ``mountain_size_m`` = 0.0 (0 to 1000000 m): Radius of a mountain; 0 for a fourteenth of the world.
         - ``mountain_height_m`` = 0.0 (0 to 20000 m): Height of a mountain above the land; 0 for three fifths of its radius.
@@ -936,7 +962,7 @@ class Applies:
         - ``dune_size_m`` = 0.0 (0 to 100000 m): Distance from dune to dune; 0 for a sixtieth of the world.
         - ``dune_height_m`` = 0.0 (0 to 5000 m): Height of a dune; 0 for a tenth of the distance between two.
         - ``wind_deg`` = 110.0 (0 to 360 deg): Direction that the wind blows to, clockwise from north: dunes lie across it.
-        - ``river_width_m`` = 0.0 (0 to 100000 m): Width of a river where nobody has drawn another; 0 for a four hundredth of the world.
+        - ``river_width_m`` = 0.0 (0 to 100000 m): Width of a river drawn without one; 0 for a four hundredth of the world.
         - ``valley_deg`` = 24.0 (1 to 80 deg): Slope of the sides of valleys.
         - ``lake_depth_m`` = 0.0 (0 to 20000 m): Depth of a lake; 0 for a fifteenth of its radius.
         - ``crossing`` = "auto" ("auto" or "spring" or "pass" or "gorge"): What a river drawn across a mountain means.
@@ -944,11 +970,11 @@ class Applies:
         - ``fill_hill_pct`` = 8.0 (0 to 100 %): Share of undrawn land that hills fill.
         - ``fill_lake_pct`` = 1.0 (0 to 50 %): Share of undrawn land that lakes fill.
         - ``fill_forest_pct`` = 25.0 (0 to 100 %): Share of undrawn land that forest fills.
-        - ``fill_rivers`` = 3 (0 to 200): Rivers that undrawn land has, in a world of any size.
-        - ``rules`` = [] (list of tables): Rules between kinds that take the place of the usual ones.
-        - ``keep`` = [] (list of tables with kind = "mountain" or "massif" or "hill" or "river" or "dune_field" or "lake" or "plateau" or "ridge" or "canyon" or "crater" or "volcano"): Features as somebody has changed them: they replace those of the same name, whatever the drawing says.
+        - ``fill_rivers`` = 3 (0 to 200): Number of rivers on undrawn land, in a world of any size.
+        - ``rules`` = [] (list of tables): Rules between kinds that replace the default ones.
+        - ``keep`` = [] (list of tables with kind = "mountain" or "massif" or "hill" or "river" or "dune_field" or "lake" or "plateau" or "ridge" or "canyon" or "crater" or "volcano"): Features changed by hand: they replace those of the same name, whatever the drawing says.
         - ``remove`` = [] (list of texts): Names of features to leave out.
-        - ``hold`` = false (true or false): Marks what was drawn as to be kept by later steps.
+        - ``hold`` = false (true or false): Whether later steps keep what was drawn.
         - ``cell_m`` = 0.0 (0 to 1000000 m): Size of a cell of the lattice that the drawing is worked out on; 0 for 1/512 of the world, 1/1024 at least.
         - ``forest_to`` = "mask.forest" (layer): Layer that receives the forest, from 0 to 1.
         """
@@ -1118,7 +1144,7 @@ class Applies:
         - ``contours`` = [] (list of tables): The lines.
         - ``path`` = "" (text): A GeoJSON file of lines instead, relative to the recipe.
         - ``property`` = "" (text): The property that holds the height; when empty, one that is named like a height, else the third coordinate.
-        - ``placement`` = "own" ("own" or "middle" or "fit"): How the lines are laid upon the world.
+        - ``placement`` = "own" ("own" or "middle" or "fit"): How the lines are placed in the world.
         - ``shift_m`` = [0.0, 0.0] (pair of numbers): Moves the placed lines east and north.
         - ``scale`` = 1.0 (-10000 to 10000): Factor on the heights; 0.3048 for contours in feet.
         - ``offset_m`` = 0.0 (-100000 to 100000 m): Height added after scaling.
@@ -1180,9 +1206,9 @@ class Applies:
 
         - ``path`` = "dem.tif" (text): The file, relative to the recipe.
         - ``band`` = unset (1 to 65535): Which band of the file is the height, counted from 1; the first when left out.
-        - ``placement`` = "fit" ("fit" or "place"): How the file is laid upon the world.
+        - ``placement`` = "fit" ("fit" or "place"): How the file is placed in the world.
         - ``origin_m`` = unset (pair of numbers): Where the south-west sample of a placed file lies, (x, y); in the middle of the world when left out.
-        - ``spacing_m`` = unset (0.001 to 1000000 m): Distance between the samples of a placed file; what the file says when left out.
+        - ``spacing_m`` = unset (0.001 to 1000000 m): Distance between the samples of a placed file; taken from the file when left out.
         - ``interpolation`` = "bicubic" ("bilinear" or "bicubic"): How heights between the file's samples are found.
         - ``outside`` = "edge" ("edge" or "level" or "hole"): What lies beyond the edge of a placed file.
         - ``outside_m`` = 0.0 (-100000 to 100000 m): Height beyond the edge where `outside` is `"level"`; 0 is the sea.
@@ -1475,11 +1501,11 @@ class Applies:
         - ``offset_m`` = 200.0 (-100000 to 100000 m): Mean of the height.
         - ``translate`` = 1.0 (-4 to 4): What nonlinear fractals add to the noise (t above).
         - ``scale`` = 1.0 (0 to 4): What nonlinear fractals multiply the noise by (s above).
-        - ``warp_m`` = 0.0 (0 to 1000000 m): How far places are displaced before the noise is taken (standard deviation); 0 for not at all.
+        - ``warp_m`` = 0.0 (0 to 1000000 m): How far places are displaced before the noise is taken (standard deviation); 0 turns it off.
         - ``warp_wavelength_m`` = 3000.0 (0.01 to 100000000 m): Wavelength of the displacement.
         - ``warp_octaves`` = 3 (1 to 16): Octaves of the displacement.
         - ``stretch`` = 1.0 (0.01 to 100): How many times longer than wide features are: rolling hills.
-        - ``rotation_deg`` = 0.0 (-360 to 360 deg): Where the long side points, counter-clockwise from east; without a stretch there is none, and nothing turns.
+        - ``rotation_deg`` = 0.0 (-360 to 360 deg): Where the long side points, counter-clockwise from east; without a stretch it has no effect.
         - ``period_m`` = 0.0 (0 to 1000000000 m): Distance after which the land repeats in x and y, for maps that loop; 0 for never.
         """
     @overload
@@ -1541,14 +1567,14 @@ class Applies:
         - ``path`` = "" (text): A file of points instead, relative to the recipe: GeoJSON, or a table that ends in csv, xyz or txt.
         - ``property`` = "" (text): The property that holds the height; when empty, one that is named like a height, else the third coordinate.
         - ``method`` = "smooth" ("linear" or "natural" or "smooth"): How heights between points are found.
-        - ``placement`` = "own" ("own" or "middle" or "fit"): How the points are laid upon the world.
+        - ``placement`` = "own" ("own" or "middle" or "fit"): How the points are placed in the world.
         - ``shift_m`` = [0.0, 0.0] (pair of numbers): Moves the placed points east and north.
         - ``outside`` = "edge" ("edge" or "fade" or "level" or "hole"): What lies beyond the outline of the points.
         - ``outside_m`` = 0.0 (-100000 to 100000 m): Height beyond the outline where `outside` is `"level"` or `"fade"`; 0 is the sea.
         - ``fade_m`` = 500.0 (0 to 1000000 m): Distance over which land goes over to `outside_m` where `outside` is `"fade"`.
         - ``scale`` = 1.0 (-10000 to 10000): Factor on the heights; 0.3048 for points in feet.
         - ``offset_m`` = 0.0 (-100000 to 100000 m): Height added after scaling.
-        - ``survey_m`` = 160.0 (0.01 to 1000000 m): Distance between the points of a made-up survey, about; at least 1/256 of the world.
+        - ``survey_m`` = 160.0 (0.01 to 1000000 m): Distance between the points of a generated survey, about; at least 1/256 of the world.
         """
     @overload
     def apply(
@@ -1571,7 +1597,7 @@ class Applies:
         """Gives every point a random height, smoothed by a filter or summed over ever finer grids.
 
         - ``method`` = "additions" ("displacement" or "additions"): How random numbers become heights.
-        - ``cell_m`` = 1200.0 (0 to 1000000 m): Distance of the points; of the coarsest ones for additions. 0 gives every sample a height of its own, for displacement without a filter; otherwise 0.01 or more.
+        - ``cell_m`` = 1200.0 (0 to 1000000 m): Distance between the points; between the coarsest ones for additions. 0 gives every sample a height of its own, for displacement without a filter; otherwise 0.01 or more.
         - ``amplitude_m`` = 320.0 (0 to 10000 m): Standard deviation of the heights; of the coarsest ones for additions.
         - ``level_m`` = 140.0 (-20000 to 20000 m): Mean height.
         - ``filter`` = "gaussian" ("none" or "box" or "tent" or "gaussian"): The filter that smooths displacement.
@@ -1649,9 +1675,9 @@ class Applies:
         """Draws a winding river first and raises mountains round it: a squig curve, with tributaries down to every hollow.
 
         - ``inlet`` = "north" ("north" or "east" or "south" or "west"): Side on which the river comes in.
-        - ``outlet`` = "south" ("north" or "east" or "south" or "west"): Side on which it leaves, another one.
+        - ``outlet`` = "south" ("north" or "east" or "south" or "west"): Side on which it leaves; must differ from the inlet.
         - ``spacing_m`` = 1000.0 (0.1 to 1000000 m): Distance between streams, about: the width of the smallest triangles.
-        - ``wander`` = 0.4 (0 to 1): How far the river winds: 0 takes the shorter way wherever there is one, 1 leaves it to luck.
+        - ``wander`` = 0.4 (0 to 1): How far the river winds: 0 takes the shorter way wherever there is one, 1 chooses at random.
         - ``relief_m`` = 1400.0 (0 to 15000 m): Height of the highest land above the outlet, about.
         - ``level_m`` = 40.0 (-12000 to 9000 m): Height of the river where it leaves.
         - ``slope_deg`` = 38.0 (1 to 80 deg): Steepness of hillsides, before unevenness; gentler where they alone would exceed the relief.
@@ -1776,7 +1802,7 @@ class Applies:
         """Numbers the drainage basins of the land in the layer `basin`, and draws their outlines as the vectors `basins`.
 
         - ``min_area_m2`` = 250000.0 (0 to 1000000000000000 m2): Smallest basin that gets a number.
-        - ``places_m`` = [] (list of pairs of numbers): Outlets of one's own, (x, y) each; empty for all places where water leaves.
+        - ``places_m`` = [] (list of pairs of numbers): Outlets to use, (x, y) each; empty for all places where water leaves.
         - ``snap_m`` = 100.0 (0 to 100000 m): How far a place may move to the sample of the most flow.
         - ``sea`` = true (true or false): Whether land at or below sea level (0 m) is sea, where water leaves.
         """
@@ -1797,7 +1823,7 @@ class Applies:
     ) -> None:
         """Cuts a channel from every pit to lower ground, where the least rock has to go; so hollows drain and stay hollow.
 
-        - ``max_depth_m`` = 50.0 (0 to 100000 m): Deepest cut; pits behind higher dams are the rest.
+        - ``max_depth_m`` = 50.0 (0 to 100000 m): Deepest cut; pits behind higher dams are left to `rest`.
         - ``max_length_m`` = 2000.0 (0 to 1000000 m): How far a channel may lead from the level ground of its pit, as the crow flies.
         - ``rest`` = "fill" ("fill" or "leave"): What becomes of pits that no channel within these limits drains.
         - ``sea`` = true (true or false): Whether land at or below sea level (0 m) is sea, where water leaves.
@@ -1838,7 +1864,7 @@ class Applies:
         - ``method`` = "d8" ("d8" or "dinf" or "mfd"): How water is shared out among lower neighbours.
         - ``concentration`` = 1.1 (0.1 to 20): With `mfd`: how strongly the steepest neighbours are preferred.
         - ``sea`` = true (true or false): Whether land at or below sea level (0 m) is sea, where water leaves.
-        - ``fill`` = false (true or false): Whether the land is filled to the brim of its depressions too, as by `water.fill` but without a second look at it.
+        - ``fill`` = false (true or false): Whether depressions are also filled to the brim, as by `water.fill` but without a second pass.
         """
     @overload
     def apply(
@@ -1865,7 +1891,7 @@ class Applies:
 
         - ``min_depth_m`` = 2.0 (0 to 100000 m): Depth from which a depression is a lake.
         - ``min_area_m2`` = 20000.0 (0 to 1000000000000000 m2): Area from which a depression is a lake.
-        - ``rest`` = "breach" ("breach" or "fill"): What becomes of depressions that are no lakes.
+        - ``rest`` = "breach" ("breach" or "fill"): What becomes of depressions that do not become lakes.
         - ``max_cut_m`` = 50.0 (0 to 100000 m): With `rest = "breach"`: deepest cut; what would need a deeper one is filled.
         - ``balance`` = false (true or false): Whether lakes stand where rain and evaporation balance instead of at the brim.
         - ``rain_mm_per_yr`` = 300.0 (0 to 20000 mm/yr): With `balance`: rain, a number or a layer.
@@ -1901,11 +1927,11 @@ class Applies:
         threads: SupportsIndex | None = ...,
         progress: Progress = ...,
     ) -> None:
-        """Lays rivers on the land: where enough water gathers, a smooth line runs down the valley, as wide and deep as its discharge asks for, and is cut into the ground so that no river rises on its way.
+        """Lays rivers on the land: where enough water gathers, a smooth line runs down the valley, as wide and deep as its discharge requires, and is cut into the ground so that no river rises on its way.
 
         - ``rain_mm_per_yr`` = 1000.0 (0 to 20000 mm/yr): Rain (and melting snow): a number, or a layer.
         - ``runoff`` = 0.5 (0 to 1): Share of the rain that runs off; the rest evaporates.
-        - ``spring_m3_per_s`` = 0.005 (0 to 1000000 m3/s): Least discharge of a river: where it springs.
+        - ``spring_m3_per_s`` = 0.005 (0 to 1000000 m3/s): Least discharge of a river: where it begins.
         - ``spring_m2`` = 0.0 (0 to 1000000000000 m2): Least area that a river drains, whatever the rain.
         - ``shortest_m`` = 250.0 (0 to 1000000 m): Rivers shorter than this that no other joins are left out.
         - ``width_m`` = 6.0 (0 to 1000 m): Width of a river that carries 1 m³/s.
