@@ -119,7 +119,8 @@ fn look(file: &Path, found: &mut Vec<String>) -> Result<()> {
     let in_library =
         LIBRARIES.iter().any(|name| file.starts_with(Path::new("crates").join(name).join("src")));
     let lines: Vec<&str> = text.lines().collect();
-    for (i, line) in lines.iter().enumerate() {
+    // A line that says "formerly" names an old spelling, which files of users still have.
+    for (i, line) in lines.iter().enumerate().filter(|(_, line)| !line.contains("formerly")) {
         let previous = if i > 0 { lines[i - 1] } else { "" };
         let next = lines.get(i + 1).copied().unwrap_or("");
         let place = format!("{}:{}", file.display(), i + 1);
