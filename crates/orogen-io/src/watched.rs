@@ -10,7 +10,7 @@ const PIECE: usize = 1 << 22;
 /// A writer that fails as soon as the work is cancelled.
 ///
 /// Even a write of no bytes fails then: a writer that works for long without writing asks so whether to go on
-/// ([`check`]).
+/// (`check`).
 #[derive(Debug)]
 pub struct Watched<'a, W> {
     out: W,
