@@ -13,7 +13,7 @@ pub fn print(text: &str) -> Result<()> {
     written(put(text.as_bytes()))
 }
 
-/// As [`print`], until the work is cancelled: a pipe that nobody reads would hold the program for ever.
+/// As [`fn@print`], until the work is cancelled: a pipe that nobody reads would hold the program for ever.
 pub fn print_watched(text: String, cancel: &Cancel) -> Result<()> {
     until_cancelled(cancel, move || put(text.as_bytes())).map_or_else(cut_off, written)
 }
