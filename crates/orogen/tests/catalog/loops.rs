@@ -58,7 +58,9 @@ pub fn broken(operator: &Operator) -> Vec<String> {
     let run = || {
         let ctx = Ctx::new(standard::SEED).in_world(frame).with_second(Some(&second));
         let after = op.apply(loop_of_waves(0), &ctx).expect("land that loops");
-        assert!(!ctx.take_warnings().iter().any(|text| text.contains("loops")), "{}", op.id());
+        // The land that goes in is a loop; only what somebody put at the edge may break it, with a warning.
+        let warned = ctx.take_warnings().iter().any(|text| text.contains("loops"));
+        assert!(!warned || op.loops() == Loops::AsIs, "{}", op.id());
         after
     };
     let after = run();
