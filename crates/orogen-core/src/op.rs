@@ -89,11 +89,19 @@ impl Layers {
         names: impl IntoIterator<Item = N>,
         from: impl IntoIterator<Item = LayerName>,
     ) -> Self {
+        let names: Vec<LayerName> = names.into_iter().map(Into::into).collect();
+        self.writes.extend(names.iter().cloned());
+        self.following(names.into_iter().map(Part::Layer), from)
+    }
+
+    /// Notes that outputs are computed from layers of the result.
+    fn following(
+        mut self,
+        outputs: impl Iterator<Item = Part>,
+        from: impl IntoIterator<Item = LayerName>,
+    ) -> Self {
         let from: Vec<Part> = from.into_iter().map(Part::Layer).collect();
-        for name in names.into_iter().map(Into::into) {
-            self.writes.push(name.clone());
-            self.follows.insert(Part::Layer(name), from.clone());
-        }
+        self.follows.extend(outputs.map(|output| (output, from.clone())));
         self
     }
 
@@ -125,12 +133,9 @@ impl Layers {
         names: impl IntoIterator<Item = N>,
         from: impl IntoIterator<Item = LayerName>,
     ) -> Self {
-        let from: Vec<Part> = from.into_iter().map(Part::Layer).collect();
-        for name in names.into_iter().map(Into::into) {
-            self.writes_vectors.push(name.clone());
-            self.follows.insert(Part::Vectors(name), from.clone());
-        }
-        self
+        let names: Vec<LayerName> = names.into_iter().map(Into::into).collect();
+        self.writes_vectors.extend(names.iter().cloned());
+        self.following(names.into_iter().map(Part::Vectors), from)
     }
 
     /// Also needs these things on the ground.
@@ -147,12 +152,9 @@ impl Layers {
         names: impl IntoIterator<Item = N>,
         from: impl IntoIterator<Item = LayerName>,
     ) -> Self {
-        let from: Vec<Part> = from.into_iter().map(Part::Layer).collect();
-        for name in names.into_iter().map(Into::into) {
-            self.writes_instances.push(name.clone());
-            self.follows.insert(Part::Instances(name), from.clone());
-        }
-        self
+        let names: Vec<LayerName> = names.into_iter().map(Into::into).collect();
+        self.writes_instances.extend(names.iter().cloned());
+        self.following(names.into_iter().map(Part::Instances), from)
     }
 
     /// Also looks at these layers where they are there.

@@ -14,8 +14,8 @@ use crate::biome::Biome;
 /// decides: four belts of temperature by six of moisture, after Whittaker's diagram as Patel adapted it ("Polygonal map
 /// generation for games", 2010). The air grows colder with height by `lapse_c_per_km`.
 ///
-/// Put it after the steps that shape the land: `biome` is dropped whenever the height, the temperature or the moisture
-/// changes.
+/// Put it after the steps that shape the land: `biome` is dropped whenever the height, the water, the temperature or the
+/// moisture changes.
 ///
 /// **Guarantees** (1) ground below 0 m is ocean and no other ground is; (2) no beach lies higher than `beach_m` or further
 /// than `beach_width_m` from the sea; (3) with no lapse, dry ground off the beach has exactly the biome of its temperature
