@@ -83,6 +83,11 @@ fn session() -> Result<()> {
     );
     figure("a tile of island, steps solved, in ms", 1000.0 * of("island")?, "at most 1");
     figure("tiles of island a second on two threads", 100.0 / of("island_100_tiles")?, "at least 2000");
+    figure(
+        "a stroke changed before 10 steps at 1025, over a clean build",
+        of("edit")? / of("clean")?,
+        "at most 0.1",
+    );
     Ok(())
 }
 

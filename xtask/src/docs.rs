@@ -230,6 +230,7 @@ fn touches(operator: &Operator) -> String {
         rows.push(("reads files", String::from("yes")));
     }
     rows.push(("[reach](../concepts/reach.md)", orogen::reach_text(operator)));
+    rows.push(("memory", format!("{} bytes a sample beside its input", orogen::bytes_a_sample(operator))));
     rows.push((
         "a preview of 513 samples differs by",
         format!("at most {} % of the range", percent(operator.preview_rmse)),
@@ -303,7 +304,7 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
     let picture = match writes.first() {
         // A map from above shows no overhang.
         Some(name) if *name == layer::DISPLACE_X.name() => oblique::render(&built.terrain, &View::default())?,
-        Some(name) if *name == layer::BASIN.name() => relief::render(&built.terrain, &built.exports.relief)?,
+        Some(name) if *name == layer::BASIN.name() => relief::render(&built.terrain, &style(&built))?,
         Some(name) if !writes.contains(&layer::HEIGHT.name()) => match built.terrain.layers().get(name) {
             // From springs to rivers areas grow a million times.
             Some(LayerData::F32(raster)) if *name == layer::FLOW.name() => {
@@ -312,11 +313,17 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
             }
             Some(LayerData::F32(raster)) => preview::render(raster, preview::Palette::of(name), None),
             Some(LayerData::U8(raster)) => preview::render_biomes(raster),
+            Some(data) => bail!("there is no picture of a layer of {}", data.kind()),
             None => bail!("it makes no layer {name:?}"),
         },
-        _ => relief::render(&built.terrain, &built.exports.relief)?,
+        _ => relief::render(&built.terrain, &style(&built))?,
     };
     Ok(png8::encode(&picture))
+}
+
+/// How a recipe wants its picture drawn.
+fn style(built: &orogen::Built) -> relief::ReliefStyle {
+    built.exports.get::<orogen::export::Relief>().cloned().unwrap_or_default().0
 }
 
 /// What a preset makes, as it comes.
@@ -325,7 +332,7 @@ fn preset_picture(name: &str, samples: usize) -> Result<Vec<u8>> {
     let mut options = BuildOptions::default();
     options.overrides.samples = Some(samples);
     let built = orogen::build(&recipe, &options, &Unobserved)?;
-    Ok(png8::encode(&relief::render(&built.terrain, &built.exports.relief)?))
+    Ok(png8::encode(&relief::render(&built.terrain, &style(&built))?))
 }
 
 #[cfg(test)]

@@ -10,13 +10,14 @@ mod shell;
 mod stubs;
 mod test;
 mod walls;
+mod wasm;
 mod words;
 
 use anyhow::{Result, bail};
 
 const HELP: &str = "\
 cargo xtask test              everything CI checks; installs what it needs
-cargo xtask test --only PART  one part of it: fmt, walls, words, clippy, rustdoc, rust, docs, book, python
+cargo xtask test PART         one part of it: fmt, walls, words, clippy, rustdoc, rust, docs, book, python, wasm
 cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
 cargo xtask stubs             writes the Python stubs alone
 cargo xtask book              builds the manual into docs/book
@@ -53,7 +54,7 @@ fn chore() -> Result<()> {
     std::env::set_current_dir(shell::root())?;
     match args.as_slice() {
         ["test"] => test::all(),
-        ["test", "--only", part] => test::only(part),
+        ["test", part] | ["test", "--only", part] => test::only(part),
         ["docs"] => docs::run(false),
         ["docs", "--check"] => docs::run(true),
         ["stubs"] => Ok(std::fs::write(stubs::PATH, stubs::text())?),

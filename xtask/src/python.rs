@@ -14,6 +14,7 @@ const PACKAGES: &[&str] = &[
     "numpy>=2",
     "pytest>=9",
     "rasterio>=1.4",
+    "rio-cogeo>=5",
     "shapely>=2",
     "tqdm>=4.64",
     "pyflwdir>=0.5",

@@ -47,6 +47,13 @@ pub fn cargo(args: &[&str]) -> Command {
     command
 }
 
+/// `rustc` with arguments, the one that the same cargo uses.
+pub fn rustc(args: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    command.args(args);
+    command
+}
+
 /// Installs a Debian package, as root or through sudo.
 pub fn apt(packages: &[&str]) -> Result<()> {
     let apt = |args: &[&str]| {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::shell::{cargo, has, root, run, target};
-use crate::{docs, python, walls, words};
+use crate::{docs, python, walls, wasm, words};
 
 type Part = (&'static str, fn() -> Result<()>);
 
@@ -22,6 +22,7 @@ const PARTS: &[Part] = &[
     ("docs", || docs::run(true)),
     ("book", book),
     ("python", python::test),
+    ("wasm", wasm::test),
 ];
 
 /// Every part in order.

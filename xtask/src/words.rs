@@ -80,6 +80,7 @@ const TURNS: &[Turn] = &[
     turn("lucks", "\"seeds\""),
     turn("oddly", "say what is wrong"),
     turn("who asks", "\"callers that ...\""),
+    turn("who finds", "\"if ...\""),
     turn("whoever", "name the reader, the caller or the user"),
     turn("stands there", "\"is listed\""),
     turn("made-up", "\"generated\", or \"test\""),

@@ -94,9 +94,7 @@ pub struct Build {
     /// Changes to the recipe.
     #[command(flatten)]
     pub changes: Changes,
-    /// Kinds of files to write instead of those in the recipe: geotiff, png16, r16, r32, ascii, relief, geojson, exr,
-    /// mesh, fragment.
-    #[arg(long, value_name = "KIND,KIND", value_delimiter = ',', value_parser = parse_kind)]
+    #[arg(long, value_name = "KIND,KIND", value_delimiter = ',', value_parser = parse_kind, help = kinds_help())]
     pub kinds: Vec<ExportKind>,
     /// Write heights below sea level as sea level (0 m) in every file of heights; the picture and the other layers keep the
     /// sea floor.
@@ -190,6 +188,12 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         return Err(wrong());
     }
     Ok((number * unit as f64) as u64)
+}
+
+/// What `--kinds` is for, with the kinds there are.
+fn kinds_help() -> String {
+    let kinds: Vec<&str> = ExportKind::names().collect();
+    format!("Kinds of files to write instead of those in the recipe: {}", kinds.join(", "))
 }
 
 fn parse_kind(text: &str) -> Result<ExportKind, String> {

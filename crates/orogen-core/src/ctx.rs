@@ -1,5 +1,6 @@
 //! What surrounds an operator while it runs.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -8,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Cancelled, OpError};
 use crate::files::{Files, NoFiles};
 use crate::frame::Frame;
+use crate::place::Place;
+use crate::provenance::Part;
 use crate::rng::Seed;
 use crate::terrain::Terrain;
 
@@ -64,15 +67,41 @@ pub struct Figure {
     pub unit: String,
 }
 
+/// What does the work. Results of one are never taken for those of another: they differ in their last bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// The processor: the reference.
+    #[default]
+    Cpu,
+    /// The graphics card, for operators that have a twin there.
+    Gpu,
+}
+
+impl Backend {
+    /// Its name in cache keys and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+        }
+    }
+}
+
 /// What surrounds an operator while it runs: its seed, the world it lies in, progress and cancellation, warnings.
 ///
 /// Threads are those of the rayon pool the call runs in.
 pub struct Ctx<'a> {
     seed: Seed,
     world: Option<Frame>,
+    place: Place,
+    backend: Backend,
     second: Option<&'a Terrain>,
     files: &'a dyn Files,
     watch: &'a dyn Watch,
+    /// The parts of the result that are wanted; all of them where nothing is said.
+    wanted: Option<&'a BTreeSet<Part>>,
     /// Whether progress is for the caller alone to tell.
     quiet: bool,
     warnings: Mutex<Vec<String>>,
@@ -86,9 +115,12 @@ impl<'a> Ctx<'a> {
         Self {
             seed,
             world: None,
+            place: Place::default(),
+            backend: Backend::Cpu,
             second: None,
             files: &NoFiles,
             watch: &Silent,
+            wanted: None,
             quiet: false,
             warnings: Mutex::default(),
             figures: Mutex::default(),
@@ -105,6 +137,20 @@ impl<'a> Ctx<'a> {
     #[must_use]
     pub fn in_world(mut self, world: Frame) -> Self {
         self.world = Some(world);
+        self
+    }
+
+    /// Where on Earth the world lies.
+    #[must_use]
+    pub fn at_place(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
+    /// What does the work.
+    #[must_use]
+    pub fn on(mut self, backend: Backend) -> Self {
+        self.backend = backend;
         self
     }
 
@@ -129,15 +175,31 @@ impl<'a> Ctx<'a> {
         self
     }
 
+    /// Which parts of the result are wanted; `None` for all of them.
+    #[must_use]
+    pub fn wanting(mut self, parts: Option<&'a BTreeSet<Part>>) -> Self {
+        self.wanted = parts;
+        self
+    }
+
+    /// Whether a part of the result is wanted. An operator may leave out those that are not.
+    #[must_use]
+    pub fn wants(&self, part: &Part) -> bool {
+        self.wanted.is_none_or(|wanted| wanted.contains(part))
+    }
+
     /// The same surrounding for a part of the work whose own progress nobody sees. It can be stopped like the whole.
     #[must_use]
     pub fn unwatched(&self) -> Ctx<'_> {
         Ctx {
             seed: self.seed,
             world: self.world,
+            place: self.place,
+            backend: self.backend,
             second: self.second,
             files: self.files,
             watch: self.watch,
+            wanted: self.wanted,
             quiet: true,
             warnings: Mutex::default(),
             figures: Mutex::default(),
@@ -168,6 +230,18 @@ impl<'a> Ctx<'a> {
     #[must_use]
     pub fn world(&self, terrain: &Terrain) -> Frame {
         self.world.unwrap_or(*terrain.frame())
+    }
+
+    /// Where on Earth the world lies, as far as that is known.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// What does the work.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// The second terrain, where the step names one.

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::kinds::Kind;
 use crate::layer::LayerName;
 use crate::param::Fault;
 use crate::values;
@@ -47,9 +48,9 @@ pub enum OpError {
         /// The requested layer.
         name: LayerName,
         /// What it holds.
-        found: &'static str,
+        found: Kind,
         /// What was requested.
-        wanted: &'static str,
+        wanted: Kind,
     },
     /// Parameters are outside what is allowed.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::error::OpError;
 use crate::features::Features;
+use crate::place::Georeference;
 use crate::raster::Raster;
 
 /// An elevation model as a file gave it.
@@ -44,6 +45,15 @@ pub trait Files: Sync {
                 Err(OpError::File { path: path.to_owned(), reason })
             }
         }
+    }
+
+    /// Where on Earth an elevation model lies, without reading its heights; `None` where it does not say.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    fn georeference(&self, path: &str) -> Result<Option<Georeference>, OpError> {
+        let _ = path;
+        Ok(None)
     }
 
     /// A file as points, lines and polygons.

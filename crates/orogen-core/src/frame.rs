@@ -18,6 +18,32 @@ impl Rect {
     pub fn size(&self) -> [f64; 2] {
         [self.max[0] - self.min[0], self.max[1] - self.min[1]]
     }
+
+    /// The smallest rectangle that holds both.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        Self {
+            min: [0, 1].map(|axis| self.min[axis].min(other.min[axis])),
+            max: [0, 1].map(|axis| self.max[axis].max(other.max[axis])),
+        }
+    }
+
+    /// What both share; `None` when they do not even touch.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Option<Self> {
+        let min = [0, 1].map(|axis| self.min[axis].max(other.min[axis]));
+        let max = [0, 1].map(|axis| self.max[axis].min(other.max[axis]));
+        (min[0] <= max[0] && min[1] <= max[1]).then_some(Self { min, max })
+    }
+
+    /// This rectangle with so many metres around it.
+    #[must_use]
+    pub fn grown(&self, by_m: [f64; 2]) -> Self {
+        Self {
+            min: [0, 1].map(|axis| self.min[axis] - by_m[axis]),
+            max: [0, 1].map(|axis| self.max[axis] + by_m[axis]),
+        }
+    }
 }
 
 /// The longest side and the farthest place, in metres: sample positions still differ there.
@@ -233,18 +259,27 @@ impl Frame {
     /// The samples of this frame that lie inside a rectangle (edges included), `None` when there are none.
     #[must_use]
     pub fn clipped(&self, rect: &Rect) -> Option<Self> {
+        let east = self.west + self.cols as i64 - 1;
+        let south = self.north - self.rows as i64 + 1;
+        self.samples_in(rect, [self.west, south, east, self.north])
+    }
+
+    /// The samples of this lattice that lie in a rectangle and within indices: west, south, east, north.
+    fn samples_in(&self, rect: &Rect, [west, south, east, north]: [i64; 4]) -> Option<Self> {
         // A thousandth of a cell of slack: an edge computed on another lattice must not lose its samples.
         const SLACK: f64 = 1e-3;
         let index = |at: f64, axis: usize| (at - self.anchor_m[axis]) / self.spacing_m[axis];
-        let west = self.west.max((index(rect.min[0], 0) - SLACK).ceil() as i64);
-        let east = (self.west + self.cols as i64 - 1).min((index(rect.max[0], 0) + SLACK).floor() as i64);
-        let south = (self.north - self.rows as i64 + 1).max((index(rect.min[1], 1) - SLACK).ceil() as i64);
-        let north = self.north.min((index(rect.max[1], 1) + SLACK).floor() as i64);
+        let west = west.max((index(rect.min[0], 0) - SLACK).ceil() as i64);
+        let south = south.max((index(rect.min[1], 1) - SLACK).ceil() as i64);
+        let east = east.min((index(rect.max[0], 0) + SLACK).floor() as i64);
+        let north = north.min((index(rect.max[1], 1) + SLACK).floor() as i64);
+        // More than this machine can count is more than any limit allows.
+        let count = |from: i64, to: i64| usize::try_from(to - from + 1).unwrap_or(usize::MAX);
         (west <= east && south <= north).then(|| Self {
             west,
             north,
-            cols: (east - west + 1) as usize,
-            rows: (north - south + 1) as usize,
+            cols: count(west, east),
+            rows: count(south, north),
             ..*self
         })
     }
@@ -276,15 +311,8 @@ impl Frame {
                 return Err(FrameError::TooFar(found));
             }
         }
-        let whole = Self {
-            spacing_m,
-            west: i64::MIN / 4,
-            north: i64::MAX / 4,
-            cols: usize::MAX / 4,
-            rows: usize::MAX / 4,
-            ..*self
-        };
-        Ok(whole.clipped(rect))
+        let [least, most] = [i64::MIN / 4, i64::MAX / 4];
+        Ok(Self { spacing_m, ..*self }.samples_in(rect, [least, least, most, most]))
     }
 }
 

@@ -16,7 +16,7 @@ const MM: i64 = 1000;
 const CELL_MM: i64 = CELL_M as i64 * MM;
 
 /// One thing that stands on the ground.
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Instance {
     /// Never changes while its step, its place in the pattern and its number there stay: edits by hand refer to it.
@@ -82,17 +82,73 @@ struct CellStart {
     start: u32,
 }
 
+/// A thing with its place in world metres, as other programs take it. Numbers of [`Instance`] are as they are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Placed {
+    /// As [`Instance::id`].
+    pub id: u64,
+    /// Metres to the east.
+    pub x_m: f64,
+    /// Metres to the north.
+    pub y_m: f64,
+    /// As [`Instance::z_m`].
+    pub z_m: f32,
+    /// As [`Instance::species`].
+    pub species: u16,
+    /// As [`Instance::yaw`].
+    pub yaw: u16,
+    /// As [`Instance::scale`].
+    pub scale: u16,
+    /// As [`Instance::tag`].
+    pub tag: u16,
+    /// As [`Instance::tilt_deg`].
+    pub tilt_deg: u8,
+    /// As [`Instance::tilt_to`].
+    pub tilt_to: u8,
+    /// As [`Instance::age`].
+    pub age: u8,
+    /// As [`Instance::health`].
+    pub health: u8,
+}
+
+impl Placed {
+    fn new([x_m, y_m]: [f64; 2], thing: &Instance) -> Self {
+        let Instance { id, x_mm: _, y_mm: _, z_m, species, yaw, scale, tilt_deg, tilt_to, age, health, tag } =
+            *thing;
+        Self { id, x_m, y_m, z_m, species, yaw, scale, tag, tilt_deg, tilt_to, age, health }
+    }
+
+    fn thing(self) -> ([f64; 2], Instance) {
+        let Self { id, x_m, y_m, z_m, species, yaw, scale, tag, tilt_deg, tilt_to, age, health } = self;
+        let (x_mm, y_mm) = (0, 0);
+        let thing =
+            Instance { id, x_mm, y_mm, z_m, species, yaw, scale, tilt_deg, tilt_to, age, health, tag };
+        ([x_m, y_m], thing)
+    }
+}
+
+/// Whether whole millimetres in squares can say a place: it is a number, and not too far from the world's zero.
+#[must_use]
+pub fn can_stand(place: [f64; 2]) -> bool {
+    // Beyond that a millimetre is not a whole step of a 64-bit number any more.
+    place.iter().all(|m| m.abs() < 4e11)
+}
+
 /// Why things cannot be taken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InstancesError {
     /// A place that whole millimetres in 32-bit squares cannot say.
-    #[error("a thing at {0}, {1} m lies too far from the world's zero")]
+    #[error("an instance at {0}, {1} m lies too far from the origin of the world")]
     TooFar(f64, f64),
+    /// A species that is not in the list.
+    #[error("the species {0} is not one of the {1} that the layer has")]
+    Species(u16, usize),
     /// More than 32 bits can count.
-    #[error("{0} things are more than the 4294967295 that a layer can hold")]
+    #[error("{0} instances are more than the 4294967295 that a layer can hold")]
     TooMany(usize),
-    /// The bytes are not those of a layer of things.
-    #[error("these are not the bytes of a layer of things")]
+    /// The bytes are not those of a layer of instances.
+    #[error("these are not the bytes of a layer of instances")]
     Bytes,
 }
 
@@ -109,9 +165,11 @@ impl Instances {
         let mut placed = Vec::new();
         for (place, mut thing) in things {
             let far = || InstancesError::TooFar(place[0], place[1]);
-            // Beyond that a millimetre is not a whole step of a 64-bit number any more.
-            if !place.iter().all(|m| m.abs() < 4e11) {
+            if !can_stand(place) {
                 return Err(far());
+            }
+            if usize::from(thing.species) >= species.len() {
+                return Err(InstancesError::Species(thing.species, species.len()));
             }
             let [x, y] = place.map(|m| (m * MM as f64).round() as i64);
             let cell = [x, y].map(|mm| i32::try_from(mm.div_euclid(CELL_MM)));
@@ -164,21 +222,36 @@ impl Instances {
         })
     }
 
+    /// Everything as records of [`Placed`], in the machine's byte order.
+    #[must_use]
+    pub fn records(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.len() * size_of::<Placed>());
+        self.iter().for_each(|(place, thing)| bytes.extend(bytemuck::bytes_of(&Placed::new(place, thing))));
+        bytes
+    }
+
+    /// Things from records of [`Placed`].
+    ///
+    /// # Errors
+    /// As [`Instances::new`], and when the bytes are not a whole number of records.
+    pub fn from_records(species: Vec<String>, bytes: &[u8]) -> Result<Self, InstancesError> {
+        let (records, rest) = bytes.as_chunks::<{ size_of::<Placed>() }>();
+        if !rest.is_empty() {
+            return Err(InstancesError::Bytes);
+        }
+        Self::new(
+            species,
+            records.iter().map(|record| bytemuck::pod_read_unaligned::<Placed>(record).thing()),
+        )
+    }
+
     /// What stands in a rectangle, its southern and western edges included, the others not: of tiles that meet, each
     /// thing belongs to one.
     #[must_use]
     pub fn crop(&self, rect: &Rect) -> Self {
-        let [south, north] = [rect.min[1], rect.max[1]].map(|m| (m / f64::from(CELL_M)).floor());
-        let first = self.cells.partition_point(|cell| f64::from(cell.row) < south);
-        let last = self.cells.partition_point(|cell| f64::from(cell.row) <= north);
-        let side = f64::from(CELL_M);
         let mut made = Self { species: self.species.clone(), ..Self::default() };
-        for i in first..last {
+        for i in self.squares(rect) {
             let cell = self.cells[i];
-            let west = f64::from(cell.col) * side;
-            if west >= rect.max[0] || west + side <= rect.min[0] {
-                continue;
-            }
             let start = made.things.len();
             let inside = |place: [f64; 2]| {
                 (0..2).all(|axis| place[axis] >= rect.min[axis] && place[axis] < rect.max[axis])
@@ -190,6 +263,40 @@ impl Instances {
             }
         }
         made
+    }
+
+    /// The squares that a rectangle touches: a few runs of them, each found by bisection.
+    fn squares(&self, rect: &Rect) -> impl Iterator<Item = usize> {
+        let [min, max] = [rect.min, rect.max].map(|corner| {
+            // Squares beyond 32 bits hold nothing; the cast keeps to the last one.
+            corner.map(|m| (m / f64::from(CELL_M)).floor() as i32)
+        });
+        let before =
+            |row: i32, col: i32| self.cells.partition_point(|cell| (cell.row, cell.col) < (row, col));
+        let mut next = before(min[1], min[0]);
+        std::iter::from_fn(move || {
+            while let Some(cell) = self.cells.get(next) {
+                if cell.row > max[1] {
+                    return None;
+                }
+                if cell.col > max[0] {
+                    // On to the next row that holds anything.
+                    next = before(cell.row.checked_add(1)?, min[0]);
+                } else if cell.col < min[0] {
+                    next = before(cell.row, min[0]);
+                } else {
+                    next += 1;
+                    return Some(next - 1);
+                }
+            }
+            None
+        })
+    }
+
+    /// How many things a crop looks at.
+    #[cfg(test)]
+    fn looked_at(&self, rect: &Rect) -> usize {
+        self.squares(rect).map(|i| self.range(i).len()).sum()
     }
 
     /// Stands everything on the ground: heights between samples are those of the plane of four, as meshes have them.
@@ -352,9 +459,39 @@ mod tests {
     }
 
     #[test]
+    fn records_keep_every_number() {
+        assert_eq!(size_of::<Placed>(), 40);
+        let wood = wood(500);
+        let records = wood.records();
+        assert_eq!(records.len(), 500 * 40);
+        let again = Instances::from_records(wood.species().to_vec(), &records).unwrap();
+        assert_eq!(again, wood);
+        assert_eq!(Instances::from_records(Vec::new(), &records[1..]), Err(InstancesError::Bytes));
+        assert_eq!(Instances::from_records(Vec::new(), &records), Err(InstancesError::Species(0, 0)));
+    }
+
+    #[test]
+    fn a_crop_costs_what_it_holds_and_not_what_there_is() {
+        // 64 km of wood, of which a window of 1 km is wanted: less than a thousandth.
+        let side = 64_000.0;
+        let places = (0..1_000_000u64).map(|i| {
+            let at = |axis: u64| Seed(7).unit(2 * i + axis) * side;
+            ([at(0), at(1)], thing(i))
+        });
+        let wood = Instances::new(vec![String::from("oak")], places).unwrap();
+        let window = Rect { min: [20_000.0, 30_000.0], max: [21_000.0, 31_000.0] };
+        let part = wood.crop(&window);
+        let looked_at = wood.looked_at(&window);
+        assert!(part.len() > 150, "{} things", part.len());
+        // Squares that the window touches: 5 by 5 of 256 m, 1.64 km2 for its 1 km2.
+        assert!(looked_at < 3 * part.len(), "{looked_at} looked at for {}", part.len());
+        assert!(looked_at * 1000 < wood.len(), "{looked_at} of {}", wood.len());
+    }
+
+    #[test]
     fn places_beyond_all_bounds_are_refused() {
         for far in [1e15, f64::NAN, f64::INFINITY] {
-            assert!(Instances::new(Vec::new(), [([far, 0.0], thing(1))]).is_err());
+            assert!(Instances::new(vec![String::from("oak")], [([far, 0.0], thing(1))]).is_err());
         }
     }
 }

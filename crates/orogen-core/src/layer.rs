@@ -7,6 +7,8 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::kinds::Kind;
+
 /// The name of a layer: lower-case words of letters, digits and underscores, joined by dots (`material.rock`).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[schemars(extend("x-kind" = "layer"))]
@@ -33,6 +35,12 @@ impl LayerName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Its first word: `material` of `material.rock`.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        self.0.split('.').next().unwrap_or_default()
     }
 }
 
@@ -117,7 +125,7 @@ pub const FLOW: Layer<f32> = Layer::new("flow");
 pub const SLOPE: Layer<f32> = Layer::new("slope");
 /// Light on the ground, from 0 to 1.
 pub const HILLSHADE: Layer<f32> = Layer::new("hillshade");
-/// Biome numbers (see `orogen_ops::biome`).
+/// Biome numbers (see [`crate::biome`]).
 pub const BIOME: Layer<u8> = Layer::new("biome");
 /// How far east the ground is moved from its sample, in metres.
 pub const DISPLACE_X: Layer<f32> = Layer::new("displace.x");
@@ -126,7 +134,7 @@ pub const DISPLACE_Y: Layer<f32> = Layer::new("displace.y");
 /// How far up the ground is moved from its height, in metres.
 pub const DISPLACE_Z: Layer<f32> = Layer::new("displace.z");
 /// Numbers of drainage basins, from 1; 0 for none.
-pub const BASIN: Layer<f32> = Layer::new("basin");
+pub const BASIN: Layer<u32> = Layer::new("basin");
 /// Distance from the shore, in metres: positive on land, negative at sea.
 pub const SHORE: Layer<f32> = Layer::new("shore");
 /// Where a step acts, from 0 (not) to 1 (fully).
@@ -141,42 +149,45 @@ pub struct Info {
     pub unit: &'static str,
     /// What it says, in a few words.
     pub about: &'static str,
+    /// The kind of number that it holds.
+    pub kind: Kind,
 }
 
 /// Every well-known layer.
 pub const WELL_KNOWN: &[Info] = &[
-    Info { name: "height", unit: "m", about: "elevation above sea level" },
-    Info { name: "water", unit: "m", about: "depth of water" },
-    Info { name: "sediment", unit: "m", about: "loose part of the height" },
-    Info { name: "sand", unit: "m", about: "depth of sand, part of the height" },
-    Info { name: "temperature", unit: "degC", about: "yearly mean temperature" },
-    Info { name: "moisture", unit: "", about: "moisture, 0 dry to 1 wet" },
-    Info { name: "flow", unit: "m2", about: "drained area" },
-    Info { name: "basin", unit: "id", about: "number of the drainage basin, 0 for none" },
-    Info { name: "shore", unit: "m", about: "distance from the shore, negative at sea" },
-    Info { name: "slope", unit: "deg", about: "steepness" },
-    Info { name: "hillshade", unit: "", about: "light on the ground, 0 to 1" },
+    Info { name: "height", unit: "m", about: "elevation above sea level", kind: Kind::F32 },
+    Info { name: "water", unit: "m", about: "depth of water", kind: Kind::F32 },
+    Info { name: "sediment", unit: "m", about: "loose part of the height", kind: Kind::F32 },
+    Info { name: "sand", unit: "m", about: "depth of sand, part of the height", kind: Kind::F32 },
+    Info { name: "temperature", unit: "degC", about: "yearly mean temperature", kind: Kind::F32 },
+    Info { name: "moisture", unit: "", about: "moisture, 0 dry to 1 wet", kind: Kind::F32 },
+    Info { name: "flow", unit: "m2", about: "drained area", kind: Kind::F32 },
+    Info { name: "basin", unit: "id", about: "number of the drainage basin, 0 for none", kind: Kind::U32 },
+    Info { name: "shore", unit: "m", about: "distance from the shore, negative at sea", kind: Kind::F32 },
+    Info { name: "slope", unit: "deg", about: "steepness", kind: Kind::F32 },
+    Info { name: "hillshade", unit: "", about: "light on the ground, 0 to 1", kind: Kind::F32 },
     Info {
         name: "displace",
         unit: "m",
         about: "how far the ground is moved east (x), north (y) and up (z): overhangs",
+        kind: Kind::F32,
     },
     Info {
         name: "film",
         unit: "m",
         about: "a snapshot on the way: depth of water or sediment, or change of height",
+        kind: Kind::F32,
     },
-    Info { name: "biome", unit: "id", about: "biome number" },
-    Info { name: "mask", unit: "", about: "where a step acts, 0 to 1" },
-    Info { name: "material", unit: "", about: "share of a ground material" },
-    Info { name: "density", unit: "1/m2", about: "plants per square metre" },
+    Info { name: "biome", unit: "id", about: "biome number", kind: Kind::U8 },
+    Info { name: "mask", unit: "", about: "where a step acts, 0 to 1", kind: Kind::F32 },
+    Info { name: "material", unit: "", about: "share of a ground material, in 1/255", kind: Kind::Weight },
+    Info { name: "density", unit: "1/m2", about: "plants per square metre", kind: Kind::F32 },
 ];
 
 /// What is known about a layer or its family; `None` for a name of the user's own.
 #[must_use]
 pub fn info(name: &LayerName) -> Option<&'static Info> {
-    let family = name.as_str().split('.').next();
-    WELL_KNOWN.iter().find(|info| Some(info.name) == family)
+    WELL_KNOWN.iter().find(|info| info.name == name.family())
 }
 
 /// Unit of a layer; empty for plain numbers and names of the user's own.

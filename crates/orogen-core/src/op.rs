@@ -1,5 +1,6 @@
 //! The operator contract and the catalogue.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -9,12 +10,15 @@ use serde::de::DeserializeOwned;
 
 use crate::ctx::Ctx;
 use crate::error::OpError;
-use crate::frame::Frame;
+use crate::files::Files;
+use crate::frame::{Frame, Rect};
 use crate::layer::LayerName;
 use crate::looped::Loops;
 use crate::param::{self, Fault};
+use crate::place::Place;
 use crate::provenance::{Part, Provenance};
-use crate::ready::{self, Prepared};
+use crate::ready::{Applied, Prepared};
+use crate::stepped::Started;
 use crate::terrain::Terrain;
 
 /// How far an operator's effect travels. The planner knows nothing else about it.
@@ -26,6 +30,35 @@ pub enum Reach {
     Within(f64),
     /// A sample depends on everything: solved once, on the recipe's own frame.
     World,
+}
+
+/// Where an operator's result may change when its parameters do and its input stays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Footprint {
+    /// Nowhere.
+    Nothing,
+    /// Nowhere but in a rectangle of the world.
+    Rect(Rect),
+    /// Anywhere.
+    Everything,
+}
+
+impl Footprint {
+    /// The smallest that holds both.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, one) | (one, Self::Nothing) => one,
+            (Self::Rect(a), Self::Rect(b)) => Self::Rect(a.union(&b)),
+            (Self::Everything, _) | (_, Self::Everything) => Self::Everything,
+        }
+    }
+
+    /// The smallest that holds all of some rectangles.
+    #[must_use]
+    pub fn of(rects: impl IntoIterator<Item = Rect>) -> Self {
+        rects.into_iter().map(Self::Rect).fold(Self::Nothing, Self::union)
+    }
 }
 
 /// What an operator touches, given its parameters.
@@ -266,6 +299,15 @@ pub trait Op:
         Vec::new()
     }
 
+    /// Where on Earth a world lies, as far as a file of this operator says; what the recipe says goes first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    fn place(&self, world: &Rect, files: &dyn Files) -> Result<Place, OpError> {
+        let _ = (world, files);
+        Ok(Place::default())
+    }
+
     /// Faults that concern several parameters together (`min` above `max`, say); single ones are checked by range.
     fn faults(&self) -> Vec<Fault> {
         Vec::new()
@@ -281,7 +323,26 @@ pub trait Op:
         false
     }
 
-    /// What follows from the parameters, the seed, the world and its files alone, worked out once for many windows.
+    /// Where the result may differ from that of other parameters, on a frame and the same input. Only this is worked out
+    /// again after an edit, so operators that people edit by hand say it as well as they can; a cell or two of slack are
+    /// added by the caller.
+    ///
+    /// Called where the parameters differ but touch the same [layers](Op::layers).
+    fn footprint(&self, old: &Self, frame: &Frame) -> Footprint {
+        let _ = (old, frame);
+        Footprint::Everything
+    }
+
+    /// The most memory that it has in use at once on a frame beside its input, in bytes for each sample: what it writes and
+    /// what it works with. By itself a copy of every layer that it writes; where it is more, the operator says so. The
+    /// catalogue test holds it to what is measured.
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        let _ = frame;
+        4.0 * Op::layers(self).writes.len() as f64
+    }
+
+    /// What follows from the parameters, the seed, the world and its files alone, worked out once for many windows, so
+    /// without regard to what is wanted of one.
     /// `None` where there is no such work, and [`Op::run`] does all of it.
     ///
     /// # Errors
@@ -297,6 +358,16 @@ pub trait Op:
     /// # Errors
     /// When cancelled, or when the input cannot be worked on, in a sentence.
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError>;
+
+    /// Begins work that gives control back in the middle. By default there is one piece, which is [`Op::run`]; an
+    /// operator that works for long starts here, and its `run` is [`crate::stepped::run_through`].
+    ///
+    /// # Errors
+    /// As [`Op::run`].
+    fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
+        let _ = ctx;
+        Ok(Started::Whole(terrain))
+    }
 
     /// Checks parameters and layers, then runs.
     ///
@@ -324,8 +395,15 @@ pub trait AnyOp: fmt::Debug + Send + Sync {
     fn endless(&self) -> bool;
     /// See [`Op::makes_holes`].
     fn makes_holes(&self) -> bool;
+    /// See [`Op::bytes_a_sample`].
+    fn bytes_a_sample(&self, frame: &Frame) -> f64;
     /// See [`Op::files`].
     fn files(&self) -> Vec<&str>;
+    /// See [`Op::place`].
+    ///
+    /// # Errors
+    /// As [`Op::place`].
+    fn place(&self, world: &Rect, files: &dyn Files) -> Result<Place, OpError>;
     /// All parameters, defaults included, in one canonical order.
     ///
     /// # Errors
@@ -336,6 +414,10 @@ pub trait AnyOp: fmt::Debug + Send + Sync {
     /// # Errors
     /// The faults.
     fn check(&self) -> Result<(), OpError>;
+    /// See [`Op::footprint`]; another operator changes everything.
+    fn footprint(&self, old: &dyn AnyOp, frame: &Frame) -> Footprint;
+    /// The operator as its own type.
+    fn as_any(&self) -> &dyn Any;
     /// See [`Op::prepare`].
     ///
     /// # Errors
@@ -346,6 +428,11 @@ pub trait AnyOp: fmt::Debug + Send + Sync {
     /// # Errors
     /// As [`Op::run`].
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError>;
+    /// See [`Op::start`].
+    ///
+    /// # Errors
+    /// As [`Op::start`].
+    fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError>;
     /// See [`Op::mend_loop`].
     ///
     /// # Errors
@@ -387,6 +474,14 @@ impl<T: Op> AnyOp for T {
         Op::makes_holes(self)
     }
 
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        Op::bytes_a_sample(self, frame)
+    }
+
+    fn place(&self, world: &Rect, files: &dyn Files) -> Result<Place, OpError> {
+        Op::place(self, world, files)
+    }
+
     fn files(&self) -> Vec<&str> {
         Op::files(self)
     }
@@ -404,6 +499,14 @@ impl<T: Op> AnyOp for T {
         if faults.is_empty() { Ok(()) } else { Err(OpError::Params(faults)) }
     }
 
+    fn footprint(&self, old: &dyn AnyOp, frame: &Frame) -> Footprint {
+        old.as_any().downcast_ref().map_or(Footprint::Everything, |old| Op::footprint(self, old, frame))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
     fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
         Op::prepare(self, world, ctx)
     }
@@ -412,13 +515,17 @@ impl<T: Op> AnyOp for T {
         Op::run(self, terrain, ctx)
     }
 
+    fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
+        Op::start(self, terrain, ctx)
+    }
+
     fn mend_loop(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         Op::mend_loop(self, terrain, ctx)
     }
 
     fn apply(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         AnyOp::check(self)?;
-        ready::apply(self, &Op::layers(self), None, terrain, ctx)
+        Applied { op: self, layers: &Op::layers(self), prepared: None }.run(terrain, ctx)
     }
 }
 

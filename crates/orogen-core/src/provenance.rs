@@ -31,6 +31,12 @@ impl Part {
     pub fn into_vectors(self) -> Option<LayerName> {
         if let Self::Vectors(name) = self { Some(name) } else { None }
     }
+
+    /// The name, if it is a layer of instances.
+    #[must_use]
+    pub fn into_instances(self) -> Option<LayerName> {
+        if let Self::Instances(name) = self { Some(name) } else { None }
+    }
 }
 
 impl fmt::Display for Part {

@@ -4,6 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use rayon::prelude::*;
 
+use crate::math::catmull_rom;
 use crate::neighbors::{Neighbor, neighbors8};
 
 /// A cell of a raster.
@@ -28,6 +29,9 @@ const ROWS_PER_BLOCK: usize = 8;
 
 /// Ranges found side by side in a part of a raster.
 const RANGES: usize = 16;
+
+/// What is done with each row, by its number.
+type TryRow<'f, T, E> = dyn Fn(usize, &mut [T]) -> Result<(), E> + Sync + 'f;
 
 impl<T> Raster<T> {
     /// A raster over given values, `None` when their number is not `cols * rows` or the grid is empty.
@@ -111,6 +115,11 @@ impl<T: Copy + Send + Sync> Raster<T> {
 
     /// Gives every row to `f(row number, values)`, in any order on any thread.
     pub fn par_rows(&mut self, f: impl Fn(usize, &mut [T]) + Sync) {
+        self.par_rows_by(&f);
+    }
+
+    /// As [`Raster::par_rows`], compiled once for all functions: rayon's part is large beside most of them.
+    fn par_rows_by(&mut self, f: &(dyn Fn(usize, &mut [T]) + Sync)) {
         let cols = self.cols;
         self.data.par_chunks_mut(cols * ROWS_PER_BLOCK).enumerate().for_each(|(block, rows)| {
             for (i, row) in rows.chunks_mut(cols).enumerate() {
@@ -127,6 +136,10 @@ impl<T: Copy + Send + Sync> Raster<T> {
         &mut self,
         f: impl Fn(usize, &mut [T]) -> Result<(), E> + Sync,
     ) -> Result<(), E> {
+        self.try_par_rows_by(&f)
+    }
+
+    fn try_par_rows_by<E: Send>(&mut self, f: &TryRow<'_, T, E>) -> Result<(), E> {
         let cols = self.cols;
         self.data.par_chunks_mut(cols * ROWS_PER_BLOCK).enumerate().try_for_each(|(block, rows)| {
             rows.chunks_mut(cols).enumerate().try_for_each(|(i, row)| f(block * ROWS_PER_BLOCK + i, row))
@@ -324,17 +337,6 @@ impl Raster<f32> {
         });
         made
     }
-}
-
-/// Weights of the four samples round a place a share `t` past the second.
-fn catmull_rom(t: f32) -> [f32; 4] {
-    let (t2, t3) = (t * t, t * t * t);
-    [
-        0.5 * (2.0 * t2 - t - t3),
-        0.5 * (3.0 * t3 - 5.0 * t2 + 2.0),
-        0.5 * (4.0 * t2 - 3.0 * t3 + t),
-        0.5 * (t3 - t2),
-    ]
 }
 
 impl<T> Index<Cell> for Raster<T> {

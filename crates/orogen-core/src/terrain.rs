@@ -6,109 +6,14 @@ use std::sync::Arc;
 use crate::error::OpError;
 use crate::frame::Frame;
 use crate::instances::Instances;
+use crate::kinds::{Kind, LayerData, Sample};
 use crate::layer::{Layer, LayerName};
+use crate::place::Place;
 use crate::provenance::{Part, Provenance};
 use crate::raster::Raster;
 use crate::values::{self, Values};
 use crate::vector::VectorLayer;
-
-/// The values of a layer, shared between terrains until one of them writes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LayerData {
-    /// Measured values.
-    F32(Arc<Raster<f32>>),
-    /// Small ids and flags.
-    U8(Arc<Raster<u8>>),
-}
-
-impl LayerData {
-    /// Columns and rows.
-    #[must_use]
-    pub fn shape(&self) -> (usize, usize) {
-        match self {
-            Self::F32(r) => (r.cols(), r.rows()),
-            Self::U8(r) => (r.cols(), r.rows()),
-        }
-    }
-
-    /// What the layer holds, in words.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::F32(_) => f32::KIND,
-            Self::U8(_) => u8::KIND,
-        }
-    }
-
-    /// The values as bytes in the machine's order.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        match self {
-            Self::F32(r) => bytemuck::cast_slice(r.as_slice()),
-            Self::U8(r) => r.as_slice(),
-        }
-    }
-
-    /// Whether both share one allocation: equal without looking.
-    #[must_use]
-    pub fn same_allocation(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::F32(a), Self::F32(b)) => Arc::ptr_eq(a, b),
-            (Self::U8(a), Self::U8(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        }
-    }
-
-    /// The part that starts at a column and row.
-    #[must_use]
-    pub fn crop(&self, col: usize, row: usize, cols: usize, rows: usize) -> Self {
-        if self.shape() == (cols, rows) {
-            return self.clone();
-        }
-        match self {
-            Self::F32(r) => Self::F32(Arc::new(r.crop(col, row, cols, rows))),
-            Self::U8(r) => Self::U8(Arc::new(r.crop(col, row, cols, rows))),
-        }
-    }
-}
-
-/// Kinds of number a layer may hold.
-pub trait Sample: Copy + Send + Sync + Default + 'static {
-    /// The kind in words, for messages.
-    const KIND: &'static str;
-    /// Wraps a raster.
-    fn wrap(raster: Arc<Raster<Self>>) -> LayerData;
-    /// The raster, if it holds this kind.
-    fn view(data: &LayerData) -> Option<&Arc<Raster<Self>>>;
-    /// The raster for writing, if it holds this kind.
-    fn view_mut(data: &mut LayerData) -> Option<&mut Arc<Raster<Self>>>;
-}
-
-macro_rules! sample {
-    ($type:ty, $variant:ident, $kind:literal) => {
-        impl Sample for $type {
-            const KIND: &'static str = $kind;
-            fn wrap(raster: Arc<Raster<Self>>) -> LayerData {
-                LayerData::$variant(raster)
-            }
-            fn view(data: &LayerData) -> Option<&Arc<Raster<Self>>> {
-                match data {
-                    LayerData::$variant(raster) => Some(raster),
-                    _ => None,
-                }
-            }
-            fn view_mut(data: &mut LayerData) -> Option<&mut Arc<Raster<Self>>> {
-                match data {
-                    LayerData::$variant(raster) => Some(raster),
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-sample!(f32, F32, "32-bit floats");
-sample!(u8, U8, "bytes");
+use crate::weights;
 
 /// All that a terrain holds besides its frame.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -129,6 +34,8 @@ pub struct Parts {
 #[derive(Clone, Debug)]
 pub struct Terrain {
     frame: Frame,
+    /// Boxed: terrains are handed about by value.
+    place: Box<Place>,
     parts: Parts,
     /// The layers whose values were looked at since they were set, so that nobody looks twice.
     known: BTreeMap<LayerName, Values>,
@@ -139,6 +46,7 @@ impl PartialEq for Terrain {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&self.parts, &other.parts);
         self.frame == other.frame
+            && self.place == other.place
             && a.layers == b.layers
             && a.vectors == b.vectors
             && a.instances == b.instances
@@ -149,7 +57,7 @@ impl Terrain {
     /// A terrain without layers.
     #[must_use]
     pub fn new(frame: Frame) -> Self {
-        Self { frame, parts: Parts::default(), known: BTreeMap::new() }
+        Self { frame, place: Box::default(), parts: Parts::default(), known: BTreeMap::new() }
     }
 
     /// A terrain of given parts, `None` when a layer does not match the shape of the frame. Unlike setting the layers
@@ -157,7 +65,7 @@ impl Terrain {
     #[must_use]
     pub fn from_parts(frame: Frame, parts: Parts) -> Option<Self> {
         let fits = parts.layers.values().all(|data| data.shape() == (frame.cols(), frame.rows()));
-        fits.then_some(Self { frame, parts, known: BTreeMap::new() })
+        fits.then_some(Self { frame, place: Box::default(), parts, known: BTreeMap::new() })
     }
 
     /// All that it holds, leaving the frame behind.
@@ -172,12 +80,33 @@ impl Terrain {
         &self.frame
     }
 
+    /// Where on Earth its world lies, as far as that is known.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        *self.place
+    }
+
+    /// Says where on Earth its world lies. No part follows from that: what an operator makes of it is made anew.
+    pub fn set_place(&mut self, place: Place) {
+        *self.place = place;
+    }
+
     /// A well-known layer.
     ///
     /// # Errors
     /// When there is no such layer here, or it holds another kind of number.
     pub fn get<T: Sample>(&self, layer: Layer<T>) -> Result<&Raster<T>, OpError> {
         self.get_named(&layer.name())
+    }
+
+    /// A well-known layer, to keep while the terrain changes.
+    ///
+    /// # Errors
+    /// As [`Terrain::get`].
+    pub fn shared<T: Sample>(&self, layer: Layer<T>) -> Result<Arc<Raster<T>>, OpError> {
+        self.get(layer)?;
+        let data = self.parts.layers.get(&layer.name()).and_then(T::view);
+        data.cloned().ok_or_else(|| self.missing(&layer.name()))
     }
 
     /// A layer by name.
@@ -195,7 +124,7 @@ impl Terrain {
 
     /// Sets a well-known layer and drops what was derived from it.
     pub fn set<T: Sample>(&mut self, layer: Layer<T>, raster: Raster<T>) {
-        self.set_named(layer.name(), T::wrap(Arc::new(raster)));
+        self.set_named(layer.name(), raster.into());
     }
 
     /// Sets a layer by name and drops what was derived from it.
@@ -212,6 +141,42 @@ impl Terrain {
         self.parts.layers.insert(name, data);
     }
 
+    /// Sets a family of weights as a whole, from shares of any size ([`crate::weights`]); others of the family are removed.
+    ///
+    /// # Errors
+    /// When a name belongs to another family, or a raster does not match the shape of the frame.
+    pub fn set_weights(
+        &mut self,
+        family: &str,
+        shares: &BTreeMap<LayerName, &Raster<f32>>,
+    ) -> Result<(), OpError> {
+        let (cols, rows) = (self.frame.cols(), self.frame.rows());
+        for (name, raster) in shares {
+            if name.family() != family {
+                return Err(OpError::Failed(format!(
+                    "layer {name:?} does not belong to the weights {family:?}"
+                )));
+            }
+            if (raster.cols(), raster.rows()) != (cols, rows) {
+                return Err(self.other_shape(name, (raster.cols(), raster.rows())));
+            }
+        }
+        let rasters: Vec<&Raster<f32>> = shares.values().copied().collect();
+        let made = weights::from_shares(cols, rows, rasters.len(), |member, row, out| {
+            out.copy_from_slice(rasters[member].row(row));
+        });
+        let of_family = |(name, data): (&LayerName, &LayerData)| {
+            (data.kind() == Kind::Weight && name.family() == family).then(|| name.clone())
+        };
+        let old: Vec<LayerName> = self.parts.layers.iter().filter_map(of_family).collect();
+        for name in old {
+            self.drop_followers(&Part::Layer(name.clone()));
+            self.parts.layers.remove(&name);
+        }
+        shares.keys().cloned().zip(made).for_each(|(name, raster)| self.set_named(name, raster.into()));
+        Ok(())
+    }
+
     /// Sets a layer that comes from outside, and drops what was derived from it.
     ///
     /// # Errors
@@ -219,11 +184,7 @@ impl Terrain {
     pub fn accept(&mut self, name: LayerName, data: LayerData) -> Result<(), OpError> {
         let (cols, rows) = data.shape();
         if (cols, rows) != (self.frame.cols(), self.frame.rows()) {
-            return Err(OpError::Failed(format!(
-                "layer {name:?} has {cols} x {rows} samples and does not match the frame of {} x {}",
-                self.frame.cols(),
-                self.frame.rows()
-            )));
+            return Err(self.other_shape(&name, (cols, rows)));
         }
         let values = values_of(&name, &data)?;
         self.set_named(name.clone(), data);
@@ -378,10 +339,20 @@ impl Terrain {
         let instances = self.parts.instances.iter();
         let instances = instances.map(|(name, all)| (name.clone(), Arc::new(all.crop(&extent)))).collect();
         let parts = Parts { layers, vectors, instances, provenance: self.parts.provenance.clone() };
-        Some(Self { frame: *window, parts, known })
+        Some(Self { frame: *window, place: self.place.clone(), parts, known })
     }
 
-    fn missing(&self, name: &LayerName) -> OpError {
+    fn other_shape(&self, name: &LayerName, (cols, rows): (usize, usize)) -> OpError {
+        OpError::Failed(format!(
+            "layer {name:?} has {cols} x {rows} samples and does not match the frame of {} x {}",
+            self.frame.cols(),
+            self.frame.rows()
+        ))
+    }
+
+    /// The sentence for a layer that is not here.
+    #[must_use]
+    pub fn missing(&self, name: &LayerName) -> OpError {
         OpError::MissingLayer { name: name.clone(), available: self.layers().keys().cloned().collect() }
     }
 
@@ -415,7 +386,8 @@ impl Terrain {
 fn values_of(name: &LayerName, data: &LayerData) -> Result<Values, OpError> {
     match data {
         LayerData::F32(raster) => values::check(name, raster),
-        LayerData::U8(_) => Ok(Values::default()),
+        // Every whole number is a value.
+        _ => Ok(Values::default()),
     }
 }
 

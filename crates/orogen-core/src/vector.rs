@@ -29,6 +29,66 @@ pub enum Column {
     Flag(Vec<bool>),
     /// Names.
     Text(Vec<String>),
+    /// Numbers that need no more than seven digits.
+    F32(Vec<f32>),
+    /// Small whole numbers.
+    U8(Vec<u8>),
+    /// Whole numbers up to 65,535.
+    U16(Vec<u16>),
+    /// Names of which there are few, by their number in a table.
+    Category(Categories),
+}
+
+/// Names of which there are few, each kept once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Categories {
+    names: Vec<String>,
+    of: Vec<u16>,
+}
+
+impl Categories {
+    /// Names in a table, and the number in it of each entry; `None` when a number is not in the table.
+    #[must_use]
+    pub fn new(names: Vec<String>, of: Vec<u16>) -> Option<Self> {
+        of.iter().all(|&number| usize::from(number) < names.len()).then_some(Self { names, of })
+    }
+
+    /// Entries by their names, which get numbers in the order in which they come; `None` when there are more than 65,536.
+    #[must_use]
+    pub fn from_names<'a>(entries: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        let (mut numbers, mut made) = (BTreeMap::new(), Self::default());
+        for name in entries {
+            let number = match numbers.get(name) {
+                Some(number) => *number,
+                None => {
+                    let number = u16::try_from(made.names.len()).ok()?;
+                    made.names.push(name.to_owned());
+                    numbers.insert(name, number);
+                    number
+                }
+            };
+            made.of.push(number);
+        }
+        Some(made)
+    }
+
+    /// The table.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The number in the table of each entry.
+    #[must_use]
+    pub fn numbers(&self) -> &[u16] {
+        &self.of
+    }
+
+    /// The name of an entry.
+    #[must_use]
+    pub fn name(&self, entry: usize) -> &str {
+        &self.names[usize::from(self.of[entry])]
+    }
 }
 
 impl Column {
@@ -40,6 +100,49 @@ impl Column {
             Self::Integer(v) => v.len(),
             Self::Flag(v) => v.len(),
             Self::Text(v) => v.len(),
+            Self::F32(v) => v.len(),
+            Self::U8(v) => v.len(),
+            Self::U16(v) => v.len(),
+            Self::Category(v) => v.of.len(),
+        }
+    }
+
+    /// An entry as a number, `None` for names.
+    #[must_use]
+    pub fn number(&self, entry: usize) -> Option<f64> {
+        match self {
+            Self::Number(v) => Some(v[entry]),
+            Self::Integer(v) => Some(v[entry] as f64),
+            Self::Flag(v) => Some(f64::from(u8::from(v[entry]))),
+            Self::F32(v) => Some(v[entry].into()),
+            Self::U8(v) => Some(v[entry].into()),
+            Self::U16(v) => Some(v[entry].into()),
+            Self::Text(_) | Self::Category(_) => None,
+        }
+    }
+
+    /// An entry as a name, `None` for numbers.
+    #[must_use]
+    pub fn text(&self, entry: usize) -> Option<&str> {
+        match self {
+            Self::Text(v) => Some(&v[entry]),
+            Self::Category(v) => Some(v.name(entry)),
+            _ => None,
+        }
+    }
+
+    /// Bytes in memory, about.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            Self::Number(v) => size_of_val(v.as_slice()),
+            Self::Integer(v) => size_of_val(v.as_slice()),
+            Self::Flag(v) => v.len(),
+            Self::Text(v) => v.iter().map(|text| size_of::<String>() + text.len()).sum(),
+            Self::F32(v) => size_of_val(v.as_slice()),
+            Self::U8(v) => v.len(),
+            Self::U16(v) => size_of_val(v.as_slice()),
+            Self::Category(v) => size_of_val(v.of.as_slice()),
         }
     }
 
@@ -69,6 +172,10 @@ impl PartialEq for VectorLayer {
         let number = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
         let column = |a: &Column, b: &Column| match (a, b) {
             (Column::Number(a), Column::Number(b)) => a.len() == b.len() && a.iter().zip(b).all(number),
+            (Column::F32(a), Column::F32(b)) => {
+                let same = |(a, b): (&f32, &f32)| a == b || (a.is_nan() && b.is_nan());
+                a.len() == b.len() && a.iter().zip(b).all(same)
+            }
             (a, b) => a == b,
         };
         let columns = |a: &BTreeMap<String, Column>, b: &BTreeMap<String, Column>| {
@@ -186,6 +293,16 @@ impl VectorLayer {
         &self.vertex_attributes
     }
 
+    /// Bytes in memory, about.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        let columns = self.feature_attributes.values().chain(self.vertex_attributes.values());
+        size_of_val(self.vertices.as_slice())
+            + size_of_val(self.parts.as_slice())
+            + size_of_val(self.features.as_slice())
+            + columns.map(Column::size_bytes).sum::<usize>()
+    }
+
     /// The numbers of a feature attribute, `None` when it is absent or no number.
     #[must_use]
     pub fn numbers(&self, name: &str) -> Option<&[f64]> {
@@ -221,5 +338,45 @@ mod tests {
         assert!(lakes.set_feature_attribute("level", Column::Number(vec![1.0, 2.0])));
         assert!(!lakes.set_feature_attribute("level", Column::Number(vec![1.0])));
         assert_eq!(lakes.numbers("level"), Some(&[1.0, 2.0][..]));
+    }
+
+    #[test]
+    fn few_names_are_kept_once() {
+        let names = ["pine", "oak", "pine", "", "oak"];
+        let column = Column::Category(Categories::from_names(names).unwrap());
+        assert_eq!((0..5).map(|i| column.text(i).unwrap()).collect::<Vec<_>>(), names);
+        assert_eq!(column.number(0), None);
+        let many = vec![String::from("a species of pine"); 10_000];
+        let wide = Column::Text(many.clone()).size_bytes();
+        let compact = Column::Category(Categories::from_names(many.iter().map(String::as_str)).unwrap());
+        assert!(compact.size_bytes() * 20 <= wide, "{} and {wide} bytes", compact.size_bytes());
+        assert_eq!(Categories::new(vec![String::from("oak")], vec![0, 1]), None);
+        let all: Vec<String> = (0..65_537).map(|i| i.to_string()).collect();
+        assert_eq!(Categories::from_names(all.iter().map(String::as_str)), None);
+        assert_eq!(
+            Categories::from_names(all[1..].iter().map(String::as_str)).unwrap().names().len(),
+            65_536
+        );
+    }
+
+    #[test]
+    fn compact_numbers_read_as_numbers() {
+        for column in [
+            Column::F32(vec![3.0, 7.0]),
+            Column::U8(vec![3, 7]),
+            Column::U16(vec![3, 7]),
+            Column::Integer(vec![3, 7]),
+            Column::Number(vec![3.0, 7.0]),
+        ] {
+            assert_eq!((column.number(0), column.number(1), column.text(0)), (Some(3.0), Some(7.0), None));
+        }
+        let layer = |column: Column| {
+            let mut points = VectorLayer::new(Shape::Points);
+            points.push([[0.0; 3]]);
+            assert!(points.set_feature_attribute("age", column));
+            points
+        };
+        assert_eq!(layer(Column::F32(vec![f32::NAN])), layer(Column::F32(vec![f32::NAN])));
+        assert_ne!(layer(Column::F32(vec![1.0])), layer(Column::Number(vec![1.0])));
     }
 }

@@ -38,6 +38,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Elevation, FormatError> {
             header.cols, header.rows
         )));
     }
+    limits.memory(samples, bytes.len() as u64)?;
     let mut heights = Vec::with_capacity(samples);
     while let Some(word) = words.next() {
         if heights.len() == samples {

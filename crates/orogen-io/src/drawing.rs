@@ -94,7 +94,12 @@ mod tests {
     use super::*;
 
     fn png(color: png::ColorType, depth: png::BitDepth, raw: &[u8]) -> Vec<u8> {
-        crate::png8::write(4, 2, raw, color, depth)
+        let mut out = Vec::new();
+        let mut encoder = png::Encoder::new(&mut out, 4, 2);
+        encoder.set_color(color);
+        encoder.set_depth(depth);
+        encoder.write_header().unwrap().write_image_data(raw).unwrap();
+        out
     }
 
     fn drawn(bytes: &[u8]) -> Vec<u8> {

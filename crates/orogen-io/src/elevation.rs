@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use orogen_core::Elevation;
+use orogen_core::{Elevation, Georeference};
 
 use crate::error::{FormatError, ReadError};
 use crate::geotiff::Place;
@@ -67,6 +67,18 @@ pub fn decode(
 ) -> Result<(Elevation, Option<Place>), FormatError> {
     let format = Format::of_bytes(bytes)?;
     guarded(format.name(), || format.decode(bytes, band, None, limits))
+}
+
+/// Where on Earth a model lies, from its head alone; `None` for formats and files that do not say.
+///
+/// # Errors
+/// When the file cannot be read or is damaged.
+pub fn georeference(path: &Path, limits: &Limits) -> Result<Option<Georeference>, ReadError> {
+    if Format::of(path) != Ok(Format::GeoTiff) {
+        return Ok(None);
+    }
+    let (file, _) = open(path, limits.max_bytes_file).map_err(|reason| ReadError::new(path, reason))?;
+    guarded("GeoTIFF", || geotiff::georeference_of_file(&file)).map_err(|e| ReadError::format(path, &e))
 }
 
 /// Bytes that may come before the first word of an ASCII grid: more are not a model.

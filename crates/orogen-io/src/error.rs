@@ -47,12 +47,31 @@ pub enum FormatError {
         /// What can be done about it, with its punctuation.
         advice: &'static str,
     },
+    /// Reading the file takes more memory than the limit.
+    #[error("reading it takes {} of memory, more than the {} allowed{advice}", size(*.needed), size(*.allowed))]
+    TooMuchMemory {
+        /// Bytes it takes.
+        needed: u64,
+        /// Bytes allowed.
+        allowed: u64,
+        /// What can be done about it, with its punctuation.
+        advice: &'static str,
+    },
     /// The disk does not give the bytes.
     #[error("cannot read it: {0}")]
     Unreadable(String),
     /// What the file lacks stands in its sidecar, and there is none or it does not fit.
     #[error("sidecar: {0}")]
     Sidecar(String),
+}
+
+/// A number of bytes as people say it.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        10_000_000..1_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
 }
 
 impl FormatError {
@@ -69,7 +88,7 @@ pub struct ReadError {
     pub path: PathBuf,
     /// What is wrong with it, in a sentence without the path.
     pub reason: String,
-    /// Whether it is a grid of more samples than the limits allow.
+    /// Whether it is a grid of more samples, or takes more memory, than the limits allow.
     pub too_large: bool,
 }
 
@@ -79,7 +98,7 @@ impl ReadError {
     }
 
     pub(crate) fn format(path: impl Into<PathBuf>, error: &FormatError) -> Self {
-        let too_large = matches!(error, FormatError::TooLarge { .. });
+        let too_large = matches!(error, FormatError::TooLarge { .. } | FormatError::TooMuchMemory { .. });
         Self { too_large, ..Self::new(path, error.to_string()) }
     }
 }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::about::{About, SOFTWARE};
 use crate::deflate::zlib;
 use crate::folder::Written;
-use crate::sidecar::{Sidecar, hex};
+use crate::sidecar::Sidecar;
 use crate::watched::check;
 
 /// Lines that ZIP compression packs together.
@@ -72,14 +72,10 @@ pub fn write(
 /// What stands beside a file: where it lies, and what its numbers mean.
 #[must_use]
 pub fn sidecar(frame: &Frame, about: &About<'_>, range: Option<(f64, f64)>, written: &Written) -> Sidecar {
-    let shape = Raster::filled(1, 1, 0u8);
     Sidecar {
-        cols: Some(frame.cols() as u64),
-        rows: Some(frame.rows() as u64),
         min: range.map(|(min, _)| min),
         max: range.map(|(_, max)| max),
-        sha256: hex(&written.sha256),
-        ..Sidecar::about(&shape, frame, about, 32, &[])
+        ..Sidecar::about(frame, about, 32, &written.sha256)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use orogen_core::{Elevation, Features, Files, OpError, Raster};
+use orogen_core::{Elevation, Features, Files, Georeference, OpError, Raster};
 
 use crate::drawing;
 use crate::elevation;
@@ -130,6 +130,11 @@ impl Files for FolderFiles {
             Decoded::Elevation(elevation) => Ok(elevation),
             _ => Err(Self::mixed(name)),
         }
+    }
+
+    fn georeference(&self, name: &str) -> Result<Option<Georeference>, OpError> {
+        elevation::georeference(&self.path(name), &self.limits)
+            .map_err(|e| OpError::File { path: name.to_owned(), reason: e.reason })
     }
 
     fn features(&self, name: &str) -> Result<Arc<Features>, OpError> {

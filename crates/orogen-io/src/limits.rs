@@ -9,6 +9,8 @@ pub struct Limits {
     pub max_bytes_file: u64,
     /// Largest number of samples in a grid; each takes four bytes once read.
     pub max_samples: u64,
+    /// Memory that reading a file may take: its samples, and what they are unpacked in.
+    pub max_bytes_memory: u64,
     /// Largest number of vertices and properties in a file of features; each takes some 32 bytes once read.
     pub max_vertices: u64,
     /// What a user can do about a refusal, said after it; empty where that is nothing.
@@ -16,9 +18,16 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Files of 4 GiB, grids of 16385 x 16385 samples, which take 1 GiB of memory, and 64 million vertices, about 2 GiB.
+    /// Files of 4 GiB, grids of 16385 x 16385 samples, which take 1 GiB of memory and may take another while they are read, and
+    /// 64 million vertices, about 2 GiB.
     fn default() -> Self {
-        Self { max_bytes_file: 4 << 30, max_samples: 16385 * 16385, max_vertices: 64 << 20, advice: "" }
+        Self {
+            max_bytes_file: 4 << 30,
+            max_samples: 16385 * 16385,
+            max_bytes_memory: 2 << 30,
+            max_vertices: 64 << 20,
+            advice: "",
+        }
     }
 }
 
@@ -27,7 +36,17 @@ impl Limits {
     #[must_use]
     pub fn of_memory(bytes: u64, bytes_per_sample: u64) -> Self {
         let max_samples = bytes / bytes_per_sample.max(1);
-        Self { max_bytes_file: bytes, max_samples, ..Self::default() }
+        Self { max_bytes_file: bytes, max_samples, max_bytes_memory: bytes, ..Self::default() }
+    }
+
+    /// Refuses a grid whose samples and what unpacks them take more memory than is allowed. A few bytes of a packed file can
+    /// stand for gigabytes, so this is asked before any is reserved.
+    pub(crate) fn memory(&self, samples: usize, unpacking: u64) -> Result<(), FormatError> {
+        let needed = (samples as u64).saturating_mul(4).saturating_add(unpacking);
+        if needed <= self.max_bytes_memory {
+            return Ok(());
+        }
+        Err(FormatError::TooMuchMemory { needed, allowed: self.max_bytes_memory, advice: self.advice })
     }
 
     /// The number of samples of a grid, when it is neither empty nor too large.

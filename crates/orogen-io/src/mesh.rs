@@ -29,6 +29,15 @@ pub struct Surface<'a> {
     /// Vertices before each row, and all of them at the end.
     first: Vec<usize>,
     triangles: usize,
+    /// The least and the largest place along each axis.
+    bounds: [[f32; 3]; 2],
+}
+
+/// Bounds of nothing.
+const NOTHING: [[f32; 3]; 2] = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
+
+fn wider(a: [[f32; 3]; 2], b: [[f32; 3]; 2]) -> [[f32; 3]; 2] {
+    [[0, 1, 2].map(|i| a[0][i].min(b[0][i])), [0, 1, 2].map(|i| a[1][i].max(b[1][i]))]
 }
 
 /// The corner of a texture or a triangle: column and row.
@@ -55,25 +64,37 @@ impl<'a> Surface<'a> {
             [Some(x), Some(y), Some(z)] => Some([x, y, z]),
             _ => None,
         };
-        let mut surface = Self { frame: *terrain.frame(), height, displace, first: Vec::new(), triangles: 0 };
-        let counts: Vec<[usize; 2]> = (0..height.rows())
+        let mut surface = Self {
+            frame: *terrain.frame(),
+            height,
+            displace,
+            first: Vec::new(),
+            triangles: 0,
+            bounds: NOTHING,
+        };
+        let counts: Vec<([usize; 2], [[f32; 3]; 2])> = (0..height.rows())
             .into_par_iter()
             .map(|row| {
                 if cancel.is_cancelled() {
                     return Err(OpError::Cancelled);
                 }
-                let vertices = (0..height.cols()).filter(|&col| surface.is_ground(col, row)).count();
-                Ok([vertices, surface.row_triangles(row).count()])
+                let ground = (0..height.cols()).filter(|&col| surface.is_ground(col, row));
+                let (vertices, bounds) = ground.fold((0, NOTHING), |(count, bounds), col| {
+                    let place = surface.place(col, row);
+                    (count + 1, wider(bounds, [place; 2]))
+                });
+                Ok(([vertices, surface.row_triangles(row).count()], bounds))
             })
             .collect::<Result<_, _>>()?;
         let mut sum = 0;
         surface.first = std::iter::once(0)
-            .chain(counts.iter().map(|[n, _]| {
+            .chain(counts.iter().map(|([n, _], _)| {
                 sum += n;
                 sum
             }))
             .collect();
-        surface.triangles = counts.iter().map(|[_, n]| n).sum();
+        surface.triangles = counts.iter().map(|([_, n], _)| n).sum();
+        surface.bounds = counts.iter().fold(NOTHING, |all, &(_, bounds)| wider(all, bounds));
         if surface.triangles == 0 {
             return Err(OpError::Failed(String::from(
                 "a mesh needs three neighbouring samples with heights, but there are none",
@@ -178,17 +199,7 @@ impl<'a> Surface<'a> {
     /// The least and the largest place along each axis.
     #[must_use]
     pub fn bounds(&self) -> [[f32; 3]; 2] {
-        let none = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
-        let wider = |a: [[f32; 3]; 2], b: [[f32; 3]; 2]| {
-            [[0, 1, 2].map(|i| a[0][i].min(b[0][i])), [0, 1, 2].map(|i| a[1][i].max(b[1][i]))]
-        };
-        (0..self.height.rows())
-            .into_par_iter()
-            .map(|row| {
-                let ground = (0..self.height.cols()).filter(|&col| self.is_ground(col, row));
-                ground.map(|col| self.place(col, row)).fold(none, |all, p| wider(all, [p, p]))
-            })
-            .reduce(|| none, wider)
+        self.bounds
     }
 
     /// Writes something of every vertex, in their order.

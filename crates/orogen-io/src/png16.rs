@@ -1,16 +1,19 @@
-//! Height as a 16-bit grey PNG, with its range in a sidecar.
+//! A layer as a 16-bit grey PNG, with its range in a sidecar.
 //!
 //! Without a sidecar the darkest number is 0 m and the brightest 1 m per step (65535 m for 16 bits): the shape is
 //! there, the scale is for the recipe to set.
 
-use std::io::Cursor;
+use std::io::{self, Cursor, Write};
 
 use orogen_core::{Elevation, Frame, Raster};
+use sha2::{Digest as _, Sha256};
 
 use crate::about::About;
 use crate::error::FormatError;
+use crate::levels::Levels;
 use crate::limits::Limits;
-use crate::sidecar::{Levels, Sidecar, WithSidecar};
+use crate::png8::in_memory;
+use crate::sidecar::{Sidecar, WithSidecar};
 
 const FORMAT: &str = "PNG";
 
@@ -45,6 +48,7 @@ pub fn decode(bytes: &[u8], sidecar: Option<&Sidecar>, limits: &Limits) -> Resul
             format!("a file of {} bytes cannot hold {cols} x {rows} samples", bytes.len()),
         ));
     }
+    limits.memory(samples, (samples * depth + bytes.len()) as u64)?;
     let top = if depth == 1 { 255 } else { u16::MAX };
     let sidecar = checked(sidecar, cols, rows, top)?;
     let mut reader = decoder.read_info().map_err(broken)?;
@@ -76,29 +80,44 @@ fn checked(sidecar: Option<&Sidecar>, cols: u64, rows: u64, top: u16) -> Result<
 }
 
 /// A 16-bit grey PNG over the range of the values. Holes become 0, and everything else then starts at 1.
-///
-/// # Panics
-/// When the raster has more than 2^32 - 1 columns or rows, which no frame has.
 #[must_use]
 pub fn encode(raster: &Raster<f32>, frame: &Frame, about: &About<'_>) -> WithSidecar {
     let levels = Levels::of(raster);
-    let bytes = drawn(raster, &levels);
-    let mut sidecar = Sidecar::about(raster, frame, about, 16, &bytes);
+    let bytes = in_memory(|out| write(raster, &levels, out));
+    let sidecar = sidecar(frame, about, &levels, &Sha256::digest(&bytes).into());
+    WithSidecar { bytes, sidecar }
+}
+
+/// Writes a 16-bit grey PNG, a few rows at a time.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write<T: Copy + Into<f64> + Sync>(
+    raster: &Raster<T>,
+    levels: &Levels,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let (color, depth) = (png::ColorType::Grayscale, png::BitDepth::Sixteen);
+    let fill = |row: &[T], bytes: &mut [u8]| {
+        for (out, &value) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(row) {
+            *out = levels.level(value.into()).to_be_bytes();
+        }
+    };
+    crate::png8::write(raster, color, depth, fill, out)
+}
+
+/// What stands beside a picture that was written so.
+#[must_use]
+pub fn sidecar(frame: &Frame, about: &About<'_>, levels: &Levels, sha256: &[u8; 32]) -> Sidecar {
+    let mut sidecar = Sidecar::about(frame, about, 16, sha256);
     levels.describe(&mut sidecar);
     sidecar.warning = levels.warning(about);
-    WithSidecar { bytes, sidecar }
+    sidecar
 }
 
 /// The same picture alone, and the number that stands for the lowest value: 1 beside holes, else 0.
 #[must_use]
 pub fn picture(raster: &Raster<f32>) -> (Vec<u8>, u16) {
     let levels = Levels::of(raster);
-    (drawn(raster, &levels), u16::from(levels.holes))
-}
-
-fn drawn(raster: &Raster<f32>, levels: &Levels) -> Vec<u8> {
-    let samples = raster.map(|v| levels.level(v).to_be_bytes());
-    let raw = bytemuck::cast_slice(samples.as_slice());
-    let (color, depth) = (png::ColorType::Grayscale, png::BitDepth::Sixteen);
-    crate::png8::write(raster.cols(), raster.rows(), raw, color, depth)
+    (in_memory(|out| write(raster, &levels, out)), levels.lowest())
 }

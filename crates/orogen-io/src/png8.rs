@@ -1,6 +1,9 @@
 //! Pictures: 8-bit PNG, RGB or grey.
 
+use std::io::{self, Write};
+
 use orogen_core::Raster;
+use rayon::prelude::*;
 
 /// A picture: red, green and blue in sRGB.
 pub type Picture = Raster<[u8; 3]>;
@@ -8,38 +11,79 @@ pub type Picture = Raster<[u8; 3]>;
 /// The bytes of a PNG.
 #[must_use]
 pub fn encode(picture: &Picture) -> Vec<u8> {
-    let raw = bytemuck::cast_slice(picture.as_slice());
-    write(picture.cols(), picture.rows(), raw, png::ColorType::Rgb, png::BitDepth::Eight)
+    in_memory(|out| write_picture(picture, out))
+}
+
+/// Writes what [`encode`] gives, a few rows at a time.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write_picture(picture: &Picture, out: &mut impl Write) -> io::Result<()> {
+    let (color, depth) = (png::ColorType::Rgb, png::BitDepth::Eight);
+    write(picture, color, depth, |row, bytes| bytes.copy_from_slice(row.as_flattened()), out)
 }
 
 /// The bytes of a grey PNG.
 #[must_use]
 pub fn encode_grey(picture: &Raster<u8>) -> Vec<u8> {
     let (color, depth) = (png::ColorType::Grayscale, png::BitDepth::Eight);
-    write(picture.cols(), picture.rows(), picture.as_slice(), color, depth)
+    in_memory(|out| write(picture, color, depth, |row, bytes| bytes.copy_from_slice(row), out))
 }
 
-/// A PNG of raw samples (big-endian where they have two bytes).
-pub(crate) fn write(
-    cols: usize,
-    rows: usize,
-    raw: &[u8],
+/// The bytes of what is written to memory, which cannot fail but for a wrong size, and that comes from the raster.
+pub(crate) fn in_memory(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let written = write(&mut out);
+    debug_assert!(written.is_ok(), "{written:?}");
+    out
+}
+
+/// Bytes of compressed samples in a chunk of the file.
+const CHUNK_BYTES: usize = 1 << 16;
+
+/// Writes a PNG row by row; `fill` makes the bytes of a row (big-endian where samples have two).
+pub(crate) fn write<T: Copy + Sync>(
+    raster: &Raster<T>,
     color: png::ColorType,
     depth: png::BitDepth,
-) -> Vec<u8> {
-    let mut out = Vec::with_capacity(raw.len() / 2 + 1024);
-    let size = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let mut encoder = png::Encoder::new(&mut out, size(cols), size(rows));
+    fill: impl Fn(&[T], &mut [u8]) + Sync,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let size = |n: usize| {
+        u32::try_from(n).map_err(|_| io::Error::other(format!("{n} samples are too many for a PNG")))
+    };
+    let mut encoder = png::Encoder::new(out, size(raster.cols())?, size(raster.rows())?);
     encoder.set_color(color);
     encoder.set_depth(depth);
     encoder.set_compression(png::Compression::Fast);
-    // Writing to memory fails only for sizes that do not fit the samples, and both come from one raster.
-    let written = encoder.write_header().and_then(|mut writer| {
-        writer.write_image_data(raw)?;
-        writer.finish()
-    });
-    debug_assert!(written.is_ok(), "{written:?}");
-    out
+    let bytes = color.samples() * if depth == png::BitDepth::Sixteen { 2 } else { 1 };
+    let mut file = encoder.write_header()?;
+    let mut rows = file.stream_writer_with_size(CHUNK_BYTES)?;
+    by_rows(raster, bytes, fill, |piece| rows.write_all(piece))?;
+    rows.finish()?;
+    Ok(file.finish()?)
+}
+
+/// Samples that are laid out before they are written.
+const BATCH_SAMPLES: usize = 1 << 18;
+
+/// Hands out the rows of a raster as the bytes that `fill` makes of them, `bytes` for each sample, many rows at a time.
+pub(crate) fn by_rows<T: Copy + Sync>(
+    raster: &Raster<T>,
+    bytes: usize,
+    fill: impl Fn(&[T], &mut [u8]) + Sync,
+    mut write: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let cols = raster.cols();
+    let batch = (BATCH_SAMPLES / cols).max(1) * cols;
+    let mut room = vec![0; batch.min(raster.as_slice().len()) * bytes];
+    for rows in raster.as_slice().chunks(batch) {
+        let room = &mut room[..rows.len() * bytes];
+        let pairs = rows.par_chunks(cols).zip(room.par_chunks_mut(cols * bytes));
+        pairs.for_each(|(row, out)| fill(row, out));
+        write(room)?;
+    }
+    Ok(())
 }
 
 /// Blocks along each side of a picture when two are compared.

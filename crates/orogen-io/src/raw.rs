@@ -1,11 +1,16 @@
 //! Bare samples: `r16` (unsigned 16-bit, little-endian) and `r32` (32-bit floats, little-endian), each with a sidecar.
 
+use std::io::{self, Write};
+
 use orogen_core::{Elevation, Frame, Raster};
+use sha2::{Digest as _, Sha256};
 
 use crate::about::About;
 use crate::error::FormatError;
+use crate::levels::Levels;
 use crate::limits::Limits;
-use crate::sidecar::{Levels, Sidecar, WithSidecar};
+use crate::png8::{by_rows, in_memory};
+use crate::sidecar::{Sidecar, WithSidecar};
 
 const FORMAT: &str = "raw height file";
 
@@ -62,6 +67,7 @@ pub fn decode(
             bytes.len()
         )));
     }
+    limits.memory(samples, wanted)?;
     let heights: Vec<f32> = match depth {
         Depth::R16 => {
             sidecar.range()?;
@@ -82,11 +88,54 @@ pub fn decode(
 #[must_use]
 pub fn encode(raster: &Raster<f32>, depth: Depth, frame: &Frame, about: &About<'_>) -> WithSidecar {
     let levels = Levels::of(raster);
-    let bytes: Vec<u8> = match depth {
-        Depth::R16 => raster.as_slice().iter().flat_map(|&v| levels.level(v).to_le_bytes()).collect(),
-        Depth::R32 => raster.as_slice().iter().flat_map(|v| v.to_le_bytes()).collect(),
+    let bytes = in_memory(|out| match depth {
+        Depth::R16 => write_r16(raster, &levels, out),
+        Depth::R32 => write_r32(raster, out),
+    });
+    let sidecar = sidecar(frame, about, depth, &levels, &Sha256::digest(&bytes).into());
+    WithSidecar { bytes, sidecar }
+}
+
+/// Writes bare 16-bit samples, many rows at a time.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write_r16<T: Copy + Into<f64> + Sync>(
+    raster: &Raster<T>,
+    levels: &Levels,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let fill = |row: &[T], bytes: &mut [u8]| {
+        for (out, &value) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(row) {
+            *out = levels.level(value.into()).to_le_bytes();
+        }
     };
-    let mut sidecar = Sidecar::about(raster, frame, about, 8 * depth.bytes() as u32, &bytes);
+    by_rows(raster, 2, fill, |piece| out.write_all(piece))
+}
+
+/// Writes bare floats, many rows at a time.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write_r32(raster: &Raster<f32>, out: &mut impl Write) -> io::Result<()> {
+    let fill = |row: &[f32], bytes: &mut [u8]| {
+        for (out, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(row) {
+            *out = value.to_le_bytes();
+        }
+    };
+    by_rows(raster, 4, fill, |piece| out.write_all(piece))
+}
+
+/// What stands beside a file that was written so.
+#[must_use]
+pub fn sidecar(
+    frame: &Frame,
+    about: &About<'_>,
+    depth: Depth,
+    levels: &Levels,
+    sha256: &[u8; 32],
+) -> Sidecar {
+    let mut sidecar = Sidecar::about(frame, about, 8 * depth.bytes() as u32, sha256);
     levels.describe(&mut sidecar);
     sidecar.byte_order = String::from("little endian");
     match depth {
@@ -94,5 +143,5 @@ pub fn encode(raster: &Raster<f32>, depth: Depth, frame: &Frame, about: &About<'
         // Floats are the heights themselves.
         Depth::R32 => (sidecar.hole, sidecar.sea_level_grey) = (None, None),
     }
-    WithSidecar { bytes, sidecar }
+    sidecar
 }

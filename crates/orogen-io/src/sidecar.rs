@@ -5,9 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use orogen_core::{Frame, Raster};
+use orogen_core::{Crs, Frame, Place};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::about::{About, LOCAL_CRS, SOFTWARE};
 use crate::error::FormatError;
@@ -52,6 +51,15 @@ pub struct Sidecar {
     /// Name of the coordinate system.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub crs: String,
+    /// Latitude of the middle of the world that the file is a part of, in degrees north.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latitude_deg: Option<f64>,
+    /// Longitude of the same, in degrees east.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longitude_deg: Option<f64>,
+    /// Direction of true north, in degrees clockwise from the y axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub north_deg: Option<f64>,
     /// Which way the axes and rows run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub axes: String,
@@ -112,18 +120,12 @@ impl Sidecar {
         json
     }
 
-    /// What there is to say about a file of samples of a raster.
-    pub(crate) fn about<T>(
-        raster: &Raster<T>,
-        frame: &Frame,
-        about: &About<'_>,
-        bits: u32,
-        file: &[u8],
-    ) -> Self {
+    /// What there is to say about a file of all samples of a frame.
+    pub(crate) fn about(frame: &Frame, about: &About<'_>, bits: u32, sha256: &[u8; 32]) -> Self {
         Self {
             layer: about.layer.to_owned(),
-            cols: Some(raster.cols() as u64),
-            rows: Some(raster.rows() as u64),
+            cols: Some(frame.cols() as u64),
+            rows: Some(frame.rows() as u64),
             bits: Some(bits),
             unit: about.unit.to_owned(),
             spacing_m: Some(frame.spacing_m()),
@@ -132,9 +134,21 @@ impl Sidecar {
             axes: String::from("x east, y north, row 0 north, samples are vertices"),
             seed: about.seed.to_owned(),
             software: SOFTWARE.to_owned(),
-            sha256: hex(&Sha256::digest(file)),
+            sha256: hex(sha256),
             ..Self::default()
         }
+    }
+
+    /// The same for a file whose world lies so on Earth: its coordinates are those of the coordinate system, where one is known.
+    #[must_use]
+    pub fn at(mut self, place: &Place) -> Self {
+        (self.latitude_deg, self.longitude_deg) = (place.latitude_deg, place.longitude_deg);
+        self.north_deg = place.north_deg;
+        if let Some(Crs { epsg, offset_m: [x, y] }) = place.crs {
+            self.crs = format!("EPSG:{epsg}");
+            self.north_west_m = self.north_west_m.map(|[west, north]| [west + x, north + y]);
+        }
+        self
     }
 
     /// The value of a whole number between 0 and `top`; NaN for the one that stands for holes.
@@ -175,57 +189,4 @@ pub struct WithSidecar {
     pub bytes: Vec<u8>,
     /// What they mean; written to [`Sidecar::path_of`].
     pub sidecar: Sidecar,
-}
-
-/// Coarsest step of whole-number samples that passes without a warning.
-const FINE_STEP: f64 = 0.01;
-
-/// Values as 16-bit numbers over their own range, as a function from value to number, and the sidecar's part of it.
-///
-/// Heights are not dithered: noise of half a step would stay under the eye but turn flat water into gravel once an
-/// engine computes slopes. A step above 1 cm is reported instead.
-pub(crate) struct Levels {
-    pub min: f64,
-    pub max: f64,
-    pub holes: bool,
-}
-
-impl Levels {
-    pub fn of(raster: &Raster<f32>) -> Self {
-        let holes = raster.as_slice().iter().any(|v| v.is_nan());
-        let finite = |v: f32| f64::from(v.clamp(f32::MIN, f32::MAX));
-        let (min, max) = raster.range().map_or((0.0, 0.0), |(min, max)| (finite(min), finite(max)));
-        Self { min, max, holes }
-    }
-
-    /// The number that stands for a value.
-    pub fn level(&self, value: f32) -> u16 {
-        if value.is_nan() {
-            return 0;
-        }
-        let lowest = if self.holes { 1.0 } else { 0.0 };
-        let range = self.max - self.min;
-        let share = if range > 0.0 { (f64::from(value) - self.min) / range } else { 0.0 };
-        (lowest + share * (65535.0 - lowest)).round().clamp(lowest, 65535.0) as u16
-    }
-
-    pub fn describe(&self, sidecar: &mut Sidecar) {
-        sidecar.min = Some(self.min);
-        sidecar.max = Some(self.max);
-        sidecar.hole = self.holes.then_some(0);
-        let has_sea = sidecar.layer == "height" && (self.min..=self.max).contains(&0.0);
-        sidecar.sea_level_grey = has_sea.then(|| self.level(0.0).into());
-    }
-
-    pub fn warning(&self, about: &About<'_>) -> Option<String> {
-        let step = (self.max - self.min) / 65535.0;
-        (about.unit == "m" && step > FINE_STEP).then(|| {
-            format!(
-                "16 bits keep {} in steps of {:.1} cm over its range of {:.0} m; use GeoTIFF or r32 if that is too coarse",
-                about.layer,
-                step * 100.0,
-                self.max - self.min
-            )
-        })
-    }
 }

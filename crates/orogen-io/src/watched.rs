@@ -23,6 +23,11 @@ impl<'a, W> Watched<'a, W> {
         Self { out, cancel }
     }
 
+    /// What was written to.
+    pub(crate) fn into_inner(self) -> W {
+        self.out
+    }
+
     fn go_on(&self) -> io::Result<()> {
         // Not `Interrupted`: the standard library tries that again.
         if self.cancel.is_cancelled() { Err(io::Error::other(Cancelled)) } else { Ok(()) }

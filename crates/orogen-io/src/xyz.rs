@@ -3,6 +3,8 @@
 //! With names, `x`, `y` and `z` (or `easting`, `northing`, `elevation` and their like) are looked for, and all other
 //! columns become properties; without, the first three numbers of a line are taken. Lines that are empty or begin with
 //! `#` are passed over. A field may be quoted, but not hold its own separator.
+//!
+//! Read by hand: the crate `csv` wants one known separator, takes every blank of a run as one, and bounds no line.
 
 use orogen_core::{Features, Property};
 

@@ -14,8 +14,13 @@ mod replay;
 use replay::{Dice, alone, corpus, mutated, with_peak};
 
 /// Small enough for a reader that ignores it to be noticed.
-const LIMITS: Limits =
-    Limits { max_bytes_file: 1 << 20, max_samples: 1 << 16, max_vertices: 1 << 16, advice: "" };
+const LIMITS: Limits = Limits {
+    max_bytes_file: 1 << 20,
+    max_samples: 1 << 16,
+    max_bytes_memory: 1 << 30,
+    max_vertices: 1 << 16,
+    advice: "",
+};
 
 /// What a reader may hold at once: the samples as floats and once more as raw bytes with padding, the tables of the
 /// file, and room for the decompressor.

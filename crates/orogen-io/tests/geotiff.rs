@@ -7,7 +7,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use orogen_core::testkit::{assert_close, hills, surveyed_model};
-use orogen_core::{Cell, Elevation, Frame, Raster};
+use orogen_core::{Cell, Elevation, Frame, LayerData, Raster, Sample, Weight};
 use orogen_io::geotiff::{Compression, Place};
 use orogen_io::{About, FormatError, Limits, elevation, geotiff};
 
@@ -220,9 +220,9 @@ fn encoded(raster: &Raster<f32>, compression: Compression) -> Vec<u8> {
         return geotiff::encode_f32(raster, &frame, &ABOUT);
     }
     let place = Place::local([frame.x_m(0), frame.y_m(0)], frame.spacing_m());
-    let mut file = Vec::new();
+    let mut file = Cursor::new(Vec::new());
     geotiff::write_f32_at(&mut file, raster, raster.range(), &place, &ABOUT, compression).unwrap();
-    file
+    file.into_inner()
 }
 
 const BOTH: [Compression; 2] = [Compression::None, Compression::Deflate];
@@ -303,15 +303,43 @@ fn another_reader_sees_the_same() {
 
     let ids = Raster::from_fn(70, 300, |c, r| ((c * r) % 256) as u8);
     let about = About { layer: "biome", unit: "id", seed: "" };
-    let mut plain = Vec::new();
+    let mut plain = Cursor::new(Vec::new());
     let place = Place::local([0.0, 0.0], [1.0, 1.0]);
-    geotiff::write_u8_at(&mut plain, &ids, &place, None, &about, Compression::None).unwrap();
-    for file in [geotiff::encode_u8(&ids, &frame_of(&ids), &about), plain] {
+    geotiff::write_whole_at(&mut plain, &ids, &place, None, &about, Compression::None).unwrap();
+    for file in [geotiff::encode_u8(&ids, &frame_of(&ids), &about), plain.into_inner()] {
         let DecodingResult::U8(values) = Decoder::new(Cursor::new(file)).unwrap().read_image().unwrap()
         else {
             panic!("not bytes")
         };
         assert_eq!(values, ids.as_slice());
+    }
+}
+
+#[test]
+fn ids_of_any_size_are_exact() {
+    use tiff::decoder::{Decoder, DecodingResult};
+    let about = About { layer: "basin", unit: "id", seed: "" };
+    let place = Place::local([0.0, 0.0], [1.0, 1.0]);
+    // Beyond 2^24 floats cannot tell neighbours apart.
+    let large = Raster::from_fn(70, 300, |c, r| (1 << 24) + (c * r) as u32);
+    let small = Raster::from_fn(70, 300, |c, r| 40_000 + (c * r) as u16);
+    let shares = Raster::from_fn(70, 300, |c, r| Weight(((c * r) % 256) as u8));
+    for compression in BOTH {
+        let read = |data: LayerData| {
+            let mut file = Cursor::new(Vec::new());
+            geotiff::write_layer_at(&mut file, &data, &place, &about, compression).unwrap();
+            let file = file.into_inner();
+            let text = String::from_utf8_lossy(&file).into_owned();
+            let (low, _) = data.range().unwrap();
+            assert!(text.contains(&format!("STATISTICS_MINIMUM\" sample=\"0\">{low}<")), "{}", data.kind());
+            Decoder::new(Cursor::new(file)).unwrap().read_image().unwrap()
+        };
+        let DecodingResult::U32(values) = read(large.clone().into()) else { panic!("not 32 bits") };
+        assert_eq!(values, large.as_slice());
+        let DecodingResult::U16(values) = read(small.clone().into()) else { panic!("not 16 bits") };
+        assert_eq!(values, small.as_slice());
+        let DecodingResult::U8(values) = read(shares.clone().into()) else { panic!("not 8 bits") };
+        assert_eq!(values, Weight::plain(shares.as_slice()));
     }
 }
 
@@ -401,4 +429,63 @@ fn a_result_keeps_the_coordinates_of_its_source() {
         assert_eq!(model_again.spacing_m, model.spacing_m);
         assert_eq!(model_again.north_west_m, model.north_west_m);
     }
+}
+
+#[test]
+fn a_packed_file_has_smaller_copies_that_another_reader_finds() {
+    use tiff::decoder::{Decoder, DecodingResult};
+    use tiff::tags::Tag;
+    let raster = Raster::from_fn(1025, 700, |c, r| (c / 4) as f32 + 1000.0 * (r / 4) as f32);
+    let file = geotiff::encode_f32(&raster, &frame_of(&raster), &ABOUT);
+    let mut reader = Decoder::new(Cursor::new(&file)).unwrap();
+    let mut shapes = Vec::new();
+    let mut starts = Vec::new();
+    loop {
+        shapes.push(reader.dimensions().unwrap());
+        starts.push(reader.get_tag_u32_vec(Tag::TileOffsets).unwrap()[0]);
+        // Blocks of four by four samples are level, so that two halvings keep them.
+        let DecodingResult::F32(values) = reader.read_image().unwrap() else { panic!("not floats") };
+        let (scale, cols) = (1025usize.div_ceil(shapes.last().unwrap().0 as usize), shapes.last().unwrap().0);
+        if scale <= 4 {
+            let at = |i: usize| (i % cols as usize * scale, i / cols as usize * scale);
+            assert!(values.iter().enumerate().all(|(i, v)| *v == raster.row(at(i).1)[at(i).0]), "{scale}");
+        }
+        assert!(reader.get_tag_ascii_string(Tag::GdalNodata).is_ok());
+        if !reader.more_images() {
+            break;
+        }
+        reader.next_image().unwrap();
+    }
+    assert_eq!(shapes, [(1025, 700), (513, 350), (257, 175), (129, 88)]);
+    // The smallest comes first, so that the start of the file shows all of the land.
+    assert!(starts.is_sorted_by(|a, b| a > b), "{starts:?}");
+    assert!(file[8..].starts_with(b"GDAL_STRUCTURAL_METADATA_SIZE=000140 bytes\nLAYOUT=IFDS_BEFORE_DATA\n"));
+    assert_eq!(decode(&file).unwrap().height, raster);
+}
+
+#[test]
+fn a_small_file_of_one_huge_strip_is_held_to_the_memory_allowed() {
+    // All of one value, in one strip of doubles: some kilobytes that unpack to 128 MB beside 64 MB of samples.
+    let side = 4096u32;
+    let mut file = Cursor::new(Vec::new());
+    {
+        use tiff::encoder::{Compression, TiffEncoder, colortype::Gray64Float};
+        let mut encoder = TiffEncoder::new(&mut file)
+            .unwrap()
+            .with_compression(Compression::Deflate(tiff::encoder::compression::DeflateLevel::Best));
+        let mut image = encoder.new_image::<Gray64Float>(side, side).unwrap();
+        image.rows_per_strip(side).unwrap();
+        image.write_data(&vec![5.0; (side * side) as usize]).unwrap();
+    }
+    let file = file.into_inner();
+    assert!(file.len() < 1 << 20, "{}", file.len());
+    let read = |max_bytes_memory| {
+        let limits = Limits { max_bytes_memory, advice: "; allow more", ..Limits::default() };
+        geotiff::decode(&file, &limits).map(|model| model.height.range()).map_err(|e| e.to_string())
+    };
+    assert_eq!(read(256 << 20), Ok(Some((5.0, 5.0))));
+    assert_eq!(
+        read(128 << 20).unwrap_err(),
+        "reading it takes 201 MB of memory, more than the 134 MB allowed; allow more"
+    );
 }

@@ -151,7 +151,7 @@ fn basins_have_colours_and_divides() {
     let mut land = terrain(Raster::filled(60, 60, 40.0), 600.0);
     let plain = draw(&land);
     // Three basins beside each other, then none.
-    let number = |c: usize, _| if c < 45 { (c / 15 + 1) as f32 } else { 0.0 };
+    let number = |c: usize, _| if c < 45 { (c / 15 + 1) as u32 } else { 0 };
     land.set(layer::BASIN, Raster::from_fn(60, 60, number));
     let picture = draw(&land);
     let [a, b, c, none] = [7, 22, 37, 55].map(|col| picture.row(30)[col]);
@@ -162,7 +162,7 @@ fn basins_have_colours_and_divides() {
     assert!(divide + 15.0 < brightness(a).min(brightness(b)), "the divide is {:?}", picture.row(30)[15]);
     let off = render(&land, &ReliefStyle { basins: false, ..ReliefStyle::default() }).unwrap();
     assert_eq!(off.as_slice(), plain.as_slice());
-    land.set(layer::BASIN, Raster::filled(60, 60, f32::NAN));
+    land.set(layer::BASIN, Raster::filled(60, 60, 0));
     assert_eq!(draw(&land).as_slice(), plain.as_slice());
 }
 

@@ -10,9 +10,13 @@
 //!
 //! It also counts the bytes in use, for the manifest and for tests of readers.
 
+mod per_thread;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub use per_thread::PerThread;
 
 /// The global allocator; programs declare one, libraries none.
 #[derive(Debug)]
@@ -165,7 +169,7 @@ impl Memory {
         self.highest.load(Ordering::Relaxed).saturating_sub(in_use)
     }
 
-    /// A large block, and how many of its first bytes may be other than zero. Who finds the kept ones busy takes a fresh one.
+    /// A large block, and how many of its first bytes may be other than zero. If the kept ones are locked, it is a fresh one.
     fn large(&self, bytes: usize) -> (*mut u8, usize) {
         if let Ok(mut kept) = self.kept.try_lock() {
             let taken = if bytes < LEAST_KEPT { None } else { kept.take(bytes) };

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use orogen_core::Frame;
 use orogen_core::math::smoothstep;
+use orogen_core::{Frame, Rect};
 
 /// A line drawn by hand that acts up to a distance from it.
 pub(crate) struct Path {
@@ -21,6 +21,18 @@ struct Segment {
     along: [f32; 2],
     /// One over its squared length; 0 for a dot.
     per_length2: f32,
+}
+
+/// The entries of a list drawn by hand that an edit changed: those that went and those that came. Lists of one length
+/// differ entry by entry; otherwise some were put in or taken out in one place.
+pub(crate) fn changed<'a, T: PartialEq>(old: &'a [T], new: &'a [T]) -> Vec<&'a T> {
+    if old.len() == new.len() {
+        return old.iter().zip(new).filter(|(a, b)| a != b).flat_map(|(a, b)| [a, b]).collect();
+    }
+    let first = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[first..], &new[first..]);
+    let last = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    old[..old.len() - last].iter().chain(&new[..new.len() - last]).collect()
 }
 
 /// What is nearest to each sample of a part of a row.
@@ -72,6 +84,11 @@ impl Path {
     /// South-west and north-east corner of what it can touch.
     pub fn bounds(&self) -> [[f64; 2]; 2] {
         [self.min, self.max]
+    }
+
+    /// What it can touch.
+    pub fn extent(&self) -> Rect {
+        Rect { min: self.min, max: self.max }
     }
 
     /// The columns and rows of a frame that it can touch; `None` when there are none.
@@ -139,8 +156,8 @@ impl Segment {
     }
 }
 
-/// Whole indices from one place to another with a cell to spare on both sides, inside `0..count`.
-fn span(from: f64, to: f64, count: usize) -> Range<usize> {
+/// Whole indices from one place to another with one more cell on both sides, inside `0..count`.
+pub(crate) fn span(from: f64, to: f64, count: usize) -> Range<usize> {
     let clamp = |at: f64| at.clamp(0.0, count as f64) as usize;
     let range = clamp(from.floor() - 1.0)..clamp(to.ceil() + 2.0);
     if range.start < range.end { range } else { 0..0 }
@@ -167,6 +184,16 @@ mod tests {
         assert_close!(at(26, 27, &mut near).0, 50.0, abs = 1e-3);
         assert_close!(at(70, 72, &mut near).0, (100.0f32 * 100.0 + 20.0 * 20.0).sqrt(), abs = 1e-3);
         assert_eq!(at(30, 90, &mut near).0, f32::INFINITY);
+    }
+
+    #[test]
+    fn an_edit_of_a_list_is_found_wherever_it_is() {
+        assert_eq!(changed(&[1, 2, 3], &[1, 5, 3]), [&2, &5]);
+        assert_eq!(changed(&[1, 2, 3], &[1, 3]), [&2]);
+        assert_eq!(changed(&[1, 2], &[1, 7, 8, 2]), [&7, &8]);
+        assert_eq!(changed(&[2, 2], &[2, 2, 2]), [&2]);
+        assert_eq!(changed(&[1, 2, 3], &[4, 3]), [&1, &2, &4]);
+        assert!(changed(&[1, 2], &[1, 2]).is_empty());
     }
 
     #[test]

@@ -2,20 +2,20 @@
 //!
 //! Nothing here reads a file, prints or looks at a clock; see [`orogen_core::Op`] for what every operator promises.
 
-pub mod biome;
 mod brush;
 pub mod combine;
 pub mod cover;
 pub mod drainage;
 pub mod erode;
-pub mod hold;
+pub mod held_lines;
 pub mod mask;
 pub mod noise;
 mod octaves;
 pub mod reference;
 pub mod shape;
+mod simd;
 pub mod source;
 pub mod survey;
 #[cfg(test)]
-mod trial;
+mod test_support;
 pub mod water;

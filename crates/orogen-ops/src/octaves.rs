@@ -7,10 +7,12 @@ use orogen_core::{Frame, Seed};
 use crate::noise::Noise;
 
 /// Octaves of noise, each twice as fine as the one before, that add up to values within -1 to 1.
+#[derive(Clone, Debug)]
 pub(crate) struct Octaves {
     waves: Vec<Wave>,
 }
 
+#[derive(Clone, Debug)]
 struct Wave {
     noise: Noise,
     per_m: [f64; 2],
@@ -19,9 +21,9 @@ struct Wave {
     weight: f32,
 }
 
-/// Room to work in, for one thread.
+/// Buffers of one thread.
 #[derive(Default)]
-pub(crate) struct Room {
+pub(crate) struct OctaveBuffers {
     xs: Vec<f64>,
     lines: Vec<[f32; 2]>,
     wave: Vec<f32>,
@@ -61,17 +63,43 @@ impl Octaves {
         Self { waves: waves.collect() }
     }
 
+    /// Without the octaves after the first `count`.
+    pub fn truncated(mut self, count: usize) -> Self {
+        self.waves.truncate(count);
+        self
+    }
+
     /// The noise along a row of a frame. Moves 16 bytes a sample and octave, all in the cache.
-    pub fn row(&self, frame: &Frame, row: usize, cols: Range<usize>, room: &mut Room, out: &mut [f32]) {
+    pub fn row(
+        &self,
+        frame: &Frame,
+        row: usize,
+        cols: Range<usize>,
+        buffers: &mut OctaveBuffers,
+        out: &mut [f32],
+    ) {
+        self.row_at(cols.map(|col| frame.x_m(col)), frame.y_m(row), |noise| noise, buffers, out);
+    }
+
+    /// The sum of what `shape` makes of every octave, at places along a row, in metres.
+    #[inline]
+    pub fn row_at(
+        &self,
+        xs: impl Iterator<Item = f64> + Clone,
+        y: f64,
+        shape: impl Fn(f32) -> f32,
+        buffers: &mut OctaveBuffers,
+        out: &mut [f32],
+    ) {
         out.fill(0.0);
-        room.wave.resize(out.len(), 0.0);
-        let y = frame.y_m(row);
+        buffers.wave.resize(out.len(), 0.0);
         for wave in &self.waves {
-            room.xs.clear();
-            room.xs.extend(cols.clone().map(|col| frame.x_m(col) * wave.per_m[0] + wave.shift[0]));
-            wave.noise.row(&room.xs, y * wave.per_m[1] + wave.shift[1], &mut room.lines, &mut room.wave);
-            for (sum, value) in out.iter_mut().zip(&room.wave) {
-                *sum += wave.weight * value;
+            buffers.xs.clear();
+            buffers.xs.extend(xs.clone().map(|x| x * wave.per_m[0] + wave.shift[0]));
+            let y = y * wave.per_m[1] + wave.shift[1];
+            wave.noise.row(&buffers.xs, y, &mut buffers.lines, &mut buffers.wave);
+            for (sum, value) in out.iter_mut().zip(&buffers.wave) {
+                *sum += wave.weight * shape(*value);
             }
         }
     }
@@ -94,9 +122,9 @@ mod tests {
         let frame = Frame::square(20_000.0, 401).unwrap();
         for octaves in [1, 4] {
             let noise = Octaves::new(Seed(5), 300.0, octaves, 0.5);
-            let (mut room, mut out, mut squares) = (Room::default(), vec![0.0; 401], 0.0);
+            let (mut buffers, mut out, mut squares) = (OctaveBuffers::default(), vec![0.0; 401], 0.0);
             for row in 0..401 {
-                noise.row(&frame, row, 0..401, &mut room, &mut out);
+                noise.row(&frame, row, 0..401, &mut buffers, &mut out);
                 assert!(out.iter().all(|v| v.abs() <= 1.0));
                 squares += out.iter().map(|v| f64::from(v * v)).sum::<f64>();
             }
@@ -111,7 +139,7 @@ mod tests {
         let noise = Octaves::over(&world, Seed(5), 700.0, 4, 0.5);
         let row = |row: usize| {
             let mut out = vec![0.0; 201];
-            noise.row(&world, row, 0..201, &mut Room::default(), &mut out);
+            noise.row(&world, row, 0..201, &mut OctaveBuffers::default(), &mut out);
             out
         };
         let (north, south) = (row(0), row(80));

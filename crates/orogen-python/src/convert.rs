@@ -122,6 +122,13 @@ pub fn vectors<'py>(py: Python<'py>, layer: &VectorLayer) -> PyResult<Bound<'py,
                 Column::Integer(v) => dict.set_item(name, numpy::PyArray1::from_slice(py, v))?,
                 Column::Flag(v) => dict.set_item(name, numpy::PyArray1::from_slice(py, v))?,
                 Column::Text(v) => dict.set_item(name, v)?,
+                Column::F32(v) => dict.set_item(name, numpy::PyArray1::from_slice(py, v))?,
+                Column::U8(v) => dict.set_item(name, numpy::PyArray1::from_slice(py, v))?,
+                Column::U16(v) => dict.set_item(name, numpy::PyArray1::from_slice(py, v))?,
+                Column::Category(v) => {
+                    let names: Vec<&str> = (0..v.numbers().len()).map(|i| v.name(i)).collect();
+                    dict.set_item(name, names)?;
+                }
             }
         }
         Ok(dict)

@@ -4,6 +4,7 @@ mod convert;
 mod errors;
 mod picture;
 mod read;
+mod session;
 mod terrain;
 mod work;
 
@@ -152,6 +153,7 @@ fn build(
 fn _orogen(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", orogen::VERSION)?;
     module.add_class::<Terrain>()?;
+    module.add_class::<session::Session>()?;
     module.add_function(wrap_pyfunction!(operators_json, module)?)?;
     module.add_function(wrap_pyfunction!(operators_text, module)?)?;
     module.add_function(wrap_pyfunction!(describe, module)?)?;

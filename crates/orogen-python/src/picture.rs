@@ -1,6 +1,6 @@
 //! A small map of a terrain, for notebooks.
 
-use orogen::core::{Frame, LayerData, Parts, Raster, Terrain};
+use orogen::core::{Frame, Parts, Terrain};
 use orogen::io::png8;
 use orogen::io::relief::{self, ReliefStyle};
 
@@ -22,22 +22,9 @@ fn thinned(terrain: &Terrain, most: usize) -> Option<Terrain> {
     let origin_m = [frame.x_m(0), frame.y_m(south)];
     let size_m = [frame.x_m(east) - origin_m[0], frame.y_m(0) - origin_m[1]];
     let small = Frame::new(origin_m, size_m, [cols, rows]).ok()?;
-    let layers = terrain.layers().iter().map(|(name, data)| {
-        let data = match data {
-            LayerData::F32(r) => LayerData::F32(every(r, step, cols, rows).into()),
-            LayerData::U8(r) => LayerData::U8(every(r, step, cols, rows).into()),
-        };
-        (name.clone(), data)
-    });
+    let every = |count: usize| (0..count).map(|i| i * step).collect::<Vec<_>>();
+    let layers =
+        terrain.layers().iter().map(|(name, data)| (name.clone(), data.picked(&every(cols), &every(rows))));
     let (vectors, provenance) = (terrain.vectors().clone(), terrain.provenance().clone());
     Terrain::from_parts(small, Parts { layers: layers.collect(), vectors, provenance, ..Parts::default() })
-}
-
-fn every<T: Copy + Default + Send + Sync>(
-    raster: &Raster<T>,
-    step: usize,
-    cols: usize,
-    rows: usize,
-) -> Raster<T> {
-    Raster::from_fn(cols, rows, |col, row| raster.row(row * step)[col * step])
 }

@@ -7,7 +7,11 @@ use std::time::Instant;
 
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use orogen::core::{AnyOp, Catalog, Ctx, Frame, LayerData, LayerName, Raster, Seed, values};
+use orogen::core::edits::{self, Edit};
+use orogen::core::instances::Instances;
+use orogen::core::{
+    AnyOp, Catalog, Ctx, Frame, Kind, LayerData, LayerName, Part, Raster, Sample, Seed, each_kind, values,
+};
 use orogen::io::geotiff::Place;
 use orogen::ops::drainage::drainage;
 use orogen::ops::survey::{tin, viewshed};
@@ -60,7 +64,13 @@ impl Terrain {
     }
 
     /// Land at a place of the real world.
-    pub fn placed(land: orogen::core::Terrain, seed: String, place: Option<Place>) -> Self {
+    pub fn placed(mut land: orogen::core::Terrain, seed: String, place: Option<Place>) -> Self {
+        if let Some(place) = &place {
+            // The middle of the world is known to its recipe; the coordinate system is that of the files.
+            let found = place.on_earth(land.frame());
+            let known = land.place();
+            land.set_place(orogen::core::Place { crs: found.crs.or(known.crs), ..known.or(found) });
+        }
         Self { state: Mutex::new(State { land, changed_by: None }), seed, place }
     }
 
@@ -75,7 +85,8 @@ impl Terrain {
 
     /// Number of the coordinate system that saved files are in.
     pub fn epsg_of_files(&self) -> Option<u16> {
-        self.place.as_ref().and_then(Place::epsg)
+        let known = || self.state().land.place().crs.map(|crs| crs.epsg);
+        self.place.as_ref().map_or_else(known, Place::epsg)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -157,8 +168,19 @@ fn layer_name(name: &str) -> PyResult<LayerName> {
     })
 }
 
-/// Frame, place, seed and vectors.
-type Parts<'py> = (String, Option<String>, String, BTreeMap<String, Bound<'py, PyBytes>>, String);
+/// Parts as bytes, by name.
+type Encoded<'py> = BTreeMap<String, Bound<'py, PyBytes>>;
+
+/// Frame, place, seed, vectors, provenance, instances, the kind of number of every layer, and where on Earth that is.
+type Parts<'py> = (String, Option<String>, String, Encoded<'py>, String, Encoded<'py>, String, String);
+
+/// A layer of the same kind as `_like`, from an array.
+fn layer_of<T: Sample>(_like: &Raster<T>, array: &Bound<'_, PyAny>) -> PyResult<LayerData>
+where
+    T::Plain: Element,
+{
+    Ok(raster::<T>(&array.extract::<PyReadonlyArray2<'_, T::Plain>>()?)?.into())
+}
 
 #[pymethods]
 impl Terrain {
@@ -261,10 +283,7 @@ impl Terrain {
         let data = LayerName::parse(name)
             .and_then(|n| land.layers().get(&n))
             .ok_or_else(|| no_layer(&land, name))?;
-        match data {
-            LayerData::F32(raster) => view(py, data, raster),
-            LayerData::U8(raster) => view(py, data, raster),
-        }
+        each_kind!(data, raster => view(py, data, raster))
     }
 
     /// Sets a layer from an array of floats.
@@ -281,7 +300,107 @@ impl Terrain {
         }
         let raster = checked(name, raster(&values)?)?;
         let (change, mut land) = Change::begin(self, name)?;
-        land.set_named(layer, LayerData::F32(Arc::new(raster)));
+        land.set_named(layer, raster.into());
+        change.finish(land);
+        Ok(())
+    }
+
+    /// Sets a layer of ids from an array of unsigned whole numbers of 8, 16 or 32 bits.
+    fn set_ids(&self, name: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let layer = layer_name(name)?;
+        let data: LayerData = if let Ok(ids) = values.extract::<PyReadonlyArray2<'_, u8>>() {
+            raster::<u8>(&ids)?.into()
+        } else if let Ok(ids) = values.extract::<PyReadonlyArray2<'_, u16>>() {
+            raster::<u16>(&ids)?.into()
+        } else {
+            raster::<u32>(&values.extract::<PyReadonlyArray2<'_, u32>>()?)?.into()
+        };
+        let (change, mut land) = Change::begin(self, name)?;
+        land.accept(layer, data).map_err(errors::value)?;
+        change.finish(land);
+        Ok(())
+    }
+
+    /// Sets all weights of a family from shares of any size.
+    fn set_weights(&self, family: &str, shares: BTreeMap<String, PyReadonlyArray2<'_, f32>>) -> PyResult<()> {
+        let mut rasters = BTreeMap::new();
+        for (name, values) in &shares {
+            rasters.insert(layer_name(name)?, raster::<f32>(values)?);
+        }
+        let (change, mut land) = Change::begin(self, family)?;
+        let shares = rasters.iter().map(|(name, raster)| (name.clone(), raster)).collect();
+        land.set_weights(family, &shares).map_err(errors::value)?;
+        change.finish(land);
+        Ok(())
+    }
+
+    /// The kind of number that a layer of a well-known name holds, as NumPy names it, or `weight`.
+    #[staticmethod]
+    fn known_kind(name: &str) -> &'static str {
+        let info = LayerName::parse(name).and_then(|name| orogen::core::layer::info(&name));
+        match info.map_or(Kind::F32, |info| info.kind) {
+            Kind::F32 => "float32",
+            Kind::U8 => "uint8",
+            Kind::U16 => "uint16",
+            Kind::U32 => "uint32",
+            Kind::Weight => "weight",
+        }
+    }
+
+    /// Names of all layers of things that stand on the ground.
+    fn instance_names(&self) -> PyResult<Vec<String>> {
+        Ok(self.land()?.instances().keys().map(ToString::to_string).collect())
+    }
+
+    /// Names of species and records (`orogen._instances.INSTANCE`) of things, `None` when there are none of that name.
+    fn instances<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<Option<(Vec<String>, Bound<'py, PyAny>)>> {
+        let land = self.land()?;
+        let Some(things) = land.instances().get(name) else { return Ok(None) };
+        let records = py.detach(|| things.records());
+        Ok(Some((things.species().to_vec(), numpy::PyArray1::from_vec(py, records).into_any())))
+    }
+
+    /// Sets things that stand on the ground; they are stood on the heights.
+    fn set_instances(
+        &self,
+        name: &str,
+        species: Vec<String>,
+        records: numpy::PyReadonlyArray1<'_, u8>,
+    ) -> PyResult<()> {
+        let layer = layer_name(name)?;
+        let bytes = records.as_slice().map_err(errors::value)?;
+        let things = Instances::from_records(species, bytes).map_err(errors::value)?;
+        let (change, mut land) = Change::begin(self, name)?;
+        land.set_instances(layer, things);
+        change.finish(land);
+        Ok(())
+    }
+
+    /// Makes edits by hand, given as JSON; gives a sentence for each that could not be made.
+    fn edit_instances(&self, name: &str, edits: &str) -> PyResult<Vec<String>> {
+        let edits: Vec<Edit> =
+            serde_json::from_str(edits).map_err(|e| errors::value(format!("edits: {e}")))?;
+        let (change, mut land) = Change::begin(self, name)?;
+        let Some((layer, things)) = land.instances().get_key_value(name) else {
+            return Err(no_instances(&land, name));
+        };
+        let (layer, (made, unmade)) = (layer.clone(), edits::apply(things, &edits).map_err(errors::value)?);
+        land.set_instances(layer, made);
+        change.finish(land);
+        Ok(unmade.iter().map(ToString::to_string).collect())
+    }
+
+    /// Removes things that stand on the ground.
+    fn remove_instances(&self, name: &str) -> PyResult<()> {
+        let (change, mut land) = Change::begin(self, name)?;
+        if !land.instances().contains_key(name) {
+            return Err(no_instances(&land, name));
+        }
+        land.retain(|part| !matches!(part, Part::Instances(other) if other.as_str() == name));
         change.finish(land);
         Ok(())
     }
@@ -424,7 +543,17 @@ impl Terrain {
     /// Number in the register of EPSG of the coordinate system that the coordinates of the frame are in, if there is one.
     #[getter]
     fn epsg(&self) -> Option<u16> {
-        self.place.as_ref().filter(|place| in_metres(place)).and_then(Place::epsg)
+        let crs = self.state().land.place().crs;
+        let known = || crs.filter(|crs| crs.offset_m == [0.0; 2]).map(|crs| crs.epsg);
+        let of_place = |place: &Place| if in_metres(place) { place.epsg() } else { None };
+        self.place.as_ref().map_or_else(known, of_place)
+    }
+
+    /// Where on Earth the land lies: latitude, longitude, number of the coordinate system, direction of north.
+    #[getter]
+    fn earth(&self) -> (Option<f64>, Option<f64>, Option<u16>, Option<f64>) {
+        let place = self.state().land.place();
+        (place.latitude_deg, place.longitude_deg, place.crs.map(|crs| crs.epsg), place.north_deg)
     }
 
     /// Number of the coordinate system that saved files are in, if there is one.
@@ -445,7 +574,8 @@ impl Terrain {
         Ok(png.map(|png| PyBytes::new(py, &png)))
     }
 
-    /// All but the layers, for pickling: (frame, place, seed, vectors, what follows from what).
+    /// All but the layers, for pickling: (frame, place, seed, vectors, what follows from what, instances, kinds of layers,
+    /// where on Earth).
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         // TOML keeps every bit of a number.
         let text = |e: toml::ser::Error| error(e);
@@ -456,7 +586,16 @@ impl Terrain {
             (name.to_string(), PyBytes::new(py, &vectors::encode(layer)))
         };
         let provenance = serde_json::to_string(land.provenance()).map_err(error)?;
-        Ok((frame, place, self.seed.clone(), land.vectors().iter().map(bytes).collect(), provenance))
+        let vectors = land.vectors().iter().map(bytes).collect();
+        let things = |(name, all): (&LayerName, &Arc<Instances>)| {
+            (name.to_string(), PyBytes::new(py, &all.to_bytes()))
+        };
+        let instances = land.instances().iter().map(things).collect();
+        let kinds: BTreeMap<&str, Kind> =
+            land.layers().iter().map(|(name, data)| (name.as_str(), data.kind())).collect();
+        let kinds = serde_json::to_string(&kinds).map_err(error)?;
+        let earth = toml::to_string(&land.place()).map_err(text)?;
+        Ok((frame, place, self.seed.clone(), vectors, provenance, instances, kinds, earth))
     }
 
     /// What [`Terrain::parts`] and the layers came from.
@@ -467,6 +606,9 @@ impl Terrain {
         seed: String,
         vectors: BTreeMap<String, Vec<u8>>,
         provenance: &str,
+        instances: BTreeMap<String, Vec<u8>>,
+        kinds: &str,
+        earth: &str,
         layers: BTreeMap<String, Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let wrong = || errors::value("not the parts of a terrain");
@@ -477,18 +619,25 @@ impl Terrain {
             .map(|(name, bytes)| Some((LayerName::parse(&name)?, Arc::new(vectors::decode(&bytes)?))))
             .collect::<Option<_>>()
             .ok_or_else(wrong)?;
+        let kinds: BTreeMap<String, Kind> = serde_json::from_str(kinds).map_err(|_| wrong())?;
         let mut data = BTreeMap::new();
         for (name, array) in layers {
-            let layer = if let Ok(bytes) = array.extract::<PyReadonlyArray2<'_, u8>>() {
-                LayerData::U8(Arc::new(raster(&bytes)?))
-            } else {
-                LayerData::F32(Arc::new(raster(&array.extract::<PyReadonlyArray2<'_, f32>>()?)?))
-            };
+            let kind = kinds.get(&name).ok_or_else(wrong)?;
+            // One of that kind, to be replaced by what the array holds.
+            let layer = each_kind!(&kind.zeros(1, 1), like => layer_of(like, &array)?);
             data.insert(layer_name(&name)?, layer);
         }
         let provenance = serde_json::from_str(provenance).map_err(|_| wrong())?;
-        let parts = orogen::core::Parts { layers: data, vectors, provenance, ..Default::default() };
-        let land = orogen::core::Terrain::from_parts(frame, parts).ok_or_else(wrong)?;
+        let instances = instances
+            .into_iter()
+            .map(|(name, bytes)| {
+                Some((LayerName::parse(&name)?, Arc::new(Instances::from_bytes(&bytes).ok()?)))
+            })
+            .collect::<Option<_>>()
+            .ok_or_else(wrong)?;
+        let parts = orogen::core::Parts { layers: data, vectors, instances, provenance };
+        let mut land = orogen::core::Terrain::from_parts(frame, parts).ok_or_else(wrong)?;
+        land.set_place(toml::from_str(earth).map_err(|_| wrong())?);
         Ok(Self::placed(land, seed, place))
     }
 
@@ -514,6 +663,7 @@ impl Terrain {
                 exports: &exports,
                 seed: &self.seed,
                 place: self.place.as_ref(),
+                windows: None,
                 cancel: progress.cancel(),
                 progress: &|share| orogen::core::Watch::progress(progress, share),
             };
@@ -538,14 +688,22 @@ fn no_layer(land: &orogen::core::Terrain, name: &str) -> PyErr {
     errors::OrogenKeyError::new_err(text)
 }
 
-fn raster<T: Element + Copy>(values: &PyReadonlyArray2<'_, T>) -> PyResult<Raster<T>> {
+fn no_instances(land: &orogen::core::Terrain, name: &str) -> PyErr {
+    let have: Vec<&str> = land.instances().keys().map(LayerName::as_str).collect();
+    errors::OrogenKeyError::new_err(format!("no instances {name:?} here; available: {}", have.join(", ")))
+}
+
+fn raster<T: Sample>(values: &PyReadonlyArray2<'_, T::Plain>) -> PyResult<Raster<T>>
+where
+    T::Plain: Element,
+{
     let array = values.as_array();
     let (rows, cols) = array.dim();
     let mut data = Vec::new();
     // One that fails is an error, not the end of the interpreter.
     data.try_reserve_exact(array.len())
         .map_err(|_| errors::memory(format!("{cols} x {rows} samples do not fit into memory")))?;
-    data.extend(array.iter().copied());
+    data.extend(array.iter().copied().map(T::from_plain));
     Raster::from_vec(cols, rows, data).ok_or_else(|| errors::value("the array is empty"))
 }
 
@@ -558,12 +716,12 @@ fn checked(name: &str, raster: Raster<f32>) -> PyResult<Raster<f32>> {
 }
 
 #[allow(unsafe_code, reason = "the array borrows from a buffer object that it keeps alive itself")]
-fn view<'py, T: Element>(
-    py: Python<'py>,
-    data: &LayerData,
-    raster: &Raster<T>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let array = ArrayView2::from_shape((raster.rows(), raster.cols()), raster.as_slice()).map_err(error)?;
+fn view<'py, T: Sample>(py: Python<'py>, data: &LayerData, raster: &Raster<T>) -> PyResult<Bound<'py, PyAny>>
+where
+    T::Plain: Element,
+{
+    let shape = (raster.rows(), raster.cols());
+    let array = ArrayView2::from_shape(shape, T::plain(raster.as_slice())).map_err(error)?;
     let owner = Bound::new(py, LayerBuffer { _data: data.clone() })?.into_any();
     // SAFETY: the buffer object holds the shared raster, nobody writes to it while it is shared, and the array is
     // made read-only before Python sees it.

@@ -1,6 +1,7 @@
 """The package as a user meets it."""
 
 import json
+import pickle
 import signal
 import subprocess
 import sys
@@ -143,6 +144,72 @@ def test_saved_files_open_in_gdal(tmp_path: Path) -> None:
     assert rivers["type"] == "FeatureCollection" and len(rivers["features"]) == len(t.rivers)
 
 
+def test_geotiffs_are_cloud_optimised(tmp_path: Path) -> None:
+    from rio_cogeo.cogeo import cog_validate
+
+    t = orogen.Terrain.flat(samples=(1025, 700), size_m=(10240.0, 6990.0), seed="cog")
+    t.apply("source.noise", wavelength_m=4000.0, amplitude_m=900.0)
+    t.apply("water.basins")
+    t["temperature"], t["moisture"] = np.full(t["height"].shape, 9.0), np.full(t["height"].shape, 0.5)
+    t.apply("cover.biomes")
+    small = orogen.Terrain.flat(samples=65, size_m=640.0, seed="cog")
+    t.save(tmp_path / "large", kinds="geotiff")
+    small.save(tmp_path / "small", kinds="geotiff")
+    files = sorted(tmp_path.glob("*/*.tif"))
+    assert {"height.tif", "basin.tif", "biome.tif"} <= {path.name for path in files}
+    for path in files:
+        valid, errors, warnings = cog_validate(path, strict=True, quiet=True)
+        assert valid and not errors and not warnings, (path, errors, warnings)
+    with rasterio.open(tmp_path / "large" / "height.tif") as tif:
+        assert tif.overviews(1) == [2, 4, 8]
+        assert tif.tags(ns="IMAGE_STRUCTURE").get("LAYOUT") == "COG"
+        assert np.array_equal(tif.read(1), t["height"])
+        # Measured values are averaged.
+        half = tif.read(1, out_shape=(350, 513))
+        means = t["height"][:, :1024].astype(np.float64).reshape(350, 2, 512, 2).mean(axis=(1, 3))
+        assert np.allclose(half[:, :512], means, atol=1e-3)
+    for name in ["biome", "basin"]:
+        with rasterio.open(tmp_path / "large" / f"{name}.tif") as tif:
+            assert np.array_equal(tif.read(1), t[name])
+            coarse = tif.read(1, out_shape=(175, 257))
+            assert set(np.unique(coarse)) <= set(np.unique(t[name])), "no id that is not in the land"
+
+
+def test_a_place_on_earth_is_kept_and_written(tmp_path: Path) -> None:
+    recipe = tmp_path / "alps.toml"
+    recipe.write_text(
+        """
+frame = { size_m = 2000.0, samples = 65, origin_m = [600000.0, 5140000.0] }
+[place]
+latitude_deg = 46.4
+crs = "EPSG:32632"
+[[step]]
+id = "hills"
+op = "source.noise"
+"""
+    )
+    t = orogen.build(recipe)
+    assert t.place == orogen.Place(46.4, None, "EPSG:32632", None)
+    assert t.crs == "EPSG:32632"
+    assert pickle.loads(pickle.dumps(t)).place == t.place
+    assert t.copy().place == t.place
+    assert orogen.build(recipe, window=(600500.0, 5140500.0, 601000.0, 5141000.0)).place == t.place
+    assert orogen.Terrain.flat(samples=3).place is None
+    t.save(tmp_path / "out", kinds=["geotiff", "png16"])
+    with rasterio.open(tmp_path / "out" / "height.tif") as tif:
+        assert tif.crs.to_epsg() == 32632
+        assert tif.tags()["OROGEN_LATITUDE_DEG"] == "46.4"
+        assert tif.transform * (0.5, 0.5) == pytest.approx((600000.0, 5142000.0))
+    sidecar = json.loads((tmp_path / "out" / "height.png.json").read_text())
+    assert sidecar["crs"] == "EPSG:32632" and sidecar["latitude_deg"] == 46.4
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["place"]["crs"]["epsg"] == 32632
+    # A model tells where it lies, and goes on to tell it.
+    model = orogen.read(tmp_path / "out" / "height.tif")
+    assert model.place is not None and model.place.crs == "EPSG:32632"
+    assert model.place.latitude_deg == pytest.approx(46.41, abs=0.02)
+    assert model.place.longitude_deg == pytest.approx(10.31, abs=0.02)
+
+
 def test_overhangs_are_saved_as_mesh_and_floats(tmp_path: Path) -> None:
     t = orogen.Terrain.flat(samples=65, size_m=640.0, seed="7")
     t.apply("source.noise", wavelength_m=400.0, amplitude_m=120.0)
@@ -254,3 +321,57 @@ def test_calls_that_ask_for_too_much_or_nothing_are_refused():
     flat = orogen.Terrain.flat(samples=9, size_m=1000.0)
     with pytest.raises(orogen.OrogenError, match="^peak_m: a value of type object is not a number"):
         flat.apply("source.island", peak_m=object())
+
+
+def test_a_session_answers_for_windows_from_many_threads() -> None:
+    session = orogen.Session(ISLAND, samples=65, set={"island.polygons": 600}, cache=False)
+    assert "height" in session.layers and session.kept_bytes == 0
+    window, found = (18000.0, 18000.0, 22000.0, 22000.0), {}
+
+    def ask(number: int) -> None:
+        found[number] = session.tile(window=window, spacing_m=250.0, layers=["height"])
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 6 and session.kept_bytes > 0
+    options = {"samples": 65, "set": {"island.polygons": 600}, "cache": False}
+    built = orogen.build(ISLAND, window=window, spacing_m=250.0, **options)
+    for tile in found.values():
+        assert tile.layers == ["height"] and tile.frame == built.frame
+        assert np.array_equal(tile["height"], built["height"])
+    whole = session.tile()
+    assert sorted(whole.keys()) == sorted(session.layers) and len(whole.rivers) > 0
+
+
+def test_a_session_lets_other_threads_run() -> None:
+    session = orogen.Session(ISLAND, samples=257, cache=False)
+    counted, done = [0], threading.Event()
+
+    def count() -> None:
+        while not done.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    other = threading.Thread(target=count)
+    other.start()
+    session.tile(layers="height")
+    done.set()
+    other.join()
+    assert counted[0] > 20
+
+
+def test_a_session_refuses_what_is_wrong() -> None:
+    session = orogen.Session(ISLAND, samples=65)
+    with pytest.raises(orogen.OrogenValueError, match="gives no .*nothere"):
+        session.tile(layers=["nothere"])
+    with pytest.raises(orogen.OrogenValueError, match="is not a west, south, east and north edge"):
+        session.tile(window=(5, 0, 1, 1))
+    with pytest.raises(orogen.OrogenValueError, match="reaches beyond"):
+        session.tile(window=(-500, 0, 500, 1000))
+    with pytest.raises(orogen.OrogenValueError, match="polygonz"):
+        orogen.Session(ISLAND, set={"island.polygonz": 3})
+    with pytest.raises(orogen.OrogenFileNotFoundError):
+        orogen.Session("nowhere.toml")

@@ -29,6 +29,9 @@ terrain.apply("water.rivers", rain_mm_per_yr=np.float64(900), progress=True)
 model: orogen.Terrain = orogen.read("model.tif", window=(0, 0, 100, 100), crs="EPSG:32633")
 part: orogen.Terrain = orogen.build(Path("recipe.toml"), window=np.array([0.0, 0.0, 1.0, 1.0]), spacing_m=5, crs=25832)
 eastings: float = float(part.x[0])
+session = orogen.Session(Path("recipe.toml"), samples=129, set={"island.polygons": 800})
+tile: orogen.Terrain = session.tile(window=(0, 0, 100, 100), spacing_m=1, layers=["height"])
+made: list[str] = session.layers
 system: str | None = part.crs
 system = part.file_crs
 for step in part.steps:

@@ -1,48 +1,60 @@
-//! Results of steps on disk, found by what they were made from.
+//! Results of steps, found by what they were made from.
 //!
-//! ```text
-//! steps/<key>    which layers a result has: a checksum line, then JSON
-//! blobs/<hash>   the bytes of a layer, named by their own hash, so that layers a step left alone are stored once
-//! tmp/           files being written; they move into place when whole
-//! ```
-//!
-//! Numbers are little-endian. Everything read is verified; what does not verify is removed and made anew. Several
-//! programs may use one cache at once: names say the content, files appear whole, and a file that another program
-//! has removed counts as never stored.
+//! A result is a list of its parts under the key of its step, and the bytes of each part under their own hash, so that
+//! layers a step left alone are stored once. Numbers are little-endian. Everything read is verified; what does not verify
+//! is removed and made anew.
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, SystemTime};
 
 use blake3::Hash;
 use orogen_core::instances::Instances;
-use orogen_core::{Cancel, Figure, Frame, LayerData, LayerName, Parts, Provenance, Raster, Terrain};
+use orogen_core::{Cancel, Figure, Frame, Kind, LayerData, LayerName, Parts, Provenance, Terrain, each_kind};
+use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+#[cfg(feature = "native")]
+use crate::folder::Folder;
+use crate::store::{InMemory, Name, Seen, Shelf, Store, Unread};
 use crate::vectors;
 
 /// Raised when the files change their form.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// Size of the cache by default.
 pub const DEFAULT_MAX_BYTES: u64 = 4 << 30;
-/// A file being written for longer than this was left behind by a program that died.
-const STALE: Duration = Duration::from_secs(24 * 3600);
+/// A list of names that is larger than this is none of ours.
+const MOST_LISTED: u64 = 16 << 20;
 
-/// A folder of results, bounded in size: the longest unused go first.
+/// Results of steps in a [`Store`].
 #[derive(Debug)]
 pub struct Cache {
-    dir: PathBuf,
-    max_bytes: u64,
+    store: Box<dyn Store>,
+    keeps: Keeps,
     /// Blobs of what is in memory now. A weak reference keeps its content from being changed in place, and lets
     /// it go.
     known: Mutex<Vec<(Weak<dyn Any + Send + Sync>, Blob)>>,
-    /// About how many bytes there are: what was found at first and what was written since.
-    total_bytes: AtomicU64,
+}
+
+/// Which results are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeps {
+    Everything,
+    Worthwhile,
+}
+
+/// Whether a result is worth storing: making it again from what is stored takes longer than to write so many bytes and to
+/// read and verify them next time.
+///
+/// Seconds are those of the step and of all before it whose results are not stored, so that what a chain of quick steps
+/// takes together is never lost for long. What is stored changes with the machine and its load; results never do.
+fn is_worthwhile(seconds: f64, bytes: u64) -> bool {
+    /// Bytes that a disk takes and gives back again in a second, hashed both times.
+    const BYTES_PER_SECOND: f64 = 250e6;
+    /// What a result costs besides its bytes: some small files.
+    const SECONDS: f64 = 2e-3;
+    seconds > SECONDS + bytes as f64 / BYTES_PER_SECOND
 }
 
 /// What a step was made from.
@@ -70,6 +82,9 @@ pub(crate) struct Entry {
     instances: BTreeMap<String, Blob>,
     #[serde(default)]
     provenance: Provenance,
+    /// Whether its parts were not worth storing: only what it warned of and measured is kept.
+    #[serde(default)]
+    noted: bool,
     pub warnings: Vec<String>,
     #[serde(default)]
     pub figures: Vec<Figure>,
@@ -77,10 +92,18 @@ pub(crate) struct Entry {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Blob {
-    kind: Kind,
+    /// The kind of number of a layer; vectors and instances have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<Kind>,
     bytes: u64,
     #[serde(serialize_with = "as_hex", deserialize_with = "from_hex")]
     hash: Hash,
+}
+
+impl Blob {
+    fn name(&self) -> Name {
+        Name { shelf: Shelf::Blobs, hash: *self.hash.as_bytes() }
+    }
 }
 
 impl Entry {
@@ -97,57 +120,44 @@ fn from_hex<'de, D: Deserializer<'de>>(from: D) -> Result<Hash, D::Error> {
     Hash::from_hex(String::deserialize(from)?).map_err(serde::de::Error::custom)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    F32,
-    U8,
-    Vectors,
-    Instances,
-}
-
-/// Why a blob gave nothing.
-enum Unread {
-    Missing,
-    Damaged(&'static str),
-}
-
 impl Cache {
+    /// A cache in any store, which keeps every result.
+    #[must_use]
+    pub fn new(store: impl Store + 'static) -> Self {
+        Self { store: Box::new(store), keeps: Keeps::Everything, known: Mutex::default() }
+    }
+
     /// Opens a folder as cache, making it if need be.
     ///
     /// # Errors
     /// When the folder cannot be made or this machine stores numbers the other way round.
-    pub fn open(dir: impl Into<PathBuf>, max_bytes: u64) -> io::Result<Self> {
-        if cfg!(target_endian = "big") {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "the cache needs a little-endian machine",
-            ));
-        }
-        let cache =
-            Self { dir: dir.into(), max_bytes, known: Mutex::default(), total_bytes: AtomicU64::new(0) };
-        for part in ["steps", "blobs", "tmp"] {
-            fs::create_dir_all(cache.dir.join(part))?;
-        }
-        for (modified, _, path) in cache.files("tmp") {
-            if modified.elapsed().is_ok_and(|age| age > STALE) {
-                let _ = fs::remove_file(path);
-            }
-        }
-        cache.evict();
-        Ok(cache)
+    #[cfg(feature = "native")]
+    pub fn open(dir: impl Into<std::path::PathBuf>, max_bytes: u64) -> io::Result<Self> {
+        Ok(Self::new(Folder::open(dir, max_bytes)?))
     }
 
-    /// Where it lies.
+    /// A cache that ends with the program.
     #[must_use]
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    pub fn in_memory(max_bytes: u64) -> Self {
+        Self::new(InMemory::new(max_bytes))
+    }
+
+    /// Leaves out what is sooner made again than written and read: the same builds, with less on disk.
+    #[must_use]
+    pub fn worthwhile(self) -> Self {
+        Self { keeps: Keeps::Worthwhile, ..self }
+    }
+
+    /// Where it is, in words for a message: "in ...".
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.store.place()
     }
 
     /// Bytes it takes now.
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
-        ["steps", "blobs"].iter().flat_map(|part| self.files(part)).map(|(_, size, _)| size).sum()
+        self.store.used_bytes()
     }
 
     /// Removes everything it holds.
@@ -155,44 +165,50 @@ impl Cache {
     /// # Errors
     /// When a file cannot be removed.
     pub fn clear(&self) -> io::Result<()> {
-        for part in ["steps", "blobs"] {
-            for entry in fs::read_dir(self.dir.join(part))? {
-                discard(&entry?.path())?;
-            }
-        }
-        Ok(())
+        self.store.clear()
     }
 
     /// The entry of a key, if all its parts seem to be there. Marks them as used.
     pub(crate) fn peek(&self, key: &Key) -> Found<Entry> {
-        let path = self.step_path(key);
-        let bytes = match read_bounded(&path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Found::Miss,
-            // A folder, say, where the list of layers should be.
-            Err(_) => return self.damaged(key, None, "its list of layers cannot be read"),
+        let entry = match self.entry(key) {
+            Found::Hit(entry) if entry.noted => return Found::Miss,
+            Found::Hit(entry) => entry,
+            other => return other,
         };
-        let Some(entry) = parse_entry(&bytes) else {
+        for blob in entry.blobs() {
+            let reason = match self.store.look(&blob.name()) {
+                Seen::Bytes(bytes) if bytes == blob.bytes => continue,
+                Seen::Nothing => return Found::Miss,
+                Seen::Bytes(bytes) => format!("a layer has {bytes} bytes instead of {}", blob.bytes),
+                Seen::Strange => String::from("a layer is not a regular file"),
+            };
+            return self.damaged(key, Some(&entry), &reason);
+        }
+        Found::Hit(entry)
+    }
+
+    /// The list under a key.
+    fn entry(&self, key: &Key) -> Found<Entry> {
+        let name = step_name(key);
+        let bytes = match self.store.look(&name) {
+            Seen::Nothing => return Found::Miss,
+            Seen::Bytes(bytes) if bytes <= MOST_LISTED => bytes,
+            // A folder, say, where the list of layers should be.
+            Seen::Bytes(_) | Seen::Strange => {
+                return self.damaged(key, None, "its list of layers cannot be read");
+            }
+        };
+        let mut text = vec![0; bytes as usize];
+        match self.store.read(&name, &mut text) {
+            Ok(()) => {}
+            Err(Unread::Missing) => return Found::Miss,
+            Err(Unread::Resized) => return self.damaged(key, None, "its list of layers cannot be read"),
+        }
+        let Some(entry) = parse_entry(&text) else {
             return self.damaged(key, None, "the checksum of its list of layers does not match");
         };
         if entry.key != key.to_hex().as_str() {
             return self.damaged(key, None, "it belongs to another step");
-        }
-        touch(&path);
-        for blob in entry.blobs() {
-            let path = self.blob_path(blob);
-            match fs::symlink_metadata(&path) {
-                Ok(meta) if meta.is_file() && meta.len() == blob.bytes => touch(&path),
-                Ok(meta) => {
-                    let reason = if meta.is_file() {
-                        format!("a layer has {} bytes instead of {}", meta.len(), blob.bytes)
-                    } else {
-                        String::from("a layer is not a regular file")
-                    };
-                    return self.damaged(key, Some(&entry), &reason);
-                }
-                Err(_) => return Found::Miss,
-            }
         }
         Found::Hit(entry)
     }
@@ -200,13 +216,10 @@ impl Cache {
     /// The entry of a key that is not needed itself, as what follows from it is cached: marked as used all the
     /// same, since a change of the recipe may need it next.
     pub(crate) fn glance(&self, key: &Key) -> Option<Entry> {
-        let path = self.step_path(key);
-        let entry = parse_entry(&read_bounded(&path).ok()?)?;
-        if entry.key != key.to_hex().as_str() {
-            return None;
+        let Found::Hit(entry) = self.entry(key) else { return None };
+        for blob in entry.blobs() {
+            self.store.look(&blob.name());
         }
-        touch(&path);
-        entry.blobs().for_each(|blob| touch(&self.blob_path(blob)));
         Some(entry)
     }
 
@@ -214,38 +227,31 @@ impl Cache {
     pub(crate) fn load(&self, key: &Key, entry: &Entry, frame: &Frame) -> Found<Terrain> {
         match self.read(entry, frame) {
             Ok(terrain) => Found::Hit(terrain),
-            Err(Unread::Missing) => Found::Miss,
-            Err(Unread::Damaged(reason)) => self.damaged(key, Some(entry), reason),
+            Err(None) => Found::Miss,
+            Err(Some(reason)) => self.damaged(key, Some(entry), reason),
         }
     }
 
-    fn read(&self, entry: &Entry, frame: &Frame) -> Result<Terrain, Unread> {
-        let wrong = Unread::Damaged;
+    /// What is missing is `None`, what is wrong is said.
+    fn read(&self, entry: &Entry, frame: &Frame) -> Result<Terrain, Option<&'static str>> {
+        let wrong = Some::<&'static str>;
         let (cols, rows) = (frame.cols(), frame.rows());
         if (entry.cols, entry.rows) != (cols, rows) {
             return Err(wrong("its layers do not match the frame"));
         }
-        let mut layers = BTreeMap::new();
-        for (name, blob) in &entry.layers {
-            let name = LayerName::parse(name).ok_or_else(|| wrong("a layer has an invalid name"))?;
-            let data = match blob.kind {
-                Kind::F32 => {
-                    let mut values = vec![0f32; frame.len()];
-                    self.read_blob(blob, bytemuck::cast_slice_mut(&mut values))?;
-                    Raster::from_vec(cols, rows, values).map(|r| LayerData::F32(Arc::new(r)))
-                }
-                Kind::U8 => {
-                    let mut values = vec![0u8; frame.len()];
-                    self.read_blob(blob, &mut values)?;
-                    Raster::from_vec(cols, rows, values).map(|r| LayerData::U8(Arc::new(r)))
-                }
-                Kind::Vectors | Kind::Instances => None,
-            };
-            let data = data.ok_or_else(|| wrong("a layer does not match the frame"))?;
-            let (address, weak) = handle(&data);
-            self.remember(address, weak, *blob);
-            layers.insert(name, data);
-        }
+        // Side by side: most of the time a cached build takes to begin goes into fresh memory for its layers.
+        let layers: Vec<Result<(LayerName, LayerData), Option<&'static str>>> = (entry.layers.par_iter())
+            .map(|(name, blob)| {
+                let name = LayerName::parse(name).ok_or_else(|| wrong("a layer has an invalid name"))?;
+                let kind = blob.kind.ok_or_else(|| wrong("a layer has no kind"))?;
+                let mut data = kind.zeros(cols, rows);
+                self.read_blob(blob, data.bytes_mut())?;
+                let (address, weak) = handle(&data);
+                self.remember(address, weak, *blob);
+                Ok((name, data))
+            })
+            .collect();
+        let layers: BTreeMap<_, _> = layers.into_iter().collect::<Result<_, _>>()?;
         let mut all_vectors = BTreeMap::new();
         for (name, blob) in &entry.vectors {
             let size = usize::try_from(blob.bytes).map_err(|_| wrong("a layer is too large"))?;
@@ -272,29 +278,26 @@ impl Cache {
         Terrain::from_parts(*frame, parts).ok_or_else(|| wrong("a layer does not match the frame"))
     }
 
-    fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), Unread> {
-        let Ok(mut file) = open_plain(&self.blob_path(blob)) else { return Err(Unread::Missing) };
-        if file.metadata().map_or(0, |meta| meta.len()) != into.len() as u64 || file.read_exact(into).is_err()
-        {
-            return Err(Unread::Damaged("a layer has the wrong size"));
-        }
-        if hash_of(into) != blob.hash {
-            return Err(Unread::Damaged("the checksum of a layer does not match"));
-        }
-        Ok(())
+    fn read_blob(&self, blob: &Blob, into: &mut [u8]) -> Result<(), Option<&'static str>> {
+        self.store.read(&blob.name(), into).map_err(|unread| match unread {
+            Unread::Missing => None,
+            Unread::Resized => Some("a layer has the wrong size"),
+        })?;
+        if hash_of(into) == blob.hash { Ok(()) } else { Err(Some("the checksum of a layer does not match")) }
     }
 
     /// Removes an entry and its blobs: which of them are sound is not worth finding out.
     fn damaged<T>(&self, key: &Key, entry: Option<&Entry>, reason: &str) -> Found<T> {
-        let _ = discard(&self.step_path(key));
+        self.store.discard(&step_name(key));
         for blob in entry.into_iter().flat_map(Entry::blobs) {
-            let _ = discard(&self.blob_path(blob));
+            self.store.discard(&blob.name());
         }
         let name = &key.to_hex()[..12];
         Found::Damaged(format!("cache entry {name} is damaged ({reason}); recomputing it"))
     }
 
-    /// Stores a result, unless it is larger than a quarter of the cache.
+    /// Stores a result that took so many seconds to make from what is stored, unless it is larger than a quarter of the
+    /// cache or not worth it; then what it warned of and measured is kept all the same. Whether it was stored.
     ///
     /// # Errors
     /// When a file cannot be written; the cache is as before then, or holds parts that nothing refers to.
@@ -302,16 +305,20 @@ impl Cache {
         &self,
         key: &Key,
         terrain: &Terrain,
-        warnings: &[String],
-        figures: &[Figure],
+        seconds: f64,
+        (warnings, figures): (&[String], &[Figure]),
         cancel: &Cancel,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let layers = terrain.layers().values().map(|data| data.bytes().len());
-        let vectors = terrain.vectors().values().map(|layer| size_of_val(layer.vertices()));
+        let vectors = terrain.vectors().values().map(|layer| layer.size_bytes());
         let instances = terrain.instances().values().map(|all| all.size_bytes());
         let size = layers.chain(vectors).chain(instances).sum::<usize>() as u64;
-        if size > self.max_bytes / 4 {
-            return Ok(());
+        if size > self.store.max_bytes() / 4 {
+            return Ok(false);
+        }
+        let noted = self.keeps == Keeps::Worthwhile && !is_worthwhile(seconds, self.unstored_bytes(terrain));
+        if noted && warnings.is_empty() && figures.is_empty() {
+            return Ok(false);
         }
         let mut entry = Entry {
             key: key.to_hex().to_string(),
@@ -321,35 +328,49 @@ impl Cache {
             vectors: BTreeMap::new(),
             instances: BTreeMap::new(),
             provenance: terrain.provenance().clone(),
+            noted,
             warnings: warnings.to_vec(),
             figures: figures.to_vec(),
         };
-        for (name, data) in terrain.layers() {
-            let kind = match data {
-                LayerData::F32(_) => Kind::F32,
-                LayerData::U8(_) => Kind::U8,
-            };
-            let (address, weak) = handle(data);
-            let hash = self.known(address).map_or_else(|| hash_of(data.bytes()), |blob| blob.hash);
-            let blob = self.store_blob(kind, data.bytes(), hash, cancel)?;
-            self.remember(address, weak, blob);
-            entry.layers.insert(name.as_str().to_owned(), blob);
-        }
-        for (name, layer) in terrain.vectors() {
-            let blob = self.store_encoded(Kind::Vectors, layer, vectors::encode, cancel)?;
-            entry.vectors.insert(name.as_str().to_owned(), blob);
-        }
-        for (name, all) in terrain.instances() {
-            let blob = self.store_encoded(Kind::Instances, all, Instances::to_bytes, cancel)?;
-            entry.instances.insert(name.as_str().to_owned(), blob);
+        if !noted {
+            self.store_parts(terrain, &mut entry, cancel)?;
         }
         let json = serde_json::to_vec(&entry).map_err(io::Error::other)?;
         let mut bytes = blake3::hash(&json).to_hex().to_string().into_bytes();
         bytes.push(b'\n');
         bytes.extend(json);
-        self.write_aside(&self.step_path(key), &bytes, cancel)?;
-        if self.total_bytes.load(Ordering::Relaxed) > self.max_bytes {
-            self.evict();
+        self.store.put(&step_name(key), &bytes, cancel)?;
+        self.store.tidy();
+        Ok(!noted)
+    }
+
+    /// About how many bytes storing a result would write: what is stored already is not written again.
+    fn unstored_bytes(&self, terrain: &Terrain) -> u64 {
+        let stored = |address| self.known(address).is_some_and(|blob| self.has_blob(&blob));
+        let layers = terrain.layers().values().filter(|data| !stored(handle(data).0));
+        let vectors = terrain.vectors().values().filter(|layer| !stored(Arc::as_ptr(layer).cast()));
+        let instances = terrain.instances().values().filter(|all| !stored(Arc::as_ptr(all).cast()));
+        (layers.map(|data| data.bytes().len()))
+            .chain(vectors.map(|layer| size_of_val(layer.vertices())))
+            .chain(instances.map(|all| all.size_bytes()))
+            .sum::<usize>() as u64
+    }
+
+    fn store_parts(&self, terrain: &Terrain, entry: &mut Entry, cancel: &Cancel) -> io::Result<()> {
+        for (name, data) in terrain.layers() {
+            let (address, weak) = handle(data);
+            let hash = self.known(address).map_or_else(|| hash_of(data.bytes()), |blob| blob.hash);
+            let blob = self.store_blob(Some(data.kind()), data.bytes(), hash, cancel)?;
+            self.remember(address, weak, blob);
+            entry.layers.insert(name.as_str().to_owned(), blob);
+        }
+        for (name, layer) in terrain.vectors() {
+            let blob = self.store_encoded(layer, vectors::encode, cancel)?;
+            entry.vectors.insert(name.as_str().to_owned(), blob);
+        }
+        for (name, all) in terrain.instances() {
+            let blob = self.store_encoded(all, Instances::to_bytes, cancel)?;
+            entry.instances.insert(name.as_str().to_owned(), blob);
         }
         Ok(())
     }
@@ -357,7 +378,6 @@ impl Cache {
     /// Stores what is not bytes in memory; what is stored already is not encoded again.
     fn store_encoded<T: Send + Sync + 'static>(
         &self,
-        kind: Kind,
         shared: &Arc<T>,
         encode: impl FnOnce(&T) -> Vec<u8>,
         cancel: &Cancel,
@@ -367,84 +387,22 @@ impl Cache {
             return Ok(blob);
         }
         let bytes = encode(shared);
-        let blob = self.store_blob(kind, &bytes, hash_of(&bytes), cancel)?;
+        let blob = self.store_blob(None, &bytes, hash_of(&bytes), cancel)?;
         self.remember(address, weak(shared), blob);
         Ok(blob)
     }
 
-    fn store_blob(&self, kind: Kind, bytes: &[u8], hash: Hash, cancel: &Cancel) -> io::Result<Blob> {
+    fn store_blob(&self, kind: Option<Kind>, bytes: &[u8], hash: Hash, cancel: &Cancel) -> io::Result<Blob> {
         let blob = Blob { kind, bytes: bytes.len() as u64, hash };
         if !self.has_blob(&blob) {
-            self.write_aside(&self.blob_path(&blob), bytes, cancel)?;
+            self.store.put(&blob.name(), bytes, cancel)?;
         }
         Ok(blob)
     }
 
     /// Whether a blob seems to be there; marks it as used.
     fn has_blob(&self, blob: &Blob) -> bool {
-        let path = self.blob_path(blob);
-        let there = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() == blob.bytes);
-        if there {
-            touch(&path);
-        }
-        there
-    }
-
-    /// Writes a file under another name and moves it into place when it is whole.
-    fn write_aside(&self, path: &Path, bytes: &[u8], cancel: &Cancel) -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(self.dir.join("tmp"))?;
-        for part in bytes.chunks(8 << 20) {
-            if cancel.is_cancelled() {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            file.write_all(part)?;
-        }
-        if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir()) {
-            // No file can be moved over a folder.
-            discard(path)?;
-        }
-        file.persist(path).map_err(|error| error.error)?;
-        self.total_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Removes what was not used for longest until a tenth of the cache is free, once it is over full.
-    fn evict(&self) {
-        let mut files: Vec<_> = ["steps", "blobs"].iter().flat_map(|part| self.files(part)).collect();
-        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
-        if total > self.max_bytes {
-            files.sort();
-            for (_, size, path) in files {
-                if total <= self.max_bytes / 10 * 9 {
-                    break;
-                }
-                // Another program may have removed it: the space is free either way.
-                if fs::remove_file(&path).is_ok() || !path.exists() {
-                    total -= size;
-                }
-            }
-        }
-        self.total_bytes.store(total, Ordering::Relaxed);
-    }
-
-    /// Files of a part with the time of their last use and their size.
-    fn files(&self, part: &str) -> Vec<(SystemTime, u64, PathBuf)> {
-        let Ok(entries) = fs::read_dir(self.dir.join(part)) else { return Vec::new() };
-        entries
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let meta = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-                Some((meta.modified().ok()?, meta.len(), entry.path()))
-            })
-            .collect()
-    }
-
-    fn step_path(&self, key: &Key) -> PathBuf {
-        self.dir.join("steps").join(key.to_hex().as_str())
-    }
-
-    fn blob_path(&self, blob: &Blob) -> PathBuf {
-        self.dir.join("blobs").join(blob.hash.to_hex().as_str())
+        self.store.look(&blob.name()) == Seen::Bytes(blob.bytes)
     }
 
     fn known(&self, address: *const ()) -> Option<Blob> {
@@ -461,10 +419,7 @@ impl Cache {
 
 /// Where a layer lies in memory, and a reference that does not keep it.
 fn handle(data: &LayerData) -> (*const (), Weak<dyn Any + Send + Sync>) {
-    match data {
-        LayerData::F32(raster) => (Arc::as_ptr(raster).cast(), weak(raster)),
-        LayerData::U8(raster) => (Arc::as_ptr(raster).cast(), weak(raster)),
-    }
+    each_kind!(data, raster => (Arc::as_ptr(raster).cast(), weak(raster)))
 }
 
 fn weak<T: Send + Sync + 'static>(shared: &Arc<T>) -> Weak<dyn Any + Send + Sync> {
@@ -475,47 +430,14 @@ fn hash_of(bytes: &[u8]) -> Hash {
     blake3::Hasher::new().update_rayon(bytes).finalize()
 }
 
-/// A small file: entries list names, so a large one is none of ours.
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_plain(path)?.take(16 << 20).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Opens a file of ours; a pipe in its place would be waited for without end.
-fn open_plain(path: &Path) -> io::Result<File> {
-    if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    File::open(path)
-}
-
-/// Removes whatever has come to be in the place of one of our files.
-fn discard(path: &Path) -> io::Result<()> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match removed {
-        // Another program may have removed it.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+fn step_name(key: &Key) -> Name {
+    Name { shelf: Shelf::Steps, hash: *key.as_bytes() }
 }
 
 fn parse_entry(bytes: &[u8]) -> Option<Entry> {
     let (check, json) = bytes.split_at_checked(65)?;
     let check = Hash::from_hex(check.strip_suffix(b"\n")?).ok()?;
     (blake3::hash(json) == check).then(|| serde_json::from_slice(json).ok())?
-}
-
-/// Marks a file as used just now; a cache that cannot be written still serves.
-fn touch(path: &Path) {
-    if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()) {
-        return;
-    }
-    let _ = File::options().write(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 /// Gathers what a result is made from. Every part is preceded by its length, so no two lists give the same bytes.
@@ -582,7 +504,11 @@ impl KeyMaker {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
+    use orogen_core::Raster;
     use orogen_core::layer::{HEIGHT, SLOPE};
 
     fn terrain() -> Terrain {
@@ -597,7 +523,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(dir.path(), 1 << 20).unwrap();
         let (key, terrain) = (KeyMaker::new("test").finish(), terrain());
-        cache.store(&key, &terrain, &[], &[], &Cancel::new()).unwrap();
+        cache.store(&key, &terrain, 0.0, (&[], &[]), &Cancel::new()).unwrap();
         let Found::Hit(entry) = cache.peek(&key) else { panic!("it was just stored") };
         // The slope follows from the height: setting layers one by one would have dropped it.
         let Found::Hit(back) = cache.load(&key, &entry, terrain.frame()) else {
@@ -634,16 +560,16 @@ mod tests {
                 let dir = tempfile::tempdir().unwrap();
                 let cache = Cache::open(dir.path(), 1 << 20).unwrap();
                 let (key, terrain) = (KeyMaker::new("test").finish(), terrain());
-                cache.store(&key, &terrain, &[], &[], &Cancel::new()).unwrap();
-                let (_, _, path) = cache.files(part).remove(0);
+                cache.store(&key, &terrain, 0.0, (&[], &[]), &Cancel::new()).unwrap();
+                let path = fs::read_dir(dir.path().join(part)).unwrap().next().unwrap().unwrap().path();
                 replace(&path);
                 assert!(matches!(cache.peek(&key), Found::Damaged(_)), "{part}");
-                cache.store(&key, &terrain, &[], &[], &Cancel::new()).unwrap();
+                cache.store(&key, &terrain, 0.0, (&[], &[]), &Cancel::new()).unwrap();
                 let Found::Hit(entry) = cache.peek(&key) else { panic!("{part} did not heal") };
                 assert!(matches!(cache.load(&key, &entry, terrain.frame()), Found::Hit(_)), "{part}");
                 // Also where nobody looked at it before it is stored again.
                 replace(&path);
-                cache.store(&key, &terrain, &[], &[], &Cancel::new()).unwrap();
+                cache.store(&key, &terrain, 0.0, (&[], &[]), &Cancel::new()).unwrap();
                 assert!(matches!(cache.peek(&key), Found::Hit(_)), "{part}");
                 replace(&path);
                 cache.clear().unwrap();
@@ -658,9 +584,9 @@ mod tests {
         let cache = Cache::open(dir.path(), 1 << 20).unwrap();
         let (key, cancel) = (KeyMaker::new("test").finish(), Cancel::new());
         cancel.cancel();
-        assert!(cache.store(&key, &terrain(), &[], &[], &cancel).is_err());
+        assert!(cache.store(&key, &terrain(), 0.0, (&[], &[]), &cancel).is_err());
         assert_eq!(cache.used_bytes(), 0);
-        assert!(cache.files("tmp").is_empty());
+        assert_eq!(fs::read_dir(dir.path().join("tmp")).unwrap().count(), 0);
     }
 
     #[test]
@@ -671,24 +597,28 @@ mod tests {
         let hash = |terrain: &Terrain| {
             cache.known(handle(&terrain.layers()[&HEIGHT.name()]).0).map(|blob| blob.hash)
         };
-        cache.store(&KeyMaker::new("one").finish(), &terrain, &[], &[], &Cancel::new()).unwrap();
+        cache.store(&KeyMaker::new("one").finish(), &terrain, 0.0, (&[], &[]), &Cancel::new()).unwrap();
         assert_eq!(hash(&terrain), Some(hash_of(terrain.layers()[&HEIGHT.name()].bytes())));
         terrain.update::<f32>(&HEIGHT.name(), |height| height.as_mut_slice()[3] = 7.0).unwrap();
         assert_eq!(hash(&terrain), None);
     }
 
     #[test]
-    fn files_left_by_a_program_that_died_go_after_a_day() {
-        let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::open(dir.path(), 1 << 20).unwrap();
-        let (old, new) = (dir.path().join("tmp/old"), dir.path().join("tmp/new"));
-        fs::write(&old, "x").unwrap();
-        fs::write(&new, "x").unwrap();
-        let file = File::options().write(true).open(&old).unwrap();
-        file.set_modified(SystemTime::now() - 2 * STALE).unwrap();
-        drop(cache);
-        Cache::open(dir.path(), 1 << 20).unwrap();
-        assert!(!old.exists() && new.exists());
+    fn what_is_sooner_made_than_read_is_not_stored_but_its_warnings_are() {
+        let cache = Cache::in_memory(1 << 20).worthwhile();
+        let (key, terrain, cancel) = (KeyMaker::new("test").finish(), terrain(), Cancel::new());
+        let warnings = [String::from("the sea is high today")];
+        assert!(!cache.store(&key, &terrain, 1e-3, (&[], &[]), &cancel).unwrap());
+        assert_eq!(cache.used_bytes(), 0);
+        assert!(!cache.store(&key, &terrain, 1e-3, (&warnings, &[]), &cancel).unwrap());
+        assert!(matches!(cache.peek(&key), Found::Miss));
+        assert_eq!(cache.glance(&key).unwrap().warnings, warnings);
+        assert!(cache.store(&key, &terrain, 1.0, (&warnings, &[]), &cancel).unwrap());
+        let Found::Hit(entry) = cache.peek(&key) else { panic!("it was just stored") };
+        assert!(matches!(cache.load(&key, &entry, terrain.frame()), Found::Hit(_)));
+        // Two layers of 324 bytes are stored now: another list of them costs no more than a small file.
+        assert_eq!(cache.unstored_bytes(&terrain), 0);
+        assert!(is_worthwhile(0.02, 4 << 20) && !is_worthwhile(0.01, 4 << 20));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use orogen_core::param::{self, Segment, path_text};
-use orogen_core::{AnyOp, Catalog, Frame, FrameError, LayerName, Layers, Part, Provenance, Seed};
+use orogen_core::{AnyOp, Catalog, Files, Frame, FrameError, LayerName, Layers, Part, Provenance, Seed};
 
 use crate::fault::{Fault, FaultKind, Faults, LISTED, Place, hint, listed, quoted};
 use crate::node::{At, find_text, locate, to_toml};
@@ -24,14 +24,12 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The end of a sentence about `samples` samples with `layers` layers that would need more than is allowed.
+    /// The end of a sentence about `samples` samples that take so many bytes each, where that is more than is allowed.
     #[must_use]
-    pub fn refuse(&self, samples: f64, layers: usize) -> Option<String> {
-        // Operators keep some rasters besides the layers of the terrain; the rest is the program and its graph.
-        const WORK: f64 = 32.0;
-        const LEAST: f64 = 64.0;
+    pub fn refuse(&self, samples: f64, bytes_a_sample: f64) -> Option<String> {
+        // The program itself and what does not grow with the land.
         const PROGRAM: f64 = 100e6;
-        let needed = PROGRAM + samples * (WORK + 4.0 * layers as f64).max(LEAST);
+        let needed = PROGRAM + samples * bytes_a_sample;
         (needed > self.memory_bytes as f64).then(|| {
             format!(
                 "need about {} of memory, more than the limit of {}; use fewer samples or allow more memory",
@@ -41,6 +39,11 @@ impl Limits {
         })
     }
 }
+
+/// Bytes a sample of a layer.
+const LAYER: f64 = 4.0;
+/// Bytes a sample beside its layers that a build may take to draw pictures of its result and to write it.
+const PICTURES: f64 = 60.0;
 
 /// In powers of two, as limits are given: `8G` is 8 GiB.
 fn memory_text(bytes: f64) -> String {
@@ -57,20 +60,21 @@ fn memory_text(bytes: f64) -> String {
 }
 
 /// A recipe without faults: what to run, in order, with disabled steps left out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Checked {
     name: String,
     seed: String,
     frame: Frame,
+    place: orogen_core::Place,
     steps: Vec<Step>,
     exports: Vec<Export>,
     limits: Limits,
-    layer_count: usize,
+    bytes_a_sample: f64,
     warnings: Vec<String>,
 }
 
 /// A step ready to run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Step {
     /// Its id.
     pub id: String,
@@ -183,6 +187,31 @@ impl Checked {
         self.parts_after(self.steps.len().checked_sub(1)).into_iter().filter_map(Part::into_vectors).collect()
     }
 
+    /// What the recipe itself says of where on Earth the world lies.
+    pub(crate) fn own_place(&self) -> orogen_core::Place {
+        self.place
+    }
+
+    /// Where on Earth the world lies: what the recipe says and, where it is silent, what the files of its steps say, the first
+    /// step first.
+    #[must_use]
+    pub fn place(&self, files: &dyn Files) -> orogen_core::Place {
+        let world = self.frame.extent();
+        let reading = self.steps.iter().filter(|step| !step.op.files().is_empty());
+        // A file that cannot be read is for the step to complain about.
+        let said = reading.map(|step| step.op.place(&world, files).unwrap_or_default());
+        said.fold(self.place, orogen_core::Place::or)
+    }
+
+    /// Layers of instances of the result, in the order of their names.
+    #[must_use]
+    pub fn instances(&self) -> Vec<LayerName> {
+        self.parts_after(self.steps.len().checked_sub(1))
+            .into_iter()
+            .filter_map(Part::into_instances)
+            .collect()
+    }
+
     /// All that a step's result holds.
     pub(crate) fn parts_after(&self, step: Option<usize>) -> BTreeSet<Part> {
         parts(self.back(step))
@@ -194,12 +223,28 @@ impl Checked {
         std::iter::successors(last, |step| step.input.map(|input| &self.steps[input])).map(Some)
     }
 
+    /// The same recipe with at most so many samples along the longer side of its frame; `None` where it has no more.
+    #[must_use]
+    pub fn coarser(&self, samples: usize) -> Option<Self> {
+        let now = [self.frame.cols(), self.frame.rows()];
+        if now[0].max(now[1]) <= samples {
+            return None;
+        }
+        let extent = self.frame.extent();
+        let frame = Frame::new(extent.min, extent.size(), scaled(now, samples)).ok()?;
+        let frame = if self.frame.loops() { frame.looped() } else { frame };
+        Some(Self { frame, ..self.clone() })
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    pub(crate) fn layer_count(&self) -> usize {
-        self.layer_count
+    /// The most memory that a build has in use at once, in bytes for each sample of the frame: layers that are held for
+    /// later and what the operator of a step declares ([`orogen_core::Op::bytes_a_sample`]), or what pictures take in the end.
+    #[must_use]
+    pub fn bytes_a_sample(&self) -> f64 {
+        self.bytes_a_sample
     }
 }
 
@@ -265,6 +310,43 @@ impl Draft {
         followers.map(|(part, all)| (part.clone(), all.clone())).collect()
     }
 
+    /// See [`Checked::bytes_a_sample`]. Steps with faults take nothing.
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        let count = self.steps.len();
+        let uses = |i: usize| {
+            let second = self.steps[i].as_ref().and_then(|step| step.second).map(Source::Step);
+            [Some(self.inputs[i]), second].into_iter().flatten().filter_map(|source| match source {
+                Source::Step(used) => Some(used),
+                Source::Empty | Source::Faulty => None,
+            })
+        };
+        let mut last_use = vec![0; count];
+        (0..count).for_each(|i| uses(i).for_each(|used| last_use[used] = i));
+        if let Some(last) = last_use.last_mut() {
+            *last = count;
+        }
+        // The step that made each layer of the results that are still needed: results share what they have in common.
+        let mut held: BTreeMap<usize, BTreeMap<&LayerName, usize>> = BTreeMap::new();
+        let mut most: f64 = 0.0;
+        for (i, step) in self.steps.iter().enumerate() {
+            let Some(step) = step else { continue };
+            let layers: BTreeSet<(&&LayerName, &usize)> = held.values().flatten().collect();
+            most = most.max(LAYER * layers.len() as f64 + step.op.bytes_a_sample(frame));
+            let mut made = match self.inputs[i] {
+                Source::Step(used) if last_use[used] == i => held.remove(&used).unwrap_or_default(),
+                Source::Step(used) => held.get(&used).cloned().unwrap_or_default(),
+                Source::Empty | Source::Faulty => BTreeMap::new(),
+            };
+            made.extend(step.layers.writes.iter().map(|name| (name, i)));
+            held.retain(|&used, _| last_use[used] > i);
+            if last_use[i] > i {
+                held.insert(i, made);
+            }
+        }
+        let left = held.values().map(BTreeMap::len).sum::<usize>() as f64;
+        most.max(PICTURES + LAYER * left)
+    }
+
     /// The first layers there are: as many as a sentence lists, and one.
     fn first(&self, source: Source) -> Vec<LayerName> {
         let layers = parts(self.back(source)).into_iter().filter_map(Part::into_layer);
@@ -280,10 +362,7 @@ impl Recipe {
     pub fn check(&self, catalog: &Catalog, limits: &Limits) -> Result<Checked, Faults> {
         let mut faults = self.faults.clone();
         let draft = self.check_steps(catalog, &mut faults);
-        let layer_names: BTreeSet<&LayerName> =
-            draft.steps.iter().flatten().flat_map(|step| &step.layers.writes).collect();
-        let layer_count = layer_names.len();
-        let frame = self.check_frame(limits, layer_count);
+        let frame = self.check_frame(limits, &draft);
         if let Err(fault) = &frame {
             faults.push(fault.clone());
         }
@@ -292,17 +371,18 @@ impl Recipe {
             faults.push(Fault::new(Place::Whole, message));
         }
         faults.into_result()?;
-        let frame = frame.map_err(|fault| Faults::one(self.name(), fault))?;
+        let (frame, bytes_a_sample) = frame.map_err(|fault| Faults::one(self.name(), fault))?;
         let steps: Vec<Step> = draft.steps.into_iter().flatten().collect();
         let warnings = unused(&steps);
         Ok(Checked {
             name: self.name().to_owned(),
             seed: self.seed.clone(),
             frame,
+            place: self.place,
             steps,
             exports: self.exports.clone(),
             limits: *limits,
-            layer_count,
+            bytes_a_sample,
             warnings,
         })
     }
@@ -336,7 +416,8 @@ impl Recipe {
         faults.into_result()
     }
 
-    fn check_frame(&self, limits: &Limits, layers: usize) -> Result<Frame, Fault> {
+    /// The frame, and how many bytes a build takes for each of its samples.
+    fn check_frame(&self, limits: &Limits, draft: &Draft) -> Result<(Frame, f64), Fault> {
         let spec = &self.frame;
         let (samples, samples_at) = match self.samples_override {
             Some(longer) => (scaled(spec.samples, longer), At::Samples),
@@ -344,19 +425,29 @@ impl Recipe {
         };
         let fault = |at: At, message: String| Fault::new(self.place(at), message);
         let [cols, rows] = samples;
-        if let Some(refusal) = limits.refuse(cols as f64 * rows as f64, layers) {
+        let refuse = |bytes_a_sample: f64| {
+            let refusal = limits.refuse(cols as f64 * rows as f64, bytes_a_sample)?;
             let fault = fault(samples_at, format!("{cols} x {rows} samples {refusal}"));
-            return Err(Fault { kind: FaultKind::Memory, ..fault });
+            Some(Fault { kind: FaultKind::Memory, ..fault })
+        };
+        // Frames that are beyond all machines are not asked what operators would do with them.
+        if let Some(fault) = refuse(PICTURES + LAYER) {
+            return Err(fault);
         }
-        let frame = Frame::new(spec.origin_m, spec.size_m, samples);
-        frame.map(|frame| if spec.loops { frame.looped() } else { frame }).map_err(|error| {
+        let frame = Frame::new(spec.origin_m, spec.size_m, samples).map_err(|error| {
             let at = match error {
                 FrameError::TooFewSamples(_) => samples_at,
                 FrameError::BadLength { .. } => spec.size_at,
                 FrameError::BadOrigin(_) | FrameError::TooFar(_) => spec.origin_at,
             };
             fault(at, format!("frame: {error}"))
-        })
+        })?;
+        let frame = if spec.loops { frame.looped() } else { frame };
+        let bytes_a_sample = draft.bytes_a_sample(&frame);
+        match refuse(bytes_a_sample) {
+            Some(fault) => Err(fault),
+            None => Ok((frame, bytes_a_sample)),
+        }
     }
 
     fn check_steps(&self, catalog: &Catalog, faults: &mut Faults) -> Draft {

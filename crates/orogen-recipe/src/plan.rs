@@ -16,6 +16,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use orogen_core::{Frame, Part, Reach, Rect, looped};
 use thiserror::Error;
@@ -87,6 +88,8 @@ pub struct Task {
     pub frame: Frame,
     /// What is done.
     pub work: Work,
+    /// The parts of its result that are wanted; `None` for all of them.
+    pub wanted: Option<Arc<BTreeSet<Part>>>,
 }
 
 /// What a task does.
@@ -424,7 +427,7 @@ fn add(needs: &mut Vec<Need>, need: Need) {
 }
 
 /// Where a local step needs its input to give a result on a frame.
-fn halo(step: &Step, frame: &Frame, base: &Frame) -> Frame {
+pub(crate) fn halo(step: &Step, frame: &Frame, base: &Frame) -> Frame {
     match step.op.reach(&cover(frame, base)) {
         Reach::Within(m) => within(frame, m, base).unwrap_or(*frame),
         Reach::Point | Reach::World => *frame,
@@ -433,7 +436,7 @@ fn halo(step: &Step, frame: &Frame, base: &Frame) -> Frame {
 
 /// The part of the recipe's frame within `m` metres of a frame. Where the land loops, what lies beyond an edge lies inside
 /// the opposite one: then all of that axis.
-fn within(frame: &Frame, m: f64, base: &Frame) -> Option<Frame> {
+pub(crate) fn within(frame: &Frame, m: f64, base: &Frame) -> Option<Frame> {
     let wide = frame.expanded(m);
     let inside = wide.clipped(&base.extent())?;
     if !base.loops() || inside == wide {
@@ -469,7 +472,7 @@ fn refuse_outside(checked: &Checked, needs: &[Vec<Need>], window: &Frame) -> Res
 
 fn refuse_large(checked: &Checked, frame: &Frame) -> Result<(), PlanError> {
     let (cols, rows) = (frame.cols(), frame.rows());
-    match checked.limits().refuse(cols as f64 * rows as f64, checked.layer_count()) {
+    match checked.limits().refuse(cols as f64 * rows as f64, checked.bytes_a_sample()) {
         Some(refusal) => Err(PlanError::Memory { cols, rows, refusal }),
         None => Ok(()),
     }
@@ -521,7 +524,12 @@ impl Planner<'_> {
         if is_result {
             self.results[step].push(self.tasks.len());
         }
-        self.tasks.push(Task { step, frame, work });
+        let need = self.needs[step].iter().find(|need| need.frame == frame);
+        let wanted = match need.map(|need| &need.wanted) {
+            Some(Wanted::Only(parts)) => Some(Arc::new(parts.clone())),
+            Some(Wanted::All) | None => None,
+        };
+        self.tasks.push(Task { step, frame, work, wanted });
     }
 
     /// The task that gives a step's result on a frame, or that of the step before where it makes nothing of what is

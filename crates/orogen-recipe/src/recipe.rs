@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use orogen_core::LayerName;
 use orogen_core::param::Segment;
+use orogen_core::{Crs, LayerName};
 use toml::de::DeTable;
 
 use crate::fault::{Fault, Faults, Place, hint, quoted};
@@ -25,6 +25,7 @@ pub struct Recipe {
     text: Arc<str>,
     pub(crate) seed: String,
     pub(crate) frame: FrameSpec,
+    pub(crate) place: orogen_core::Place,
     pub(crate) steps: Vec<StepSpec>,
     pub(crate) exports: Vec<Export>,
     /// Parameters that the caller set, as users wrote them.
@@ -110,6 +111,7 @@ impl Recipe {
                 origin_at: At::Text(0),
                 loops: false,
             },
+            place: orogen_core::Place::default(),
             steps: Vec::new(),
             exports: Vec::new(),
             options: Vec::new(),
@@ -193,6 +195,9 @@ impl Recipe {
         if let Some(node) = root.remove("frame") {
             self.read_frame(node);
         }
+        if let Some(node) = root.remove("place") {
+            self.read_place(node);
+        }
         match root.remove("step") {
             None if root.is_empty() && self.text.trim().is_empty() => {
                 self.fault(At::Text(0), None, "the recipe is empty; it needs at least one [[step]]");
@@ -233,7 +238,7 @@ impl Recipe {
                 self.fault(node.at, None, format!("export: expected [[export]] tables, found {found}"));
             }
         }
-        self.refuse_rest(root, None, "key", &["seed", "frame", "step", "export"], "");
+        self.refuse_rest(root, None, "key", &["seed", "frame", "place", "step", "export"], "");
     }
 
     /// Faults for keys nobody read.
@@ -290,6 +295,50 @@ impl Recipe {
             }
         }
         self.refuse_rest(table, None, "frame key", &["size_m", "samples", "origin_m", "loops"], "");
+    }
+
+    fn read_place(&mut self, node: Node) {
+        let at = node.at;
+        let Data::Table(mut table) = node.data else {
+            let found = node.found();
+            let message = format!(
+                "place: expected a table such as {{ latitude_deg = 46.5, longitude_deg = 8.0 }}, found {found}"
+            );
+            return self.fault(at, None, message);
+        };
+        self.place.latitude_deg = self.degrees(&mut table, "latitude_deg", 90.0);
+        self.place.longitude_deg = self.degrees(&mut table, "longitude_deg", 180.0);
+        self.place.north_deg = self.degrees(&mut table, "north_deg", 180.0);
+        if let Some(node) = table.remove("crs") {
+            match epsg(&node) {
+                Some(epsg) => self.place.crs = Some(Crs { epsg, offset_m: [0.0; 2] }),
+                None => self.wrong(
+                    &node,
+                    "place.crs",
+                    "a projected coordinate system in metres by its number in the register of EPSG, such as \"EPSG:32633\"",
+                ),
+            }
+        }
+        self.refuse_rest(
+            table,
+            None,
+            "place key",
+            &["latitude_deg", "longitude_deg", "crs", "north_deg"],
+            "",
+        );
+    }
+
+    /// An angle of the place, up to so many degrees to either side.
+    fn degrees(&mut self, table: &mut Table, key: &str, most: f64) -> Option<f64> {
+        let node = table.remove(key)?;
+        match number(&node) {
+            Some(value) if (-most..=most).contains(&value) => return Some(value),
+            Some(value) => {
+                self.fault(node.at, None, format!("place.{key}: {value} is outside -{most} to {most}"))
+            }
+            None => self.wrong(&node, &format!("place.{key}"), "a number in degrees"),
+        }
+        None
     }
 
     fn wrong(&mut self, node: &Node, key: &str, wanted: &str) {
@@ -434,6 +483,10 @@ fn read_toml(name: &str, text: &str) -> Result<(Table, Faults), Faults> {
         let root = Reader { text, faults: &mut faults }.table(root, 0, 0);
         Ok((root, faults))
     };
+    // Without threads the program must have been linked with a stack as large as that.
+    if cfg!(not(feature = "native")) {
+        return read();
+    }
     let result = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read).ok()?;
         thread.join().ok()
@@ -484,6 +537,23 @@ fn number(node: &Node) -> Option<f64> {
         Data::Float(x) => Some(x),
         _ => None,
     }
+}
+
+/// The number of a coordinate system, as text or as a number. 4000 to 4999 are those in degrees and in metres from the middle
+/// of the Earth.
+fn epsg(node: &Node) -> Option<u16> {
+    let number = match &node.data {
+        Data::Integer(number) => u16::try_from(*number).ok()?,
+        Data::Text(text) => {
+            let digits = text
+                .get(..5)
+                .filter(|prefix| prefix.eq_ignore_ascii_case("epsg:"))
+                .map_or(&text[..], |_| &text[5..]);
+            digits.trim().parse().ok()?
+        }
+        _ => return None,
+    };
+    (Crs::EPSG.contains(&number) && !(4000..5000).contains(&number)).then_some(number)
 }
 
 fn whole(node: &Node) -> Option<usize> {

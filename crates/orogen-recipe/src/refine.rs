@@ -5,17 +5,21 @@ use std::sync::Arc;
 
 use orogen_core::instances::Instances;
 use orogen_core::vector::VectorLayer;
-use orogen_core::{Frame, LayerData, LayerName, Layers, OpError, Part, Provenance, Raster, Terrain};
+use orogen_core::{
+    Frame, LayerData, LayerName, Layers, OpError, Part, Provenance, Raster, Terrain, Weight, weights,
+};
 
 /// What a `World` step changed: worked out once, for all windows.
 ///
 /// A window gets its own input and, interpolated, what the step changed on the recipe's frame. Layers that the step made
-/// from nothing are interpolated themselves, kept to their range; ids come from the nearest sample; vectors are those of
-/// the recipe's frame.
+/// from nothing are interpolated themselves, kept to their range; ids come from the nearest sample; weights are
+/// interpolated and sum to 255 again; vectors are those of the recipe's frame.
 #[derive(Debug)]
 pub(crate) struct Refinement {
     base: Frame,
     changes: BTreeMap<LayerName, Change>,
+    /// Families of weights that the step wrote, each whole.
+    families: BTreeMap<String, BTreeMap<LayerName, Arc<Raster<Weight>>>>,
     vectors: BTreeMap<LayerName, Arc<VectorLayer>>,
     /// Cropped to each window, and stood on its finer ground.
     instances: BTreeMap<LayerName, Arc<Instances>>,
@@ -29,7 +33,8 @@ enum Change {
     Added(Raster<f32>),
     /// Was not there before; with its least and greatest value.
     Made(Arc<Raster<f32>>, (f32, f32)),
-    Ids(Arc<Raster<u8>>),
+    /// Ids of any kind.
+    Ids(LayerData),
 }
 
 impl Refinement {
@@ -42,15 +47,24 @@ impl Refinement {
                 (LayerData::F32(out), _) => {
                     Change::Made(out.clone(), out.range().unwrap_or((f32::NEG_INFINITY, f32::INFINITY)))
                 }
-                (LayerData::U8(out), _) => Change::Ids(out.clone()),
+                // Together with the others of its family.
+                (LayerData::Weight(_), _) => return None,
+                (ids, _) => Change::Ids(ids.clone()),
             };
             Some((name.clone(), change))
         };
+        let mut families: BTreeMap<String, BTreeMap<_, _>> = BTreeMap::new();
+        for name in &layers.writes {
+            if let Some(LayerData::Weight(raster)) = solved.layers().get(name) {
+                families.entry(name.family().to_owned()).or_default().insert(name.clone(), raster.clone());
+            }
+        }
         let kept = layers.keeps.iter().cloned().filter_map(Part::into_vectors);
         let vectors = layers.writes_vectors.iter().cloned().chain(kept);
         Self {
             base: *solved.frame(),
             changes: layers.writes.iter().filter_map(change).collect(),
+            families,
             vectors: vectors
                 .filter_map(|name| Some((name.clone(), solved.vectors().get(&name)?.clone())))
                 .collect(),
@@ -66,10 +80,12 @@ impl Refinement {
         let size = |change: &Change| match change {
             Change::Added(raster) => 4 * raster.as_slice().len(),
             Change::Made(raster, _) => 4 * raster.as_slice().len(),
-            Change::Ids(raster) => raster.as_slice().len(),
+            Change::Ids(ids) => ids.bytes().len(),
         };
+        let weights = self.families.values().flat_map(BTreeMap::values);
+        let weights = weights.map(|raster| raster.as_slice().len()).sum::<usize>();
         let things = self.instances.values().map(|all| all.size_bytes()).sum::<usize>();
-        (self.changes.values().map(size).sum::<usize>() + things) as u64
+        (self.changes.values().map(size).sum::<usize>() + weights + things) as u64
     }
 
     /// The step's result where its input is a window of another lattice.
@@ -77,6 +93,11 @@ impl Refinement {
         let frame = *input.frame();
         let cols: Vec<f64> = (0..frame.cols()).map(|col| self.base.locate(frame.x_m(col), 0.0)[0]).collect();
         let rows: Vec<f64> = (0..frame.rows()).map(|row| self.base.locate(0.0, frame.y_m(row))[1]).collect();
+        let nearest = |at: &[f64], count: usize| -> Vec<usize> {
+            at.iter().map(|at| at.round().clamp(0.0, (count - 1) as f64) as usize).collect()
+        };
+        let (nearest_cols, nearest_rows) =
+            (nearest(&cols, self.base.cols()), nearest(&rows, self.base.rows()));
         for (name, change) in &self.changes {
             let data = match change {
                 Change::Added(change) => {
@@ -85,20 +106,31 @@ impl Refinement {
                     for (sum, fine) in sum.as_mut_slice().iter_mut().zip(fine.as_slice()) {
                         *sum += fine;
                     }
-                    LayerData::F32(Arc::new(sum))
+                    sum.into()
                 }
                 Change::Made(raster, (low, high)) => {
                     let mut made = raster.bicubic_grid(&cols, &rows);
                     made.as_mut_slice().iter_mut().for_each(|value| *value = value.clamp(*low, *high));
-                    LayerData::F32(Arc::new(made))
+                    made.into()
                 }
-                Change::Ids(ids) => {
-                    LayerData::U8(Arc::new(Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
-                        ids.clamped(cols[col].round() as isize, rows[row].round() as isize)
-                    })))
-                }
+                Change::Ids(ids) => ids.picked(&nearest_cols, &nearest_rows),
             };
             input.set_named(name.clone(), data);
+        }
+        for (family, members) in &self.families {
+            // What an earlier step made of the family does not belong to this one.
+            let old = weights::families(input.layers()).remove(family.as_str()).unwrap_or_default();
+            let old: Vec<LayerName> = old.into_iter().map(|(name, _)| name.clone()).collect();
+            for name in old.iter().filter(|name| !members.contains_key(*name)) {
+                input.remove(name);
+            }
+            let rasters: Vec<_> = members.values().cloned().collect();
+            let finer = weights::between(&rasters, &cols, &rows);
+            members
+                .keys()
+                .cloned()
+                .zip(finer)
+                .for_each(|(name, raster)| input.set_named(name, raster.into()));
         }
         for (name, vectors) in &self.vectors {
             input.set_vector(name.clone(), vectors.clone());
@@ -107,7 +139,8 @@ impl Refinement {
             input.set_instances(name.clone(), all.crop(&frame.extent()));
         }
         let instances = self.instances.keys().cloned().map(Part::Instances);
-        let written = self.changes.keys().cloned().map(Part::Layer);
+        let weights = self.families.values().flat_map(BTreeMap::keys);
+        let written = self.changes.keys().chain(weights).cloned().map(Part::Layer);
         let vectors = self.vectors.keys().cloned().map(Part::Vectors);
         for part in written.chain(vectors).chain(instances) {
             let from: Vec<Part> = self.provenance.of(&part).cloned().collect();

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use orogen_core::{
-    Cancel, Ctx, Figure, Files, Frame, LayerData, LayerName, NoFiles, OpError, Part, Reach, Ready, Terrain,
-    Watch,
+    Applying, Backend, Cancel, Ctx, Figure, Files, Frame, Kind, LayerData, LayerName, Moment, NoFiles,
+    OpError, Part, Place, Progress, Provenance, Reach, Ready, Terrain, Watch,
 };
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::cache::{Cache, Entry, Found, Key, KeyMaker};
 use crate::check::{Checked, Step};
+use crate::clock::Stopwatch;
 use crate::mask::limit_to_mask;
 use crate::plan::{Plan, Task, Use, Work};
 use crate::refine::Refinement;
@@ -64,6 +64,8 @@ pub struct RunOptions<'a> {
     pub observer: &'a dyn Observer,
     /// The switch that stops the run.
     pub cancel: &'a Cancel,
+    /// What does the work.
+    pub backend: Backend,
     /// Measures memory for the reports.
     pub meter: Option<&'a dyn Meter>,
 }
@@ -71,13 +73,20 @@ pub struct RunOptions<'a> {
 impl Default for RunOptions<'_> {
     fn default() -> Self {
         static NEVER: Cancel = Cancel::new();
-        Self { cache: None, files: &NoFiles, observer: &Unobserved, cancel: &NEVER, meter: None }
+        Self {
+            cache: None,
+            files: &NoFiles,
+            observer: &Unobserved,
+            cancel: &NEVER,
+            backend: Backend::Cpu,
+            meter: None,
+        }
     }
 }
 
 /// What a run gave.
 #[derive(Debug)]
-pub struct Run {
+pub struct Finished {
     /// The terrain of the plan's window.
     pub terrain: Terrain,
     /// One report per task of the plan, in its order.
@@ -130,59 +139,41 @@ pub enum RunError {
 ///
 /// # Errors
 /// When cancelled, or when a step fails.
-pub fn run(checked: &Checked, plan: &Plan, options: &RunOptions<'_>) -> Result<Run, RunError> {
-    run_with(checked, plan, options, &Operators::of(checked), None)
+pub fn run(checked: &Checked, plan: &Plan, options: &RunOptions<'_>) -> Result<Finished, RunError> {
+    let operators = Operators::of(checked);
+    run_through(&Around { checked, plan, options: *options, operators: &operators, memory: None })
 }
 
 /// The operators of a recipe, each made ready when it is first needed.
 #[derive(Debug)]
-pub(crate) struct Operators(Vec<OnceLock<Ready>>);
+pub(crate) struct Operators(Vec<OnceLock<Arc<Ready>>>);
 
 impl Operators {
     pub fn of(checked: &Checked) -> Self {
         Self(checked.steps().iter().map(|_| OnceLock::new()).collect())
     }
 
-    fn get(&self, checked: &Checked, step: usize, ctx: &Ctx<'_>) -> Result<&Ready, OpError> {
+    /// Goes on with other steps: for each, the one that it was before if it still is ready.
+    pub fn keep(&mut self, was: Vec<Option<usize>>) {
+        let mut old: Vec<Option<OnceLock<Arc<Ready>>>> = self.0.drain(..).map(Some).collect();
+        self.0 = was.into_iter().map(|was| was.and_then(|was| old[was].take()).unwrap_or_default()).collect();
+    }
+
+    pub fn get(&self, checked: &Checked, step: usize, ctx: &Ctx<'_>) -> Result<&Arc<Ready>, OpError> {
         if let Some(ready) = self.0[step].get() {
             return Ok(ready);
         }
-        let ready = Ready::new(checked.steps()[step].op.clone(), checked.frame(), ctx)?;
+        let ready = Arc::new(Ready::new(checked.steps()[step].op.clone(), checked.frame(), ctx)?);
         // Another thread may have been first: both are the same.
         Ok(self.0[step].get_or_init(|| ready))
     }
 }
 
-/// Runs a plan with operators that may be ready already. Where `memory` is given, what steps that reach the whole world
-/// found is looked for and kept there, and nothing else is stored.
-pub(crate) fn run_with(
-    checked: &Checked,
-    plan: &Plan,
-    options: &RunOptions<'_>,
-    operators: &Operators,
-    memory: Option<&Memory>,
-) -> Result<Run, RunError> {
-    let Some(output) = plan.output() else {
-        return Ok(Run { terrain: Terrain::new(*plan.window()), steps: Vec::new() });
-    };
-    let count = plan.tasks().len();
-    let mut runner = Runner {
-        checked,
-        plan,
-        options: *options,
-        operators,
-        memory,
-        keys: if options.cache.is_some() { keys(checked, plan, options)? } else { Vec::new() },
-        refinements: (0..count).map(|_| None).collect(),
-        terrains: (0..count).map(|_| None).collect(),
-        uses: vec![0; count],
-        not_cached: vec![false; count],
-        reports: vec![None; count],
-        complained: false,
-    };
-    while !runner.round(output)? {}
-    let terrain = runner.take(output)?;
-    Ok(Run { terrain, steps: runner.reports.into_iter().flatten().collect() })
+/// Does all pieces of a run, one after the other.
+pub(crate) fn run_through(around: &Around<'_>) -> Result<Finished, RunError> {
+    let mut state = State::start(around)?;
+    while state.advance(around)? == Progress::More {}
+    state.finish(around)
 }
 
 /// What happens to a task in a round.
@@ -195,12 +186,21 @@ enum Fate {
     Run,
 }
 
-struct Runner<'a> {
-    checked: &'a Checked,
-    plan: &'a Plan,
-    options: RunOptions<'a>,
-    operators: &'a Operators,
-    memory: Option<&'a Memory>,
+/// What a run needs at every piece of its work: operators that may be ready already. Where `memory` is given, what steps
+/// that reach the whole world found is looked for and kept there, and nothing else is stored.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub checked: &'a Checked,
+    pub plan: &'a Plan,
+    pub options: RunOptions<'a>,
+    pub operators: &'a Operators,
+    pub memory: Option<&'a Memory>,
+}
+
+/// How far a run has come. It owns all that it found.
+pub(crate) struct State {
+    /// Where on Earth the land lies.
+    place: Place,
     /// What each task's result is stored under; none without a cache.
     keys: Vec<Key>,
     /// What tasks that bring a step to another lattice found in memory.
@@ -210,47 +210,203 @@ struct Runner<'a> {
     uses: Vec<usize>,
     /// Tasks whose cache entry turned out to be gone or damaged.
     not_cached: Vec<bool>,
+    /// How long it took to make each result from what is stored.
+    seconds: Vec<f64>,
     reports: Vec<Option<StepReport>>,
     /// Whether the user was warned that the cache cannot be written.
     complained: bool,
+    /// What happens to each task, and the first that it has not happened to yet.
+    fates: Vec<Fate>,
+    next: usize,
+    at_work: Option<AtWork>,
 }
 
-impl Runner<'_> {
-    /// Decides from the result backwards what is needed, then does it. `false` when an entry that was counted on
-    /// turned out bad, so that more is needed than was decided.
-    fn round(&mut self, output: Use) -> Result<bool, RunError> {
-        let fates = self.decide(output);
-        for (i, fate) in fates.into_iter().enumerate() {
-            if self.options.cancel.is_cancelled() {
-                return Err(RunError::Cancelled);
-            }
-            let started = Instant::now();
-            match fate {
-                Fate::Skip => self.finish_cached(i, None, started),
-                Fate::Load(entry) => {
-                    let Some(cache) = self.options.cache else { continue };
-                    match cache.load(&self.keys[i], &entry, &self.plan.tasks()[i].frame) {
-                        Found::Hit(terrain) => self.terrains[i] = Some(terrain),
-                        Found::Miss => {
-                            self.not_cached[i] = true;
-                            return Ok(false);
-                        }
-                        Found::Damaged(message) => {
-                            self.options.observer.warning(&message);
-                            self.not_cached[i] = true;
-                            return Ok(false);
-                        }
-                    }
-                    self.finish_cached(i, Some(entry), started);
-                }
-                Fate::Run => self.run_task(i, started)?,
-            }
-        }
-        Ok(true)
+/// An operator that is at work for a task.
+struct AtWork {
+    task: usize,
+    applying: Applying,
+    second: Option<Terrain>,
+    checks: Checks,
+    seconds: f64,
+    warnings: Vec<String>,
+    figures: Vec<Figure>,
+}
+
+impl<'a> Around<'a> {
+    fn step(&self, task: usize) -> &'a Step {
+        &self.checked.steps()[self.plan.tasks()[task].step]
     }
 
-    fn decide(&mut self, output: Use) -> Vec<Fate> {
-        let tasks = self.plan.tasks();
+    fn watch(&self) -> TaskWatch<'a> {
+        TaskWatch { observer: self.options.observer, cancel: self.options.cancel }
+    }
+
+    /// What surrounds the operator of a task.
+    fn ctx<'c>(
+        &self,
+        task: usize,
+        place: Place,
+        watch: &'c TaskWatch<'a>,
+        second: Option<&'c Terrain>,
+    ) -> Ctx<'c>
+    where
+        'a: 'c,
+    {
+        Ctx::new(self.step(task).seed)
+            .in_world(*self.checked.frame())
+            .at_place(place)
+            .on(self.options.backend)
+            .with_files(self.options.files)
+            .watched_by(watch)
+            .with_second(second)
+            .wanting(self.plan.tasks()[task].wanted.as_deref())
+    }
+
+    /// An operator's error as the run's.
+    fn failed(&self, task: usize, error: OpError) -> RunError {
+        match error {
+            OpError::Cancelled => RunError::Cancelled,
+            error => RunError::Step { id: self.step(task).id.clone(), op: self.step(task).op.id(), error },
+        }
+    }
+
+    fn stop_if_asked(&self) -> Result<(), RunError> {
+        if self.options.cancel.is_cancelled() { Err(RunError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Whether a task solves a step for the whole world.
+    fn is_world(&self, task: &Task) -> bool {
+        let base = self.checked.frame();
+        task.frame == *base && self.checked.steps()[task.step].op.reach(base) == Reach::World
+    }
+
+    /// Whether a result is looked for and put into the cache. With a memory, windows come and go, and are cheaper made
+    /// than stored.
+    fn is_stored(&self, i: usize) -> bool {
+        self.memory.is_none() || self.is_world(&self.plan.tasks()[i])
+    }
+}
+
+impl State {
+    pub fn start(around: &Around<'_>) -> Result<Self, RunError> {
+        let count = around.plan.tasks().len();
+        let Around { checked, plan, options, .. } = around;
+        let place = checked.place(options.files);
+        let mut state = Self {
+            place,
+            keys: if options.cache.is_some() {
+                keys(checked, plan, options.files, options.backend, place)?
+            } else {
+                Vec::new()
+            },
+            refinements: (0..count).map(|_| None).collect(),
+            terrains: (0..count).map(|_| None).collect(),
+            uses: vec![0; count],
+            not_cached: vec![false; count],
+            seconds: vec![0.0; count],
+            reports: vec![None; count],
+            complained: false,
+            fates: Vec::new(),
+            next: 0,
+            at_work: None,
+        };
+        state.fates = state.decide(around);
+        Ok(state)
+    }
+
+    /// Does a piece of the work: an operator's own piece, or a task that is not in pieces.
+    pub fn advance(&mut self, around: &Around<'_>) -> Result<Progress, RunError> {
+        around.stop_if_asked()?;
+        let started = Stopwatch::start();
+        if self.at_work.is_some() {
+            self.advance_task(around, started)?;
+            return Ok(self.progress());
+        }
+        while self.next < self.fates.len() {
+            let i = self.next;
+            self.next += 1;
+            around.stop_if_asked()?;
+            match std::mem::replace(&mut self.fates[i], Fate::Skip) {
+                Fate::Skip => self.finish_cached(around, i, None, started),
+                Fate::Load(entry) => {
+                    self.load(around, i, entry, started);
+                    break;
+                }
+                Fate::Run => {
+                    self.start_task(around, i, started)?;
+                    break;
+                }
+            }
+        }
+        Ok(self.progress())
+    }
+
+    fn progress(&self) -> Progress {
+        let more = self.at_work.is_some() || self.next < self.fates.len();
+        if more { Progress::More } else { Progress::Done }
+    }
+
+    /// The result, once all is done.
+    pub fn finish(mut self, around: &Around<'_>) -> Result<Finished, RunError> {
+        let mut terrain = match around.plan.output() {
+            None => Terrain::new(*around.plan.window()),
+            Some(output) => self.take(around, output)?,
+        };
+        terrain.set_place(self.place);
+        Ok(Finished { terrain, steps: self.reports.into_iter().flatten().collect() })
+    }
+
+    /// The task at work or done last, and how far it has come.
+    pub fn moment(&self) -> (usize, Moment) {
+        match &self.at_work {
+            Some(work) => (work.task, work.applying.moment()),
+            None if self.next == 0 => (0, Moment::START),
+            None => (self.next - 1, Moment::END),
+        }
+    }
+
+    /// Whether the operator at work shows the land on its way.
+    pub fn is_stepped(&self) -> bool {
+        self.at_work.as_ref().is_some_and(|work| work.applying.is_stepped())
+    }
+
+    /// The land as it is now: of the operator at work, or of the last task that left a result.
+    pub fn view(&self, around: &Around<'_>) -> Result<Terrain, RunError> {
+        let window = around.plan.window();
+        let land = match &self.at_work {
+            Some(AtWork { task, applying, checks, .. }) => {
+                let land =
+                    caught(|| applying.view()).and_then(|land| checks.masked(around.step(*task), land));
+                Some(land.map_err(|error| around.failed(*task, error))?)
+            }
+            None => self.terrains[..self.next].iter().rev().find_map(Clone::clone),
+        };
+        let Some(land) = land else { return Ok(Terrain::new(*window)) };
+        let mut land = land.crop(window).unwrap_or(land);
+        land.set_place(self.place);
+        Ok(land)
+    }
+
+    /// Takes a result from the cache. Where the entry turns out bad, more is needed than was decided.
+    fn load(&mut self, around: &Around<'_>, i: usize, entry: Entry, started: Stopwatch) {
+        let Some(cache) = around.options.cache else { return };
+        let found = cache.load(&self.keys[i], &entry, &around.plan.tasks()[i].frame);
+        if let Found::Hit(terrain) = found {
+            self.terrains[i] = Some(terrain);
+            return self.finish_cached(around, i, Some(entry), started);
+        }
+        if let Found::Damaged(message) = found {
+            around.options.observer.warning(&message);
+        }
+        self.not_cached[i] = true;
+        self.fates = self.decide(around);
+        self.next = 0;
+    }
+
+    /// Decides from the result backwards what is needed.
+    fn decide(&mut self, around: &Around<'_>) -> Vec<Fate> {
+        let tasks = around.plan.tasks();
+        let Some(output) = around.plan.output() else { return Vec::new() };
         self.uses.fill(0);
         self.uses[output.task] = 1;
         let mut fates: Vec<Fate> = Vec::with_capacity(tasks.len());
@@ -258,9 +414,9 @@ impl Runner<'_> {
             if self.uses[i] == 0 {
                 self.terrains[i] = None;
                 fates.push(Fate::Skip);
-            } else if self.terrains[i].is_some() || self.remembered(i) {
+            } else if self.terrains[i].is_some() || self.remembered(around, i) {
                 fates.push(Fate::Skip);
-            } else if let Some(entry) = self.peek(i) {
+            } else if let Some(entry) = self.peek(around, i) {
                 fates.push(Fate::Load(entry));
             } else {
                 let refined = self.refinements[i].is_some();
@@ -279,10 +435,10 @@ impl Runner<'_> {
     }
 
     /// Whether memory has a task's result, or (which only counts as a help) what brings it to the task's lattice.
-    fn remembered(&mut self, i: usize) -> bool {
-        let (Some(memory), task) = (self.memory, &self.plan.tasks()[i]) else { return false };
+    fn remembered(&mut self, around: &Around<'_>, i: usize) -> bool {
+        let (Some(memory), task) = (around.memory, &around.plan.tasks()[i]) else { return false };
         match task.work {
-            Work::Apply { masked, .. } if self.is_world(task) => {
+            Work::Apply { masked, .. } if around.is_world(task) => {
                 self.terrains[i] = memory.solved(task.step, masked);
             }
             Work::Place { solved, .. } if solved.frame != task.frame => {
@@ -293,119 +449,88 @@ impl Runner<'_> {
         self.terrains[i].is_some()
     }
 
-    /// Whether a task solves a step for the whole world.
-    fn is_world(&self, task: &Task) -> bool {
-        let base = self.checked.frame();
-        task.frame == *base && self.checked.steps()[task.step].op.reach(base) == Reach::World
-    }
-
-    fn peek(&self, i: usize) -> Option<Entry> {
-        let cache = self.options.cache.filter(|_| !self.not_cached[i])?;
-        if !self.is_stored(i) {
+    fn peek(&self, around: &Around<'_>, i: usize) -> Option<Entry> {
+        let cache = around.options.cache.filter(|_| !self.not_cached[i])?;
+        if !around.is_stored(i) {
             return None;
         }
         match cache.peek(&self.keys[i]) {
             Found::Hit(entry) => Some(entry),
             Found::Miss => None,
             Found::Damaged(message) => {
-                self.options.observer.warning(&message);
+                around.options.observer.warning(&message);
                 None
             }
         }
     }
 
-    /// Whether a result is looked for and put into the cache. With a memory, windows come and go, and are cheaper made
-    /// than stored.
-    fn is_stored(&self, i: usize) -> bool {
-        self.memory.is_none() || self.is_world(&self.plan.tasks()[i])
-    }
-
     /// Reports a task whose operator did not run, once.
-    fn finish_cached(&mut self, i: usize, entry: Option<Entry>, started: Instant) {
+    fn finish_cached(&mut self, around: &Around<'_>, i: usize, entry: Option<Entry>, started: Stopwatch) {
         if self.reports[i].is_some() {
             return;
         }
         // A result that nobody needs is not loaded, but what it warned of still holds.
-        let entry = entry.or_else(|| self.options.cache.filter(|_| self.is_stored(i))?.glance(&self.keys[i]));
+        let entry =
+            entry.or_else(|| around.options.cache.filter(|_| around.is_stored(i))?.glance(&self.keys[i]));
         let (warnings, figures) = entry.map(|entry| (entry.warnings, entry.figures)).unwrap_or_default();
         let report = StepReport {
-            seconds: started.elapsed().as_secs_f64(),
+            seconds: started.seconds(),
             cached: true,
             warnings,
             figures,
-            ..self.blank_report(i)
+            ..blank_report(around, i)
         };
-        self.finish(i, report);
+        self.finish_task(around, i, report);
     }
 
-    fn blank_report(&self, i: usize) -> StepReport {
-        let task = &self.plan.tasks()[i];
-        let step = &self.checked.steps()[task.step];
-        StepReport {
-            id: step.id.clone(),
-            op: step.op.id(),
-            frame: task.frame,
-            seconds: 0.0,
-            peak_bytes: None,
-            cached: false,
-            warnings: Vec::new(),
-            figures: Vec::new(),
-        }
-    }
-
-    fn finish(&mut self, i: usize, report: StepReport) {
+    fn finish_task(&mut self, around: &Around<'_>, i: usize, report: StepReport) {
         for warning in &report.warnings {
-            self.options.observer.warning(&format!("step {:?}: {warning}", report.id));
+            around.options.observer.warning(&format!("step {:?}: {warning}", report.id));
         }
-        self.options.observer.step_finished(&report);
+        around.options.observer.step_finished(&report);
         self.reports[i] = Some(report);
     }
 
-    fn run_task(&mut self, i: usize, started: Instant) -> Result<(), RunError> {
-        let task = &self.plan.tasks()[i];
-        let step = &self.checked.steps()[task.step];
-        let options = self.options;
-        options.observer.step_started(i, self.plan.tasks().len(), &step.id, step.op.id());
+    /// Begins a task; one that is not in pieces is done at once.
+    fn start_task(&mut self, around: &Around<'_>, i: usize, started: Stopwatch) -> Result<(), RunError> {
+        let (task, step, options) = (&around.plan.tasks()[i], around.step(i), &around.options);
+        options.observer.step_started(i, around.plan.tasks().len(), &step.id, step.op.id());
         if let Some(meter) = options.meter {
             meter.reset();
         }
-        let watch = TaskWatch { observer: options.observer, cancel: options.cancel };
-        let ctx =
-            Ctx::new(step.seed).in_world(*self.checked.frame()).with_files(options.files).watched_by(&watch);
-        let fail = |error: OpError| match error {
-            OpError::Cancelled => RunError::Cancelled,
-            error => RunError::Step { id: step.id.clone(), op: step.op.id(), error },
-        };
+        let watch = around.watch();
+        let fail = |error| around.failed(i, error);
         // What an operator may change comes last: by then nobody else holds it.
-        let (terrain, warnings, figures) = match task.work {
+        match task.work {
             Work::Apply { on, input, second, masked } => {
-                let ready = caught(|| self.operators.get(self.checked, task.step, &ctx)).map_err(fail)?;
-                let second = second.map(|used| self.take(used)).transpose()?;
+                let ctx = around.ctx(i, self.place, &watch, None);
+                let ready = caught(|| around.operators.get(around.checked, task.step, &ctx)).map_err(fail)?;
+                let second = second.map(|used| self.take(around, used)).transpose()?;
                 let ctx = ctx.with_second(second.as_ref());
-                let input = self.take_or_empty(input, on)?;
-                let result = apply(step, ready, input, masked, &ctx).map_err(fail)?;
-                let result = cut(result, &task.frame).map_err(fail)?;
-                if let Some(memory) = self.memory.filter(|_| self.is_world(task)) {
-                    memory.keep_solved(task.step, masked, &result, &step.layers);
-                }
-                (result, ctx.take_warnings(), ctx.take_figures())
+                let input = self.take_or_empty(around, input, on)?;
+                let checks = Checks::new(step, &input, masked);
+                let applying = caught(|| ready.start(input, &ctx)).map_err(fail)?;
+                let (warnings, figures) = (ctx.take_warnings(), ctx.take_figures());
+                let seconds = started.seconds();
+                self.at_work = Some(AtWork { task: i, applying, second, checks, seconds, warnings, figures });
+                Ok(())
             }
             Work::Place { input, base_input, solved, masked } => {
                 let refinement = match (self.refinements[i].take(), base_input) {
                     (Some(known), _) => Some(known),
                     (None, _) if solved.frame == task.frame => None,
                     (None, base_input) => {
-                        let solved = self.take(solved)?;
-                        let base_input = base_input.map(|used| self.take(used)).transpose()?;
+                        let solved = self.take(around, solved)?;
+                        let base_input = base_input.map(|used| self.take(around, used)).transpose()?;
                         let made = Arc::new(Refinement::new(&step.layers, base_input.as_ref(), &solved));
-                        if let Some(memory) = self.memory {
+                        if let Some(memory) = around.memory {
                             memory.keep_refinement(task.step, &made);
                         }
                         Some(made)
                     }
                 };
-                let placed = if refinement.is_none() { Some(self.take(solved)?) } else { None };
-                let input = self.take_or_empty(input, task.frame)?;
+                let placed = if refinement.is_none() { Some(self.take(around, solved)?) } else { None };
+                let input = self.take_or_empty(around, input, task.frame)?;
                 let before = masked.then(|| input.clone());
                 let placed = match (placed, refinement) {
                     (Some(placed), _) => placed,
@@ -418,42 +543,82 @@ impl Runner<'_> {
                     }
                     _ => placed,
                 };
-                (result, Vec::new(), Vec::new())
+                let report = StepReport { seconds: started.seconds(), ..blank_report(around, i) };
+                self.keep(around, i, result, report, Stopwatch::start())
             }
-        };
-        if options.cancel.is_cancelled() {
-            return Err(RunError::Cancelled);
         }
-        if let Some(cache) = options.cache
-            && self.is_stored(i)
-            && let Err(error) = cache.store(&self.keys[i], &terrain, &warnings, &figures, options.cancel)
+    }
+
+    /// Does a piece of the operator at work, and ends its task when that was the last.
+    fn advance_task(&mut self, around: &Around<'_>, started: Stopwatch) -> Result<(), RunError> {
+        let Some(mut work) = self.at_work.take() else { return Ok(()) };
+        let i = work.task;
+        let fail = |error| around.failed(i, error);
+        let watch = around.watch();
+        let ctx = around.ctx(i, self.place, &watch, work.second.as_ref());
+        let progress = caught(|| work.applying.advance(&ctx)).map_err(fail)?;
+        work.warnings.extend(ctx.take_warnings());
+        work.figures.extend(ctx.take_figures());
+        if progress == Progress::More {
+            work.seconds += started.seconds();
+            self.at_work = Some(work);
+            return Ok(());
+        }
+        let (task, step) = (&around.plan.tasks()[i], around.step(i));
+        let AtWork { applying, second, checks, seconds, warnings, figures, .. } = work;
+        drop(second);
+        let result = applying.into_result().and_then(|result| checks.checked(step, result)).map_err(fail)?;
+        let result = cut(result, &task.frame).map_err(fail)?;
+        if let (Some(memory), Work::Apply { masked, .. }) = (around.memory, &task.work)
+            && around.is_world(task)
         {
-            if options.cancel.is_cancelled() {
-                return Err(RunError::Cancelled);
-            }
-            if !self.complained {
-                self.complained = true;
-                options.observer.warning(&format!(
-                    "cannot write to the cache in {:?} ({error}); continuing without it",
-                    cache.dir()
-                ));
+            memory.keep_solved(task.step, *masked, &result, &step.layers);
+        }
+        let report = StepReport { seconds, warnings, figures, ..blank_report(around, i) };
+        self.keep(around, i, result, report, started)
+    }
+
+    /// Keeps the result of a task, in the cache too, and reports it.
+    fn keep(
+        &mut self,
+        around: &Around<'_>,
+        i: usize,
+        terrain: Terrain,
+        mut report: StepReport,
+        started: Stopwatch,
+    ) -> Result<(), RunError> {
+        let options = &around.options;
+        around.stop_if_asked()?;
+        let made_in = report.seconds + started.seconds();
+        let uses = around.plan.tasks()[i].uses();
+        self.seconds[i] =
+            uses.map(|used| self.seconds[used.task]).fold(made_in, |all, seconds| all + seconds);
+        if let Some(cache) = options.cache.filter(|_| around.is_stored(i)) {
+            let notes = (report.warnings.as_slice(), report.figures.as_slice());
+            match cache.store(&self.keys[i], &terrain, self.seconds[i], notes, options.cancel) {
+                Ok(true) => self.seconds[i] = 0.0,
+                Ok(false) => {}
+                Err(_) if options.cancel.is_cancelled() => return Err(RunError::Cancelled),
+                Err(_) if self.complained => {}
+                Err(error) => {
+                    self.complained = true;
+                    let place = cache.place();
+                    options.observer.warning(&format!(
+                        "cannot write to the cache {place} ({error}); continuing without it"
+                    ));
+                }
             }
         }
         self.terrains[i] = Some(terrain);
-        let report = StepReport {
-            seconds: started.elapsed().as_secs_f64(),
-            peak_bytes: options.meter.map(Meter::peak_bytes),
-            warnings,
-            figures,
-            ..self.blank_report(i)
-        };
-        self.finish(i, report);
+        report.seconds += started.seconds();
+        report.peak_bytes = options.meter.map(Meter::peak_bytes);
+        self.finish_task(around, i, report);
         Ok(())
     }
 
     /// A result for one of its users: shared with those still to come, handed over to the last.
-    fn take(&mut self, used: Use) -> Result<Terrain, RunError> {
-        let id = || &self.checked.steps()[self.plan.tasks()[used.task].step].id;
+    fn take(&mut self, around: &Around<'_>, used: Use) -> Result<Terrain, RunError> {
+        let id = || &around.step(used.task).id;
         let missing = || RunError::Internal(format!("the result of step {:?} is missing", id()));
         let outside = || RunError::Internal(format!("step {:?} was computed on too small a frame", id()));
         let left = self.uses[used.task].checked_sub(1).ok_or_else(missing)?;
@@ -471,14 +636,33 @@ impl Runner<'_> {
         Ok(terrain)
     }
 
-    fn take_or_empty(&mut self, used: Option<Use>, frame: Frame) -> Result<Terrain, RunError> {
-        used.map_or_else(|| Ok(Terrain::new(frame)), |used| self.take(used))
+    fn take_or_empty(
+        &mut self,
+        around: &Around<'_>,
+        used: Option<Use>,
+        frame: Frame,
+    ) -> Result<Terrain, RunError> {
+        used.map_or_else(|| Ok(Terrain::new(frame)), |used| self.take(around, used))
     }
 }
 
-struct TaskWatch<'a> {
-    observer: &'a dyn Observer,
-    cancel: &'a Cancel,
+fn blank_report(around: &Around<'_>, i: usize) -> StepReport {
+    let step = around.step(i);
+    StepReport {
+        id: step.id.clone(),
+        op: step.op.id(),
+        frame: around.plan.tasks()[i].frame,
+        seconds: 0.0,
+        peak_bytes: None,
+        cached: false,
+        warnings: Vec::new(),
+        figures: Vec::new(),
+    }
+}
+
+pub(crate) struct TaskWatch<'a> {
+    pub observer: &'a dyn Observer,
+    pub cancel: &'a Cancel,
 }
 
 impl Watch for TaskWatch<'_> {
@@ -492,14 +676,22 @@ impl Watch for TaskWatch<'_> {
 }
 
 /// What each task's result is made from.
-fn keys(checked: &Checked, plan: &Plan, options: &RunOptions<'_>) -> Result<Vec<Key>, RunError> {
+pub(crate) fn keys(
+    checked: &Checked,
+    plan: &Plan,
+    files: &dyn Files,
+    backend: Backend,
+    place: Place,
+) -> Result<Vec<Key>, RunError> {
     let mut keys: Vec<Key> = Vec::with_capacity(plan.tasks().len());
     // Once for each file: steps that read it in one run read the same.
     let mut fingerprints = BTreeMap::new();
+    // What operators see beside their input: every number reads back to the bit.
+    let surroundings = format!("{} {place:?}", backend.name());
     for task in plan.tasks() {
         let step = &checked.steps()[task.step];
         keys.push(
-            key(checked, task, step, &keys, options.files, &mut fingerprints)
+            key(checked, task, step, &surroundings, &keys, files, &mut fingerprints)
                 .map_err(|error| RunError::Step { id: step.id.clone(), op: step.op.id(), error })?,
         );
     }
@@ -510,6 +702,7 @@ fn key<'a>(
     checked: &Checked,
     task: &Task,
     step: &'a Step,
+    surroundings: &str,
     keys: &[Key],
     files: &dyn Files,
     fingerprints: &mut BTreeMap<&'a str, [u8; 32]>,
@@ -521,6 +714,7 @@ fn key<'a>(
     let mut maker = KeyMaker::new(kind);
     maker.text(step.op.id());
     maker.number(u64::from(step.op.version()));
+    maker.text(surroundings);
     maker.table(&step.op.params()?);
     maker.number(step.seed.0);
     maker.text(step.mask.as_ref().filter(|_| masked).map_or("", LayerName::as_str));
@@ -539,6 +733,10 @@ fn key<'a>(
             None => maker.text(""),
         }
     }
+    // A result with some parts only is not the whole one.
+    for part in task.wanted.iter().flat_map(|parts| parts.iter()) {
+        maker.text(&part.to_string());
+    }
     for path in step.op.files() {
         maker.text(path);
         let fingerprint = match fingerprints.get(path) {
@@ -551,44 +749,75 @@ fn key<'a>(
 }
 
 /// Runs an operator, turning its panic into a sentence: a fault of ours must not take the program down.
-fn apply(
+pub(crate) fn apply(
     step: &Step,
     ready: &Ready,
     input: Terrain,
     masked: bool,
     ctx: &Ctx<'_>,
 ) -> Result<Terrain, OpError> {
-    let frame = *input.frame();
-    let mask = step.mask.as_ref().filter(|_| masked);
-    let before = mask.map(|_| input.clone());
-    let untouchable = if cfg!(debug_assertions) { undeclared(step, &input) } else { Vec::new() };
-    let provenance = input.provenance().clone();
+    let checks = Checks::new(step, &input, masked);
     let result = caught(|| ready.apply(input, ctx))?;
-    if result.frame() != &frame {
-        return Err(OpError::Internal(String::from("the operator changed the frame")));
-    }
-    for (name, data) in untouchable {
-        let changed = match result.layers().get(&name) {
-            Some(now) => !now.same_allocation(&data) && now.bytes() != data.bytes(),
-            None => {
-                let part = Part::Layer(name.clone());
-                !step.layers.outputs().any(|from| provenance.follows(&part, &from))
-            }
-        };
-        if changed {
-            return Err(OpError::Internal(format!(
-                "the operator changed the layer {name:?} without declaring it"
-            )));
+    checks.checked(step, result)
+}
+
+/// What is known of a step's input, to hold its result to.
+struct Checks {
+    frame: Frame,
+    /// The input, where the step is limited to a mask.
+    before: Option<Terrain>,
+    /// Layers that the step must leave alone, and what the input's parts follow from; looked at in debug builds only.
+    untouchable: Vec<(LayerName, LayerData)>,
+    provenance: Provenance,
+}
+
+impl Checks {
+    fn new(step: &Step, input: &Terrain, masked: bool) -> Self {
+        let debug = cfg!(debug_assertions);
+        Self {
+            frame: *input.frame(),
+            before: step.mask.as_ref().filter(|_| masked).map(|_| input.clone()),
+            untouchable: if debug { undeclared(step, input) } else { Vec::new() },
+            provenance: if debug { input.provenance().clone() } else { Provenance::default() },
         }
     }
-    match (&before, mask) {
-        (Some(before), Some(mask)) => limit_to_mask(before, result, mask, &step.layers.writes),
-        _ => Ok(result),
+
+    /// The result of the step, held to what the operator declares and limited to the step's mask.
+    fn checked(&self, step: &Step, result: Terrain) -> Result<Terrain, OpError> {
+        if result.frame() != &self.frame {
+            return Err(OpError::Internal(String::from("the operator changed the frame")));
+        }
+        for (name, data) in &self.untouchable {
+            let changed = match result.layers().get(name) {
+                Some(now) => !now.same_allocation(data) && now.bytes() != data.bytes(),
+                None => {
+                    let part = Part::Layer(name.clone());
+                    // A family of weights is replaced as a whole.
+                    let replaced = data.kind() == Kind::Weight
+                        && step.layers.writes.iter().any(|w| w.family() == name.family());
+                    !replaced && !step.layers.outputs().any(|from| self.provenance.follows(&part, &from))
+                }
+            };
+            if changed {
+                return Err(OpError::Internal(format!(
+                    "the operator changed the layer {name:?} without declaring it"
+                )));
+            }
+        }
+        self.masked(step, result)
+    }
+
+    /// What the step made, limited to its mask.
+    fn masked(&self, step: &Step, made: Terrain) -> Result<Terrain, OpError> {
+        match (&self.before, &step.mask) {
+            (Some(before), Some(mask)) => limit_to_mask(before, made, mask, &step.layers.writes),
+            _ => Ok(made),
+        }
     }
 }
 
 /// Does work of an operator, turning its panic into a sentence.
-fn caught<T>(work: impl FnOnce() -> Result<T, OpError>) -> Result<T, OpError> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, OpError>) -> Result<T, OpError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let reason = panic
             .downcast_ref::<String>()
@@ -605,7 +834,7 @@ fn undeclared(step: &Step, terrain: &Terrain) -> Vec<(LayerName, LayerData)> {
     layers.map(|(name, data)| (name.clone(), data.clone())).collect()
 }
 
-fn cut(terrain: Terrain, frame: &Frame) -> Result<Terrain, OpError> {
+pub(crate) fn cut(terrain: Terrain, frame: &Frame) -> Result<Terrain, OpError> {
     if terrain.frame() == frame {
         return Ok(terrain);
     }

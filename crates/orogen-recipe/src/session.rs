@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use orogen_core::{Cancel, Files, Frame, LayerName, Layers, NoFiles, Part, Terrain};
+use orogen_core::{Backend, Cancel, Files, Frame, LayerName, Layers, NoFiles, Part, Terrain};
 
 use crate::cache::Cache;
 use crate::check::Checked;
+use crate::edit::{self, Identity, Slot};
 use crate::plan::{Plan, PlanError};
 use crate::refine::Refinement;
-use crate::run::{Observer, Operators, Run, RunError, RunOptions, Unobserved, run_with};
+use crate::run::{Around, Finished, Observer, Operators, RunError, RunOptions, Unobserved, run_through};
 
 /// Memory that a session may keep between its answers, by default.
 const DEFAULT_KEPT_BYTES: u64 = 2 << 30;
@@ -21,13 +22,16 @@ pub struct SessionOptions {
     pub files: Arc<dyn Files + Send + Sync>,
     /// Where what steps that reach the whole world found is kept on disk.
     pub cache: Option<Arc<Cache>>,
-    /// Bytes of what such steps found that may stay in memory; what was not used for longest goes first.
+    /// Bytes of what such steps found that may stay in memory, where what was not used for longest goes first; and as many
+    /// again of the whole results of steps (see [`Session::land`]), where what is made soonest goes first.
     pub kept_bytes: u64,
+    /// What does the work.
+    pub backend: Backend,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        Self { files: Arc::new(NoFiles), cache: None, kept_bytes: DEFAULT_KEPT_BYTES }
+        Self { files: Arc::new(NoFiles), cache: None, kept_bytes: DEFAULT_KEPT_BYTES, backend: Backend::Cpu }
     }
 }
 
@@ -35,11 +39,18 @@ impl Default for SessionOptions {
 ///
 /// Every answer equals the same part of a build of the whole, to the bit.
 pub struct Session {
-    checked: Checked,
-    files: Arc<dyn Files + Send + Sync>,
-    cache: Option<Arc<Cache>>,
-    operators: Operators,
-    memory: Memory,
+    pub(crate) checked: Checked,
+    /// What each step is made from besides its input.
+    pub(crate) identities: Vec<Option<Identity>>,
+    pub(crate) files: Arc<dyn Files + Send + Sync>,
+    pub(crate) cache: Option<Arc<Cache>>,
+    pub(crate) operators: Operators,
+    pub(crate) backend: Backend,
+    pub(crate) memory: Memory,
+    /// What each step gave on the whole frame.
+    pub(crate) slots: Mutex<Vec<Slot>>,
+    /// The session that previews come from, with the number of samples that they have.
+    pub(crate) coarse: Mutex<Option<(usize, Box<Self>)>>,
     /// Held while steps that reach the whole world are solved, so that no two threads do it.
     solving: Mutex<()>,
 }
@@ -50,9 +61,13 @@ impl Session {
     pub fn new(checked: Checked, options: SessionOptions) -> Self {
         Self {
             operators: Operators::of(&checked),
+            identities: Identity::all(&checked),
+            slots: Mutex::new(checked.steps().iter().map(|_| Slot::default()).collect()),
+            coarse: Mutex::default(),
             checked,
             files: options.files,
             cache: options.cache,
+            backend: options.backend,
             memory: Memory { max_bytes: options.kept_bytes, entries: Mutex::default() },
             solving: Mutex::default(),
         }
@@ -64,10 +79,25 @@ impl Session {
         &self.checked
     }
 
-    /// Bytes of solved steps that are in memory now.
+    /// Bytes of solved steps and whole results that are in memory now; what belongs to both counts twice.
     #[must_use]
     pub fn kept_bytes(&self) -> u64 {
-        self.memory.entries().iter().map(|entry| entry.bytes).sum()
+        let solved: u64 = self.memory.entries().iter().map(|entry| entry.bytes).sum();
+        solved + edit::own_bytes(&self.slots()).iter().sum::<u64>()
+    }
+
+    pub(crate) fn slots(&self) -> MutexGuard<'_, Vec<Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the session of previews owns: nothing of it is worth a place on disk.
+    pub(crate) fn coarse_options(&self) -> SessionOptions {
+        SessionOptions {
+            files: self.files.clone(),
+            cache: None,
+            kept_bytes: self.memory.max_bytes,
+            backend: self.backend,
+        }
     }
 
     /// Some layers of a window of any spacing: only the steps that they need are worked out. No layers are all there are,
@@ -117,22 +147,38 @@ impl Session {
         Ok(())
     }
 
-    fn answer(&self, plan: &Plan, observer: &dyn Observer, cancel: &Cancel) -> Result<Run, RunError> {
-        let options = |cache| RunOptions { cache, files: self.files.as_ref(), observer, cancel, meter: None };
+    pub(crate) fn answer(
+        &self,
+        plan: &Plan,
+        observer: &dyn Observer,
+        cancel: &Cancel,
+    ) -> Result<Finished, RunError> {
+        let options = RunOptions { observer, cancel, ..self.run_options() };
         if self.memory.has_all(&self.checked, plan) {
-            return run_with(&self.checked, plan, &options(None), &self.operators, Some(&self.memory));
+            return run_through(&self.around(plan, RunOptions { cache: None, ..options }));
         }
-        let run = || {
-            let options = options(self.cache.as_deref());
-            run_with(&self.checked, plan, &options, &self.operators, Some(&self.memory))
-        };
         // A worker of a thread pool that waits here may hold up the very work that it waits for: it solves for itself.
         if rayon::current_thread_index().is_some() {
             let _solving = self.solving.try_lock();
-            return run();
+            return run_through(&self.around(plan, options));
         }
         let _solving = self.solving.lock().unwrap_or_else(PoisonError::into_inner);
-        run()
+        run_through(&self.around(plan, options))
+    }
+
+    /// What surrounds a run that nobody watches.
+    pub(crate) fn run_options(&self) -> RunOptions<'_> {
+        RunOptions {
+            cache: self.cache.as_deref(),
+            files: self.files.as_ref(),
+            backend: self.backend,
+            ..RunOptions::default()
+        }
+    }
+
+    pub(crate) fn around<'a>(&'a self, plan: &'a Plan, options: RunOptions<'a>) -> Around<'a> {
+        let Self { checked, operators, memory, .. } = self;
+        Around { checked, plan, options, operators, memory: Some(memory) }
     }
 }
 
@@ -155,7 +201,7 @@ pub enum TileError {
 
 /// What steps that reach the whole world found, the least lately used first, bounded in bytes.
 pub(crate) struct Memory {
-    max_bytes: u64,
+    pub max_bytes: u64,
     entries: Mutex<Vec<Kept>>,
 }
 
@@ -212,6 +258,11 @@ impl Memory {
                 _ => false,
             })
         })
+    }
+
+    /// Keeps what belongs to the steps that have a new number, under that.
+    pub fn keep_steps(&self, new_number: impl Fn(usize) -> Option<usize>) {
+        self.entries().retain_mut(|kept| new_number(kept.step).map(|step| kept.step = step).is_some());
     }
 
     fn find<T>(&self, step: usize, get: impl Fn(&Solved) -> Option<T>) -> Option<T> {

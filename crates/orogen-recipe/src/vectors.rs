@@ -1,6 +1,6 @@
 //! Vector layers as bytes: what the cache and pickled terrains keep of them. Little-endian, every count before what it counts.
 
-use orogen_core::vector::{Column, Point, Shape, VectorLayer};
+use orogen_core::vector::{Categories, Column, Point, Shape, VectorLayer};
 
 /// The bytes of a layer.
 #[must_use]
@@ -41,6 +41,24 @@ pub fn encode(layer: &VectorLayer) -> Vec<u8> {
                 Column::Text(v) => {
                     out.push(3);
                     v.iter().for_each(|t| text(&mut out, t));
+                }
+                Column::F32(v) => {
+                    out.push(4);
+                    v.iter().for_each(|x| out.extend(x.to_le_bytes()));
+                }
+                Column::U8(v) => {
+                    out.push(5);
+                    out.extend(v);
+                }
+                Column::U16(v) => {
+                    out.push(6);
+                    v.iter().for_each(|x| out.extend(x.to_le_bytes()));
+                }
+                Column::Category(v) => {
+                    out.push(7);
+                    v.numbers().iter().for_each(|x| out.extend(x.to_le_bytes()));
+                    count(&mut out, v.names().len());
+                    v.names().iter().for_each(|name| text(&mut out, name));
                 }
             }
         }
@@ -93,12 +111,31 @@ pub fn decode(bytes: &[u8]) -> Option<VectorLayer> {
             let name = from.text()?;
             let n = usize::try_from(from.u64()?).ok()?;
             let kind = from.byte()?;
-            from.fits(n, if kind == 2 { 1 } else { 8 })?;
+            let size = match kind {
+                2 | 5 => 1,
+                6 | 7 => 2,
+                4 => 4,
+                _ => 8,
+            };
+            from.fits(n, size)?;
             let column = match kind {
                 0 => Column::Number((0..n).map(|_| from.f64()).collect::<Option<_>>()?),
                 1 => Column::Integer((0..n).map(|_| from.u64().map(|x| x as i64)).collect::<Option<_>>()?),
                 2 => Column::Flag((0..n).map(|_| from.byte().map(|b| b != 0)).collect::<Option<_>>()?),
                 3 => Column::Text((0..n).map(|_| from.text()).collect::<Option<_>>()?),
+                4 => {
+                    Column::F32((0..n).map(|_| from.array().map(f32::from_le_bytes)).collect::<Option<_>>()?)
+                }
+                5 => Column::U8(from.take(n)?.to_vec()),
+                6 => {
+                    Column::U16((0..n).map(|_| from.array().map(u16::from_le_bytes)).collect::<Option<_>>()?)
+                }
+                7 => {
+                    let numbers: Vec<u16> =
+                        (0..n).map(|_| from.array().map(u16::from_le_bytes)).collect::<Option<_>>()?;
+                    let names = (0..from.count(8)?).map(|_| from.text()).collect::<Option<_>>()?;
+                    Column::Category(Categories::new(names, numbers)?)
+                }
                 _ => return None,
             };
             let set = if of_features {
@@ -128,8 +165,12 @@ impl<'a> Bytes<'a> {
         self.take(1).map(|b| b[0])
     }
 
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
     fn u64(&mut self) -> Option<u64> {
-        self.take(8)?.try_into().ok().map(u64::from_le_bytes)
+        self.array().map(u64::from_le_bytes)
     }
 
     fn f64(&mut self) -> Option<f64> {
@@ -163,6 +204,11 @@ mod tests {
         assert!(layer.set_feature_attribute("name", Column::Text(vec![String::from("Ö"), String::new()])));
         assert!(layer.set_feature_attribute("ocean", Column::Flag(vec![true, false])));
         assert!(layer.set_feature_attribute("id", Column::Integer(vec![-1, i64::MAX])));
+        let kinds = Categories::from_names(["lake", "sea"]).unwrap();
+        assert!(layer.set_feature_attribute("kind", Column::Category(kinds)));
+        assert!(layer.set_feature_attribute("age", Column::U8(vec![0, 255])));
+        assert!(layer.set_feature_attribute("species", Column::U16(vec![65535, 1])));
+        assert!(layer.set_vertex_attribute("depth_m", Column::F32(vec![0.1, f32::NAN, -0.0, 1e30])));
         assert!(layer.set_vertex_attribute("width_m", Column::Number(vec![0.1, 0.2, 0.3, f64::INFINITY])));
         layer
     }

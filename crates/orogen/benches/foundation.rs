@@ -119,6 +119,7 @@ fn island(criterion: &mut Criterion) {
                 exports: &built.exports,
                 seed: "",
                 place: None,
+                windows: None,
                 cancel: &cancel,
                 progress: &|_| (),
             };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use orogen::core::{Cancel, LayerName, Rect};
 use orogen::prelude::*;
-use orogen::recipe::{Limits, Session, SessionOptions, Unobserved};
+use orogen::recipe::{Checked, Limits, Plan, RunOptions, Session, SessionOptions, Unobserved, run};
 
 /// Noise and twenty features.
 fn points_recipe() -> String {
@@ -24,10 +24,25 @@ fn points_recipe() -> String {
     )
 }
 
-fn session(name: &str, text: &[u8]) -> Session {
+/// A stroke of the brush on noise, and ten steps that look around them.
+fn painted_recipe(x: f64) -> String {
+    let blurs: String = (0..10)
+        .map(|i| format!("[[step]]\nid = \"b{i}\"\nop = \"shape.blur\"\nparams.radius_m = {}\n", 20 + 2 * i))
+        .collect();
+    format!(
+        "seed = \"s\"\nframe = {{ size_m = 8192, samples = 1025 }}\n[[step]]\nid = \"n\"\nop = \"source.noise\"\n\
+         [[step]]\nid = \"p\"\nop = \"shape.paint\"\n[[step.params.strokes]]\ntool = \"raise\"\n\
+         points_m = [[{x}, 4000], [4500, 4300]]\nradius_m = 200\n{blurs}"
+    )
+}
+
+fn checked(name: &str, text: &[u8]) -> Checked {
     let recipe = Recipe::parse(name, text).expect("the recipe parses");
-    let checked = recipe.check(&orogen::catalog(), &Limits::default()).expect("the recipe has no fault");
-    Session::new(checked, SessionOptions::default())
+    recipe.check(&orogen::catalog(), &Limits::default()).expect("the recipe has no fault")
+}
+
+fn session(name: &str, text: &[u8]) -> Session {
+    Session::new(checked(name, text), SessionOptions::default())
 }
 
 /// A window of 65 x 65 samples, `i` of a row of them.
@@ -86,5 +101,31 @@ fn tiles(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, tiles);
+/// One stroke moved to and fro, against clean builds of the same land.
+fn edits(c: &mut Criterion) {
+    let mut group = c.benchmark_group("session");
+    group.sample_size(10).measurement_time(Duration::from_secs(4));
+    let never = Cancel::new();
+    let recipes = [4200.0, 4250.0].map(|x| checked("painted", painted_recipe(x).as_bytes()));
+    let clean = |recipe: &Checked| {
+        let plan = Plan::whole(recipe).expect("a plan");
+        run(recipe, &plan, &RunOptions::default()).expect("land").terrain
+    };
+    group.bench_function("clean", |b| b.iter(|| clean(black_box(&recipes[0]))));
+    let mut session = Session::new(recipes[0].clone(), SessionOptions::default());
+    session.land(&Unobserved, &never).expect("land");
+    let mut turn = 0;
+    group.bench_function("edit", |b| {
+        b.iter(|| {
+            turn += 1;
+            session.edit(recipes[turn % 2].clone());
+            session.land(&Unobserved, &never).expect("land")
+        });
+    });
+    let edited = session.land(&Unobserved, &never).expect("land").terrain;
+    assert_eq!(edited, clean(session.checked()), "the same bytes");
+    group.finish();
+}
+
+criterion_group!(benches, tiles, edits);
 criterion_main!(benches);

@@ -2,19 +2,18 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::Arc;
 
-use etcetera::BaseStrategy as _;
 use orogen_core::{Cancel, Frame, Rect, Terrain};
 use orogen_io::{Existing, FolderFiles, MANIFEST, OutputFolder, Sidecar};
 use orogen_recipe::{
-    Cache, Checked, DEFAULT_MAX_BYTES, Faults, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan,
-    PlanError, Recipe, RunOptions, StepReport, run,
+    Cache, Checked, Faults, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, PlanError, Recipe,
+    RunOptions, Session, SessionOptions, StepReport, Stopwatch, run,
 };
 
 use crate::catalog;
 use crate::error::BuildError;
-use crate::export::{ExportChanges, ExportOptions, Exports, export};
+use crate::export::{ExportChanges, ExportOptions, Exports, PartNames, export};
 use crate::manifest::{Manifest, SavedManifest, realism};
 
 /// A part of the recipe's frame, at a spacing of its own. Land of `Point` steps that are endless may lie beyond the
@@ -111,14 +110,16 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
     let exports = exports.changed(&options.exports);
     let frame = window(&checked, options.window)?;
     Plan::new(&checked, frame)?;
-    match exports.refuses(&frame) {
+    let (layers, vectors, instances) = (checked.layers(), checked.vectors(), checked.instances());
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
+    match exports.refuses(&frame, &parts) {
         Some(why) => Err(BuildError::Call(format!("export: {why}"))),
         None => Ok((checked, exports)),
     }
 }
 
 /// The files that a recipe may name.
-fn files(options: &BuildOptions<'_>) -> FolderFiles {
+pub(crate) fn files(options: &BuildOptions<'_>) -> FolderFiles {
     // A model is read, and resampled onto the frame.
     const BYTES_PER_SAMPLE: u64 = 8;
     let limits = orogen_io::Limits {
@@ -137,7 +138,7 @@ pub fn build(
     options: &BuildOptions<'_>,
     observer: &dyn Observer,
 ) -> Result<Built, BuildError> {
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let (checked, exports) = check(recipe, options)?;
     checked.warnings().iter().for_each(|warning| observer.warning(warning));
     let plan = Plan::new(&checked, window(&checked, options.window)?)?;
@@ -149,6 +150,7 @@ pub fn build(
         observer,
         cancel: options.cancel.unwrap_or(&never),
         meter: options.meter,
+        ..RunOptions::default()
     };
     let done = with_threads(options.threads, || run(&checked, &plan, &run_options))?
         .map_err(|error| BuildError::of_run(error, recipe))?;
@@ -159,7 +161,7 @@ pub fn build(
         recipe: checked.name().to_owned(),
         seed: checked.seed().to_owned(),
         warnings: checked.warnings().to_vec(),
-        seconds: start.elapsed().as_secs_f64(),
+        seconds: start.seconds(),
     })
 }
 
@@ -177,10 +179,12 @@ pub fn build_to_folder(
     observer: &dyn Observer,
     folder: &Path,
 ) -> Result<(Built, Manifest), BuildError> {
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let (checked, exports) = check(recipe, options)?;
     // Before the work, so that a folder that cannot be written to costs no wait.
-    let mut expected = exports.file_names(&checked.layers(), &checked.vectors());
+    let (layers, vectors, instances) = (checked.layers(), checked.vectors(), checked.instances());
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
+    let mut expected = exports.file_names(&parts);
     expected.push(String::from(MANIFEST));
     let inputs = inputs(&checked, options);
     let output = OutputFolder::with_manifest(folder, options.existing, inputs, &expected)?.sweeping();
@@ -190,14 +194,18 @@ pub fn build_to_folder(
     let cancel = options.cancel.unwrap_or(&never);
     manifest.realism = with_threads(options.threads, || realism(&built.terrain, cancel))??;
     observer.step_started(0, 0, "files", "export");
-    let export_start = Instant::now();
+    let export_start = Stopwatch::start();
     if let Some(meter) = options.meter {
         meter.reset();
     }
+    // Nothing is worked out before an export asks for a window of its own; most do not.
+    let session_options = SessionOptions { files: Arc::new(files(options)), ..SessionOptions::default() };
+    let session = Session::new(checked, session_options);
     let export_options = ExportOptions {
         exports: &built.exports,
         seed: &built.seed,
         place: None,
+        windows: Some(&session),
         cancel,
         progress: &|share| observer.progress(share),
     };
@@ -212,7 +220,7 @@ pub fn build_to_folder(
         id: String::from("files"),
         op: "export",
         frame: *built.terrain.frame(),
-        seconds: export_start.elapsed().as_secs_f64(),
+        seconds: export_start.seconds(),
         peak_bytes: export_peak,
         cached: false,
         warnings: exported.warnings.clone(),
@@ -220,7 +228,7 @@ pub fn build_to_folder(
     });
     manifest.files = exported.files;
     manifest.warnings.extend(exported.warnings);
-    manifest.seconds = start.elapsed().as_secs_f64();
+    manifest.seconds = start.seconds();
     manifest.peak_memory_bytes =
         manifest.steps.iter().map(|s| s.peak_memory_bytes).chain([export_peak]).max().flatten();
     let text = serde_json::to_vec_pretty(&manifest).map_err(|e| BuildError::Write(e.to_string()))?;
@@ -265,7 +273,12 @@ pub fn save_over(
 ) -> Result<Vec<PathBuf>, BuildError> {
     let layers: Vec<_> = terrain.layers().keys().cloned().collect();
     let vectors: Vec<_> = terrain.vectors().keys().cloned().collect();
-    let mut expected = options.exports.file_names(&layers, &vectors);
+    let instances: Vec<_> = terrain.instances().keys().cloned().collect();
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
+    if let Some(why) = options.exports.refuses(terrain.frame(), &parts) {
+        return Err(BuildError::Call(format!("export: {why}")));
+    }
+    let mut expected = options.exports.file_names(&parts);
     expected.push(String::from(MANIFEST));
     let output = OutputFolder::with_manifest(folder, existing, Vec::new(), &expected)?;
     let exported = export(terrain, options, &output)?;
@@ -294,7 +307,7 @@ pub fn with_threads<T: Send>(threads: Option<usize>, f: impl FnOnce() -> T + Sen
 }
 
 /// The samples to build: all of the frame, or those of a window.
-fn window(checked: &Checked, window: Option<Window>) -> Result<Frame, BuildError> {
+pub(crate) fn window(checked: &Checked, window: Option<Window>) -> Result<Frame, BuildError> {
     let frame = checked.frame();
     let Some(Window { rect, spacing_m }) = window else { return Ok(*frame) };
     let spacing = spacing_m.map_or(frame.spacing_m(), |s| [s, s]);
@@ -338,15 +351,20 @@ fn refuse_window_beyond(checked: &Checked, rect: &Rect, spacing: [f64; 2]) -> Re
     }
 }
 
-/// The cache of this user: in `OROGEN_CACHE_DIR`, else where the system keeps caches.
+/// The cache of this user: in `OROGEN_CACHE_DIR`, else where the system keeps caches. It leaves out what is sooner made
+/// again than read.
 ///
 /// # Errors
 /// When there is no such folder or it cannot be made.
+#[cfg(feature = "native")]
 pub fn open_cache() -> Result<Cache, String> {
+    use etcetera::BaseStrategy as _;
+
     // An empty variable is an unset one: the working folder is not a place for a cache.
     let dir = match std::env::var_os("OROGEN_CACHE_DIR").filter(|dir| !dir.is_empty()) {
         Some(dir) => PathBuf::from(dir),
         None => etcetera::choose_base_strategy().map_err(|e| e.to_string())?.cache_dir().join("orogen"),
     };
-    Cache::open(&dir, DEFAULT_MAX_BYTES).map_err(|e| format!("{}: {e}", dir.display()))
+    let cache = Cache::open(&dir, orogen_recipe::DEFAULT_MAX_BYTES).map(Cache::worthwhile);
+    cache.map_err(|e| format!("{}: {e}", dir.display()))
 }

@@ -42,6 +42,7 @@ pub fn operator_json(operator: &Operator) -> Value {
         "uses": layers.uses.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "follows": follows(&layers),
         "reach": reach_text(operator),
+        "bytes_a_sample": bytes_a_sample(operator),
         "preview_rmse": operator.preview_rmse,
         "params": operator.schema(),
     })
@@ -64,6 +65,15 @@ pub fn reach_text(operator: &Operator) -> String {
         }
         Reach::World => String::from("world: a sample depends on everything"),
     }
+}
+
+/// Memory that an operator with its default parameters takes beside its input on 1025 x 1025 samples, in bytes a sample;
+/// to two digits, as it is known no better.
+#[must_use]
+pub fn bytes_a_sample(operator: &Operator) -> f64 {
+    let Ok(frame) = Frame::square(8192.0, 1025) else { return f64::NAN };
+    let bytes = operator.default_op().bytes_a_sample(&frame);
+    if bytes < 10.0 { (bytes * 10.0).round() / 10.0 } else { bytes.round() }
 }
 
 /// A parameter as the manual and the help show it.
@@ -120,7 +130,8 @@ pub fn operator_text(operator: &Operator) -> String {
     if !layers.writes_vectors.is_empty() {
         text.push_str(&format!("; vectors {}", list(&layers.writes_vectors)));
     }
-    text.push_str(&format!("\nreach   {}\n", reach_text(operator)));
+    text.push_str(&format!("\nreach   {}", reach_text(operator)));
+    text.push_str(&format!("\nmemory  {} bytes a sample beside its input\n", bytes_a_sample(operator)));
     let parameters = parameters(operator);
     if !parameters.is_empty() {
         text.push_str("\nparameters\n");
@@ -159,8 +170,8 @@ pub fn recipe_schema() -> Value {
     let ids: Vec<&str> = catalog.operators().iter().map(|op| op.id).collect();
     let exports: Vec<Value> = ExportKind::ALL
         .iter()
-        .map(|&(name, kind)| {
-            let mut options = kind.options().cloned().unwrap_or_else(|| json!({ "properties": {} }));
+        .map(|kind| {
+            let (name, mut options) = (kind.name(), kind.options().clone());
             hoist(&mut options, &format!("export.{name}"), &mut definitions);
             options["properties"]["kind"] = json!({ "const": name });
             json!({
@@ -188,6 +199,29 @@ pub fn recipe_schema() -> Value {
                     "samples": pair(json!({ "type": "integer", "minimum": 2 })),
                     "origin_m": { "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 },
                     "loops": { "type": "boolean", "default": false, "description": "Opposite edges are one: copies join without a seam." },
+                },
+            },
+            "place": {
+                "type": "object",
+                "additionalProperties": false,
+                "description": "Where on Earth the land lies.",
+                "properties": {
+                    "latitude_deg": {
+                        "type": "number", "minimum": -90, "maximum": 90,
+                        "description": "Latitude of the middle of the frame, in degrees north.",
+                    },
+                    "longitude_deg": {
+                        "type": "number", "minimum": -180, "maximum": 180,
+                        "description": "Longitude of the middle of the frame, in degrees east.",
+                    },
+                    "crs": {
+                        "type": ["string", "integer"],
+                        "description": "The projected coordinate system that the metres of the frame belong to, such as \"EPSG:32633\".",
+                    },
+                    "north_deg": {
+                        "type": "number", "minimum": -180, "maximum": 180, "default": 0,
+                        "description": "Direction of true north, in degrees clockwise from the y axis.",
+                    },
                 },
             },
             "step": {

@@ -23,28 +23,29 @@ mod build;
 mod catalog;
 mod describe;
 mod error;
-mod export;
-mod film;
+pub mod export;
 mod manifest;
 pub mod presets;
+mod session;
 
+#[cfg(feature = "native")]
+pub use build::open_cache;
 pub use build::{
-    BuildOptions, Built, Window, build, build_to_folder, check, open_cache, read_recipe, save, save_over,
-    with_threads,
+    BuildOptions, Built, Window, build, build_to_folder, check, read_recipe, save, save_over, with_threads,
 };
 pub use catalog::catalog;
 pub use describe::{
-    Parameter, catalog_json, operator_json, operator_text, parameters, reach_text, recipe_schema, summary,
+    Parameter, bytes_a_sample, catalog_json, operator_json, operator_text, parameters, reach_text,
+    recipe_schema, summary,
 };
 pub use error::BuildError;
-pub use export::{
-    ExportChanges, ExportKind, ExportOptions, Exported, Exports, HeightStyle, MeshFormat, MeshStyle, export,
-};
+pub use export::{ExportChanges, ExportKind, ExportOptions, Exported, Exports, export};
 pub use manifest::{FileReport, FrameReport, Manifest, StepEntry, realism};
 pub use orogen_core as core;
 pub use orogen_io as io;
 pub use orogen_ops as ops;
 pub use orogen_recipe as recipe;
+pub use session::{session, tile, tile_frame};
 
 /// The version of this build of Orogen.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

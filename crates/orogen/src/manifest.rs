@@ -1,6 +1,6 @@
 //! What a build made, file by file and step by step, as `manifest.json`.
 
-use orogen_core::{Cancel, Ctx, Figure, Frame, OpError, Rect, Terrain, Watch, layer};
+use orogen_core::{Cancel, Ctx, Figure, Frame, OpError, Place, Rect, Terrain, Watch, layer};
 use orogen_ops::survey::stats::{self, Realism};
 use orogen_recipe::StepReport;
 use serde::Serialize;
@@ -40,6 +40,9 @@ pub struct Manifest {
     pub seed: String,
     /// Where the land lies.
     pub frame: FrameReport,
+    /// Where on Earth its world lies, as far as that is known.
+    #[serde(skip_serializing_if = "Place::is_unknown")]
+    pub place: Place,
     /// What was done.
     pub steps: Vec<StepEntry>,
     /// How the land compares with real land; none where there is too little of it to tell.
@@ -60,6 +63,8 @@ pub(crate) struct SavedManifest<'a> {
     orogen: &'static str,
     seed: &'a str,
     frame: FrameReport,
+    #[serde(skip_serializing_if = "Place::is_unknown")]
+    place: Place,
     files: Vec<serde_json::Value>,
     warnings: &'a [String],
 }
@@ -81,6 +86,7 @@ impl<'a> SavedManifest<'a> {
             orogen: crate::VERSION,
             seed,
             frame,
+            place: terrain.place(),
             files,
             warnings: &exported.warnings,
         })
@@ -147,6 +153,7 @@ impl Manifest {
             recipe: built.recipe.clone(),
             seed: built.seed.clone(),
             frame: built.terrain.frame().into(),
+            place: built.terrain.place(),
             steps: built.steps.iter().map(StepEntry::from).collect(),
             realism: None,
             files: Vec::new(),

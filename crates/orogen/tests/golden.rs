@@ -19,7 +19,8 @@ fn every_preset_looks_as_it_did() {
         let mut options = BuildOptions::default();
         options.overrides.samples = Some(257);
         let built = orogen::build(&recipe, &options, &Unobserved).unwrap();
-        let png = png8::encode(&relief::render(&built.terrain, &built.exports.relief).unwrap());
+        let style = built.exports.get::<orogen::export::Relief>().cloned().unwrap_or_default().0;
+        let png = png8::encode(&relief::render(&built.terrain, &style).unwrap());
 
         let path = golden(&format!("{}.png", preset.name));
         if std::env::var_os("OROGEN_RENEW_GOLDENS").is_some() {

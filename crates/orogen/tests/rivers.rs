@@ -22,7 +22,7 @@ fn real_land_is_sound_after_rivers() {
             let params = Rivers { lakes, spring_m3_per_s: 0.01, ..Rivers::default() };
             let made =
                 rivers(&model.height, spacing_m, &params, |_, _| 1000.0, sea_m, &Ctx::silent()).unwrap();
-            assert_eq!(made.unsound(sea_m), None, "{name}, lakes {lakes}");
+            assert_eq!(made.violation(sea_m), None, "{name}, lakes {lakes}");
             assert!(made.network.len() > 50, "{name}: {} reaches", made.network.len());
         }
     }

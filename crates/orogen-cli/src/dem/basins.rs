@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use orogen::core::OpError;
-use orogen::io::About;
 use orogen::ops::drainage::drainage;
 use orogen::ops::water::basins::{BASINS, natural};
 use serde_json::json;
@@ -57,9 +56,7 @@ pub fn run(args: &Args) -> Result<()> {
     let said = format!("{count} basins, the largest has {:.3} km2", largest / 1e6);
     let out = args.out.as_deref();
     if ENDINGS.contains(&ending) {
-        let (layer, about) = (basins.layer(&model.height), About { layer: "basin", unit: "", seed: "" });
-        let range = layer.range();
-        return job.write_floats(out, args.packing, &model, &layer, range, &about, facts, Some(said));
+        return job.write_ids(out, args.packing, &model, &basins.labels, "basin", facts, &said);
     }
     let outlines = basins.vectors([dx, dy], |at| model.place.at(at));
     job.write_vectors(out, ending, &model, (BASINS, &outlines), facts, &said)

@@ -28,6 +28,7 @@ pub fn limits(tool: &str, max_samples: Option<u64>) -> Limits {
         Some(max_samples) => Limits {
             max_samples,
             max_bytes_file: u64::MAX,
+            max_bytes_memory: u64::MAX,
             advice: "; raise this with --max-samples",
             ..by_memory
         },

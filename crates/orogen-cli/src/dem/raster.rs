@@ -107,6 +107,29 @@ impl Job {
         self.write_pieces(out, "tif", write, facts, &said)
     }
 
+    /// Writes numbers from 1, 0 being a hole.
+    pub fn write_ids(
+        &self,
+        out: Option<&Path>,
+        packing: Packing,
+        model: &Model,
+        ids: &Raster<u32>,
+        layer: &str,
+        facts: Vec<(&'static str, Value)>,
+        said: &str,
+    ) -> Result<()> {
+        let about = About { layer, unit: "", seed: "" };
+        if self.ending(out, ENDINGS)? == "png" {
+            let grey = ids.map(|id| if id == 0 { f32::NAN } else { id as f32 });
+            let said = Some(said.to_owned());
+            return self.write_floats(out, packing, model, &grey, grey.range(), &about, facts, said);
+        }
+        let write = |file: &mut Watched<'_, &File>| {
+            geotiff::write_whole_at(file, ids, &model.place, Some(0), &about, packing.into())
+        };
+        self.write_pieces(out, "tif", write, facts, said)
+    }
+
     /// Writes a raster of bytes.
     pub fn write_bytes(
         &self,
@@ -123,7 +146,7 @@ impl Job {
         }
         let about = About { layer: meaning.layer, unit: "", seed: "" };
         let write = |file: &mut Watched<'_, &File>| {
-            geotiff::write_u8_at(file, raster, &model.place, Some(meaning.hole), &about, packing.into())
+            geotiff::write_whole_at(file, raster, &model.place, Some(meaning.hole), &about, packing.into())
         };
         self.write_pieces(out, "tif", write, facts, said)
     }

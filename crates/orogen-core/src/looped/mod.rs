@@ -18,10 +18,11 @@ use std::sync::Arc;
 use crate::ctx::Ctx;
 use crate::error::OpError;
 use crate::frame::Frame;
+use crate::kinds::LayerData;
 use crate::layer::LayerName;
 use crate::op::{Layers, Reach};
 use crate::provenance::Part;
-use crate::terrain::{LayerData, Terrain};
+use crate::terrain::Terrain;
 
 use self::turns::Turns;
 
@@ -43,74 +44,138 @@ pub fn unrolled(world: &Frame) -> Frame {
     Turns::of(world, world).widened(world)
 }
 
-/// Runs an operator; on a world that loops, what it makes of land that loops does too.
-pub(crate) fn run(
-    op: &dyn crate::op::AnyOp,
-    layers: &Layers,
-    work: &dyn Fn(Terrain, &Ctx<'_>) -> Result<Terrain, OpError>,
-    mut terrain: Terrain,
-    ctx: &Ctx<'_>,
-) -> Result<Terrain, OpError> {
-    let (world, frame) = (ctx.world(&terrain), *terrain.frame());
-    let turns = Turns::of(&frame, &world);
-    // Sources make their own land: only they can make it repeat.
-    let source = layers.reads.is_empty() && layers.reads_second.is_empty();
-    let reach = op.reach(&frame);
-    if !turns.any() {
-        return work(terrain, ctx);
-    }
-    if source || reach == Reach::Point || op.loops() == Loops::AsIs && reach == Reach::World {
-        return as_it_is(work, terrain, layers, &turns, ctx);
-    }
-    warn_of_seams(&terrain, &layers.reads, &[], &turns, ctx);
-    let fades = reach == Reach::World && op.loops() == Loops::Unrolled;
-    let on = match reach {
-        Reach::Point => frame,
-        Reach::Within(far_m) => turns.expanded(&frame, far_m),
-        Reach::World if fades => turns.widened(&frame),
-        Reach::World => turns.once(&frame),
-    };
-    let second = ctx.second().map(|second| turns.unrolled(second, &layers.reads_second, &on, fades));
-    let inner = ctx.on_loop(world, second.as_ref());
-    let seen: Vec<LayerName> = layers.inputs().filter_map(Part::into_layer).collect();
-    let result = work(turns.unrolled(&terrain, &seen, &on, fades), &inner)?;
-    // Amounts were measured on all of the unrolled land.
-    inner.hand_on(ctx, if fades { frame.len() as f64 / on.len() as f64 } else { 1.0 });
-
-    let written = layers.writes.iter().filter_map(|name| Some((name, result.layers().get(name)?)));
-    let written: Vec<(LayerName, LayerData)> =
-        written.map(|(name, data)| (name.clone(), turns.rolled(name, data, &on, &frame, fades))).collect();
-    for (name, data) in written {
-        terrain.set_named(name, data);
-    }
-    for name in &layers.writes_instances {
-        let Some(made) = result.instances().get(name) else { continue };
-        terrain.set_instances(name.clone(), made.crop(&frame.extent()));
-    }
-    let kept = layers.keeps.iter().cloned().filter_map(Part::into_vectors);
-    for name in layers.writes_vectors.iter().cloned().chain(kept) {
-        let Some(made) = result.vectors().get(&name) else { continue };
-        let made = if fades { Arc::new(vectors::clipped(made, &frame.extent())) } else { made.clone() };
-        terrain.set_vector(name, made);
-    }
-    if fades { op.mend_loop(terrain, ctx) } else { Ok(terrain) }
+/// How an operator runs on the land: on a world that loops, what it makes of land that loops does too.
+pub(crate) enum Looping {
+    /// On land that does not loop.
+    No,
+    /// On land that loops, as it is; with the layers that do not meet themselves before it runs.
+    AsItIs { turns: Turns, known: Vec<LayerName> },
+    /// On land unrolled.
+    Unrolled(Box<Unrolled>),
 }
 
-/// Runs an operator on the land as it is, and says so when it made land that does not meet itself of land that did.
-fn as_it_is(
-    work: &dyn Fn(Terrain, &Ctx<'_>) -> Result<Terrain, OpError>,
+pub(crate) struct Unrolled {
+    turns: Turns,
+    world: Frame,
+    /// The land before, to be changed.
     terrain: Terrain,
-    layers: &Layers,
-    turns: &Turns,
-    ctx: &Ctx<'_>,
-) -> Result<Terrain, OpError> {
-    // What it replaces unread is its own land.
-    let updated = layers.writes.iter().filter(|name| layers.reads.contains(name));
-    let known: Vec<LayerName> =
-        updated.filter(|name| seam_of(&terrain, name, turns).is_some()).cloned().collect();
-    let made = work(terrain, ctx)?;
-    warn_of_seams(&made, &layers.writes, &known, turns, ctx);
-    Ok(made)
+    second: Option<Terrain>,
+    /// Where the operator works.
+    on: Frame,
+    /// Whether both ends of the result fade into each other.
+    fades: bool,
+}
+
+impl Looping {
+    /// How an operator will run, and the land that it will see.
+    pub fn start(
+        op: &dyn crate::op::AnyOp,
+        layers: &Layers,
+        terrain: Terrain,
+        ctx: &Ctx<'_>,
+    ) -> (Self, Terrain) {
+        let (world, frame) = (ctx.world(&terrain), *terrain.frame());
+        let turns = Turns::of(&frame, &world);
+        if !turns.any() {
+            return (Self::No, terrain);
+        }
+        // Sources make their own land: only they can make it repeat.
+        let source = layers.reads.is_empty() && layers.reads_second.is_empty();
+        let reach = op.reach(&frame);
+        if source || reach == Reach::Point || op.loops() == Loops::AsIs && reach == Reach::World {
+            // What it replaces unread is its own land.
+            let updated = layers.writes.iter().filter(|name| layers.reads.contains(name));
+            let known = updated.filter(|name| seam_of(&terrain, name, &turns).is_some()).cloned().collect();
+            return (Self::AsItIs { turns, known }, terrain);
+        }
+        warn_of_seams(&terrain, &layers.reads, &[], &turns, ctx);
+        let fades = reach == Reach::World && op.loops() == Loops::Unrolled;
+        let on = match reach {
+            Reach::Point => frame,
+            Reach::Within(far_m) => turns.expanded(&frame, far_m),
+            Reach::World if fades => turns.widened(&frame),
+            Reach::World => turns.once(&frame),
+        };
+        let second = ctx.second().map(|second| turns.unrolled(second, &layers.reads_second, &on, fades));
+        let seen: Vec<LayerName> = layers.inputs().filter_map(Part::into_layer).collect();
+        let unrolled = turns.unrolled(&terrain, &seen, &on, fades);
+        (Self::Unrolled(Box::new(Unrolled { turns, world, terrain, second, on, fades })), unrolled)
+    }
+
+    /// Does a part of the work in the surrounding of the land that the operator sees.
+    pub fn within<T>(
+        &self,
+        ctx: &Ctx<'_>,
+        work: impl FnOnce(&Ctx<'_>) -> Result<T, OpError>,
+    ) -> Result<T, OpError> {
+        let Self::Unrolled(unrolled) = self else { return work(ctx) };
+        let Unrolled { world, terrain, second, on, fades, .. } = &**unrolled;
+        let inner = ctx.on_loop(*world, second.as_ref());
+        let done = work(&inner)?;
+        // Amounts were measured on all of the unrolled land.
+        inner.hand_on(ctx, if *fades { terrain.frame().len() as f64 / on.len() as f64 } else { 1.0 });
+        Ok(done)
+    }
+
+    /// The land before the operator; `seen` is what the operator sees of it.
+    pub fn before(&self, seen: &Terrain) -> Terrain {
+        match self {
+            Self::No | Self::AsItIs { .. } => seen.clone(),
+            Self::Unrolled(unrolled) => unrolled.terrain.clone(),
+        }
+    }
+
+    /// What the operator made, rolled up again.
+    pub fn rolled(&self, layers: &Layers, made: Terrain) -> Terrain {
+        match self {
+            Self::No | Self::AsItIs { .. } => made,
+            Self::Unrolled(unrolled) => unrolled.rolled(layers, &made),
+        }
+    }
+
+    /// The result, from what the operator made: rolled up, and mended where that is needed. Says so when land that met
+    /// itself does not any more.
+    pub fn finish(
+        &self,
+        op: &dyn crate::op::AnyOp,
+        layers: &Layers,
+        made: Terrain,
+        ctx: &Ctx<'_>,
+    ) -> Result<Terrain, OpError> {
+        if let Self::AsItIs { turns, known } = self {
+            warn_of_seams(&made, &layers.writes, known, turns, ctx);
+        }
+        let rolled = self.rolled(layers, made);
+        match self {
+            Self::Unrolled(unrolled) if unrolled.fades => op.mend_loop(rolled, ctx),
+            _ => Ok(rolled),
+        }
+    }
+}
+
+impl Unrolled {
+    fn rolled(&self, layers: &Layers, made: &Terrain) -> Terrain {
+        let Self { turns, on, fades, .. } = *self;
+        let mut terrain = self.terrain.clone();
+        let frame = *terrain.frame();
+        let written = layers.writes.iter().filter_map(|name| Some((name, made.layers().get(name)?)));
+        let written: Vec<(LayerName, LayerData)> =
+            written.map(|(name, data)| (name.clone(), turns.rolled(data, &on, &frame, fades))).collect();
+        for (name, data) in written {
+            terrain.set_named(name, data);
+        }
+        for name in &layers.writes_instances {
+            let Some(made) = made.instances().get(name) else { continue };
+            terrain.set_instances(name.clone(), made.crop(&frame.extent()));
+        }
+        let kept = layers.keeps.iter().cloned().filter_map(Part::into_vectors);
+        for name in layers.writes_vectors.iter().cloned().chain(kept) {
+            let Some(made) = made.vectors().get(&name) else { continue };
+            let made = if fades { Arc::new(vectors::clipped(made, &frame.extent())) } else { made.clone() };
+            terrain.set_vector(name, made);
+        }
+        terrain
+    }
 }
 
 /// Says so when layers on a frame that loops do not meet themselves, but for those `known` not to.

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::vectors;
+use crate::each_kind;
 use crate::frame::Frame;
-use crate::layer::{self, LayerName};
+use crate::kinds::{LayerData, Sample};
+use crate::layer::LayerName;
 use crate::raster::Raster;
-use crate::terrain::{LayerData, Parts, Sample, Terrain};
+use crate::terrain::{Parts, Terrain};
 
 /// After how many columns and rows a frame repeats; `None` along an axis where it does not reach round.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Turns([Option<usize>; 2]);
+pub(crate) struct Turns([Option<usize>; 2]);
 
 impl Turns {
     /// Those of a part of a world.
@@ -78,33 +80,18 @@ impl Turns {
     }
 
     /// A written layer, made on a frame as [`Turns::unrolled`] gives it, back on the frame of the land.
-    pub fn rolled(
-        &self,
-        name: &LayerName,
-        data: &LayerData,
-        on: &Frame,
-        frame: &Frame,
-        fades: bool,
-    ) -> LayerData {
-        let ids = layer::info(name).is_some_and(|info| info.unit == "id");
+    pub fn rolled(&self, data: &LayerData, on: &Frame, frame: &Frame, fades: bool) -> LayerData {
         match data {
-            LayerData::F32(raster) if fades && !ids => {
-                LayerData::F32(Arc::new(self.faded(raster, on, frame, mixed)))
-            }
-            LayerData::F32(raster) if fades => {
-                LayerData::F32(Arc::new(self.faded(raster, on, frame, heavier)))
-            }
-            LayerData::U8(raster) if fades => LayerData::U8(Arc::new(self.faded(raster, on, frame, heavier))),
+            LayerData::F32(raster) if fades => self.faded(raster, on, frame, mixed).into(),
+            // All weights of a family are taken from one end, so that they still sum up.
+            ids if fades => each_kind!(ids, raster => self.faded(raster, on, frame, heavier).into()),
             _ => self.on(data, on, frame),
         }
     }
 
     /// A layer on another frame. The last column and row are the first to the bit.
     fn on(&self, data: &LayerData, from: &Frame, to: &Frame) -> LayerData {
-        match data {
-            LayerData::F32(raster) => LayerData::F32(Arc::new(self.moved(raster, from, to))),
-            LayerData::U8(raster) => LayerData::U8(Arc::new(self.moved(raster, from, to))),
-        }
+        each_kind!(data, raster => self.moved(raster, from, to).into())
     }
 
     fn moved<T: Sample>(&self, raster: &Raster<T>, from: &Frame, to: &Frame) -> Raster<T> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::frame::Rect;
-use crate::vector::{Column, Point, Shape, VectorLayer};
+use crate::vector::{Categories, Column, Point, Shape, VectorLayer};
 
 /// A vertex with its number in the layer, and the number of the next together with how far towards it the vertex lies.
 #[derive(Clone, Copy)]
@@ -200,6 +200,16 @@ fn take(column: &Column, rows: &[Vertex]) -> Column {
         Column::Integer(all) => Column::Integer(rows.iter().map(|v| all[v.from]).collect()),
         Column::Flag(all) => Column::Flag(rows.iter().map(|v| all[v.from]).collect()),
         Column::Text(all) => Column::Text(rows.iter().map(|v| all[v.from].clone()).collect()),
+        Column::F32(all) => {
+            let between = |v: &Vertex| all[v.from] + (all[v.to] - all[v.from]) * v.share as f32;
+            Column::F32(rows.iter().map(between).collect())
+        }
+        Column::U8(all) => Column::U8(rows.iter().map(|v| all[v.from]).collect()),
+        Column::U16(all) => Column::U16(rows.iter().map(|v| all[v.from]).collect()),
+        Column::Category(all) => {
+            let numbers = rows.iter().map(|v| all.numbers()[v.from]).collect();
+            Column::Category(Categories::new(all.names().to_vec(), numbers).unwrap_or_default())
+        }
     }
 }
 

@@ -11,13 +11,14 @@ use crate::error::OpError;
 use crate::features::{Features, Property};
 use crate::files::{Elevation, Files};
 use crate::frame::{Frame, Rect};
+use crate::kinds::{Kind, LayerData, Weight};
 use crate::layer::{self, LayerName};
 use crate::math;
 use crate::op::{AnyOp, Layers};
 use crate::provenance::Part;
 use crate::raster::Raster;
 use crate::rng::Seed;
-use crate::terrain::{LayerData, Terrain};
+use crate::terrain::Terrain;
 use crate::vector::{Shape, VectorLayer};
 
 /// The world seed of tests.
@@ -144,23 +145,27 @@ fn set_diagonal(terrain: &mut Terrain, name: LayerName) {
 }
 
 fn layer_data(world: &Frame, which: &str, name: &LayerName) -> LayerData {
-    let (low, high, octaves) = match name.as_str().split('.').next().unwrap_or_default() {
+    let (low, high, octaves) = match name.family() {
         "height" => (-100.0, 700.0, 6),
         "water" | "sediment" | "sand" => (0.0, 4.0, 2),
         "temperature" => (-10.0, 25.0, 2),
         "flow" => (0.0, 1e6, 2),
         "slope" => (0.0, 60.0, 2),
         "biome" => (0.0, 16.0, 2),
+        "basin" => (0.0, 40.0, 2),
         _ => (0.0, 1.0, 2),
     };
     let field = Field::new(SEED.child(which).child(name.as_str()), world.extent(), octaves);
     let value = |col, row| low + (high - low) * field.at(world.x_m(col), world.y_m(row));
-    if *name == layer::BIOME.name() {
-        return LayerData::U8(Arc::new(Raster::from_fn(world.cols(), world.rows(), |c, r| {
-            value(c, r) as u8
-        })));
+    let (cols, rows) = (world.cols(), world.rows());
+    match layer::info(name).map_or(Kind::F32, |info| info.kind) {
+        Kind::F32 => Raster::from_fn(cols, rows, |c, r| value(c, r) as f32).into(),
+        Kind::U8 => Raster::from_fn(cols, rows, |c, r| value(c, r) as u8).into(),
+        Kind::U16 => Raster::from_fn(cols, rows, |c, r| value(c, r) as u16).into(),
+        Kind::U32 => Raster::from_fn(cols, rows, |c, r| value(c, r) as u32).into(),
+        // A family of one.
+        Kind::Weight => Raster::filled(cols, rows, Weight(255)).into(),
     }
-    LayerData::F32(Arc::new(Raster::from_fn(world.cols(), world.rows(), |c, r| value(c, r) as f32)))
 }
 
 /// A smooth function of the place, 0 to 1, whose finest wave is `2^-octaves` of the world: the same at any sampling.

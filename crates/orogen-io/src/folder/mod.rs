@@ -1,18 +1,21 @@
 //! A folder of outputs that appear whole or not at all.
 
 mod commit;
+mod hashed;
+mod lock;
 mod ours;
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use orogen_core::Cancel;
 use sha2::{Digest as _, Sha256};
-use tempfile::NamedTempFile;
 use thiserror::Error;
 
+pub use hashed::Hashed;
+use lock::Lock;
 pub use ours::MANIFEST;
 use ours::{FOLDER, Found, NOT_PLAIN, Ours};
 
@@ -136,7 +139,7 @@ pub struct OutputFolder {
     made: Vec<PathBuf>,
     aside: PathBuf,
     /// Locked as long as this run lives; removed when dropped. `None` only while dropping.
-    lock: Option<NamedTempFile>,
+    lock: Option<Lock>,
     outputs: Mutex<Vec<(PathBuf, Written)>>,
     /// What outputs may do to files that are there.
     existing: Existing,
@@ -164,7 +167,8 @@ impl OutputFolder {
     pub fn new(target: impl Into<PathBuf>) -> Result<Self, FolderError> {
         let target = target.into();
         let made = make_folders(&target)?;
-        let prepared = lock_file(&target).and_then(|lock| {
+        let lock = Lock::new(&target, PREFIX).map_err(|source| io_error("write into", &target, source));
+        let prepared = lock.and_then(|lock| {
             remove_abandoned(&target);
             let aside = with_suffix(lock.path(), FOLDER_SUFFIX);
             fs::create_dir(&aside).map_err(|source| io_error("write into", &target, source))?;
@@ -248,19 +252,14 @@ impl OutputFolder {
         &self,
         name: impl AsRef<Path>,
         cancel: &Cancel,
-        f: impl FnOnce(&mut Watched<'_, BufWriter<&File>>) -> io::Result<()>,
+        f: impl FnOnce(&mut Watched<'_, BufWriter<Hashed<'_, File>>>) -> io::Result<()>,
     ) -> Result<Written, FolderError> {
         self.create(name.as_ref(), |file| {
-            let mut out = Watched::new(BufWriter::with_capacity(1 << 20, &*file), cancel);
+            let mut out = Watched::new(BufWriter::with_capacity(1 << 20, Hashed::new(&*file)), cancel);
             f(&mut out)?;
             out.flush()?;
-            drop(out);
-            // Formats fill in their tables last, so the bytes are known only now.
-            file.rewind()?;
-            let mut hash = Hasher::default();
-            let mut read = io::BufReader::with_capacity(1 << 20, &*file);
-            io::copy(&mut read, &mut Watched::new(&mut hash, cancel))?;
-            Ok(hash.written())
+            let hashed = out.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?;
+            hashed.finish(cancel)
         })
     }
 
@@ -356,7 +355,7 @@ impl Drop for OutputFolder {
         // it, which therefore stays as long as the folder does.
         let removed = remove_aside(&self.aside);
         if let Some(lock) = self.lock.take().filter(|_| !removed) {
-            let _ = lock.keep();
+            lock.keep();
         }
         remove_folders(&self.made);
     }
@@ -369,31 +368,6 @@ pub struct Written {
     pub sha256: [u8; 32],
     /// Its size.
     pub bytes: u64,
-}
-
-/// Takes the size and the hash of what is written to it.
-#[derive(Default)]
-struct Hasher {
-    sha256: Sha256,
-    bytes: u64,
-}
-
-impl Hasher {
-    fn written(self) -> Written {
-        Written { sha256: self.sha256.finalize().into(), bytes: self.bytes }
-    }
-}
-
-impl Write for Hasher {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.sha256.update(bytes);
-        self.bytes += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 fn io_error(doing: &'static str, path: &Path, source: io::Error) -> FolderError {
@@ -453,24 +427,6 @@ fn remove_folders(made: &[PathBuf]) {
     for path in made.iter().rev() {
         if fs::remove_dir(path).is_err() {
             break;
-        }
-    }
-}
-
-/// A new file in the folder that this run holds a lock on.
-fn lock_file(target: &Path) -> Result<NamedTempFile, FolderError> {
-    loop {
-        let file = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .suffix(".lock")
-            .tempfile_in(target)
-            .map_err(|source| io_error("write into", target, source))?;
-        match file.as_file().try_lock() {
-            // Another run may have taken the file for an abandoned one before it was locked, and removed it.
-            Ok(()) if file.path().exists() => return Ok(file),
-            Ok(()) | Err(fs::TryLockError::WouldBlock) => {}
-            // A file system without locks: runs then never take one another's folders for abandoned ones.
-            Err(fs::TryLockError::Error(_)) => return Ok(file),
         }
     }
 }

@@ -210,99 +210,96 @@ pub(super) enum Field {
     ChunkLengths,
 }
 
-/// The head of a little-endian TIFF: all of it but its chunks, which follow one another and are so long. BigTIFF when four
-/// bytes cannot reach the end.
-///
-/// The fields must come in the order of their tags.
-pub(super) fn head(fields: &[(u16, Field)], chunks: &[u64]) -> Vec<u8> {
-    let data: u64 = chunks.iter().sum();
-    // The directory with all its arrays takes far less than what is set aside for it here.
-    let big = data + (1 << 20) + 16 * chunks.len() as u64 > u64::from(u32::MAX);
-    head_as(big, fields, chunks)
+/// Where a strip or a tile lies in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Chunk {
+    pub at: u64,
+    pub length: u64,
 }
 
-fn head_as(big: bool, fields: &[(u16, Field)], chunks: &[u64]) -> Vec<u8> {
+/// Whether four bytes may not reach the end of a file with so many bytes of samples, so that it must be a BigTIFF.
+pub(super) fn needs_wide_offsets(data: u64) -> bool {
+    // Directories with all their arrays take far less than what is set aside for them here: a hundredth of the samples.
+    data + data / 100 + (1 << 20) > u64::from(u32::MAX)
+}
+
+/// The fields of an image, in the order of their tags, and where its chunks lie.
+pub(super) type Image<'a> = (Vec<(u16, Field)>, &'a [Chunk]);
+
+/// The head of a little-endian TIFF of one image: all of it but its chunks, which follow one another and are so long.
+///
+/// The fields must come in the order of their tags.
+pub(super) fn head_of_one(fields: Vec<(u16, Field)>, lengths: &[u64]) -> Vec<u8> {
+    let big = needs_wide_offsets(lengths.iter().sum());
+    let mut chunks: Vec<Chunk> = lengths.iter().map(|&length| Chunk { at: 0, length }).collect();
+    let images = [(fields, &chunks[..])];
+    // Its own length does not depend on where the chunks are.
+    let mut at = head(big, &[], &images).len() as u64;
+    let [(fields, _)] = images;
+    for chunk in &mut chunks {
+        chunk.at = at;
+        at += chunk.length;
+    }
+    head(big, &[], &[(fields, &chunks)])
+}
+
+/// The head of a little-endian TIFF, BigTIFF if need be: header, a note for programs that know where to look, and for each
+/// image its directory and the arrays of its fields, which must come in the order of their tags.
+pub(super) fn head(big: bool, note: &[u8], images: &[Image<'_>]) -> Vec<u8> {
     let word = if big { 8 } else { 4 };
     let put_word = |out: &mut Vec<u8>, value: u64| out.extend_from_slice(&value.to_le_bytes()[..word]);
-
-    let encode = |field: &Field, offsets: &[u64]| -> (u16, usize, Vec<u8>) {
-        let mut out = Vec::new();
-        match field {
-            Field::Text(text) => {
-                out.extend_from_slice(text.as_bytes());
-                out.push(0);
-                (2, out.len(), out)
-            }
-            Field::Shorts(values) => {
-                values.iter().for_each(|v| out.extend_from_slice(&v.to_le_bytes()));
-                (3, values.len(), out)
-            }
-            Field::Doubles(values) => {
-                values.iter().for_each(|v| out.extend_from_slice(&v.to_le_bytes()));
-                (12, values.len(), out)
-            }
-            Field::Words(values) => {
-                values.iter().for_each(|&v| put_word(&mut out, v));
-                (if big { 16 } else { 4 }, values.len(), out)
-            }
-            Field::ChunkLengths => {
-                chunks.iter().for_each(|&v| put_word(&mut out, v));
-                (if big { 16 } else { 4 }, chunks.len(), out)
-            }
-            Field::ChunkOffsets => {
-                offsets.iter().for_each(|&v| put_word(&mut out, v));
-                (if big { 16 } else { 4 }, offsets.len(), out)
+    let mut out = b"II".to_vec();
+    out.extend_from_slice(if big { &[43, 0, 8, 0, 0, 0] } else { &[42, 0] });
+    let first = (out.len() + word + note.len()).next_multiple_of(2);
+    put_word(&mut out, first as u64);
+    out.extend_from_slice(note);
+    out.resize(first, 0);
+    for (i, (fields, chunks)) in images.iter().enumerate() {
+        let entries = if big { 8 + 20 * fields.len() + 8 } else { 2 + 12 * fields.len() + 4 };
+        let arrays_at = out.len() + entries;
+        let mut arrays = Vec::new();
+        let count = fields.len() as u64;
+        out.extend_from_slice(&count.to_le_bytes()[..if big { 8 } else { 2 }]);
+        for (tag, field) in fields {
+            let (kind, count, mut bytes) = encode(field, chunks, big);
+            out.extend_from_slice(&tag.to_le_bytes());
+            out.extend_from_slice(&kind.to_le_bytes());
+            put_word(&mut out, count as u64);
+            if bytes.len() <= word {
+                bytes.resize(word, 0);
+                out.extend_from_slice(&bytes);
+            } else {
+                put_word(&mut out, (arrays_at + arrays.len()) as u64);
+                bytes.resize(bytes.len().next_multiple_of(8), 0);
+                arrays.extend_from_slice(&bytes);
             }
         }
-    };
-
-    // Header, directory, long arrays, chunks. The length of every array is known before the offsets are.
-    let header = if big { 16 } else { 8 };
-    let directory = if big { 8 + 20 * fields.len() + 8 } else { 2 + 12 * fields.len() + 4 };
-    let placeholder = vec![0; chunks.len()];
-    let mut arrays_at = header + directory;
-    let mut chunks_at = arrays_at;
-    for (_, field) in fields {
-        let length = encode(field, &placeholder).2.len();
-        chunks_at += if length > word { length.next_multiple_of(8) } else { 0 };
+        let end = arrays_at + arrays.len();
+        put_word(&mut out, if i + 1 < images.len() { end as u64 } else { 0 });
+        out.extend_from_slice(&arrays);
     }
-    let mut offsets = Vec::with_capacity(chunks.len());
-    let mut at = chunks_at as u64;
-    for length in chunks {
-        offsets.push(at);
-        at += length;
-    }
-
-    let mut out = Vec::with_capacity(chunks_at);
-    out.extend_from_slice(b"II");
-    if big {
-        out.extend_from_slice(&[43, 0, 8, 0, 0, 0]);
-        put_word(&mut out, 16);
-        out.extend_from_slice(&(fields.len() as u64).to_le_bytes());
-    } else {
-        out.extend_from_slice(&[42, 0]);
-        put_word(&mut out, 8);
-        out.extend_from_slice(&(fields.len() as u16).to_le_bytes());
-    }
-    let mut arrays = Vec::with_capacity(chunks_at - arrays_at);
-    for (tag, field) in fields {
-        let (kind, count, mut bytes) = encode(field, &offsets);
-        out.extend_from_slice(&tag.to_le_bytes());
-        out.extend_from_slice(&kind.to_le_bytes());
-        put_word(&mut out, count as u64);
-        if bytes.len() <= word {
-            bytes.resize(word, 0);
-            out.extend_from_slice(&bytes);
-        } else {
-            put_word(&mut out, arrays_at as u64);
-            bytes.resize(bytes.len().next_multiple_of(8), 0);
-            arrays_at += bytes.len();
-            arrays.extend_from_slice(&bytes);
-        }
-    }
-    put_word(&mut out, 0);
-    out.extend_from_slice(&arrays);
     out
+}
+
+/// Type, count and bytes of a field.
+fn encode(field: &Field, chunks: &[Chunk], big: bool) -> (u16, usize, Vec<u8>) {
+    let words = |values: &mut dyn Iterator<Item = u64>| {
+        let mut out = Vec::new();
+        values.for_each(|v| out.extend_from_slice(&v.to_le_bytes()[..if big { 8 } else { 4 }]));
+        let kind = if big { 16 } else { 4 };
+        (kind, out.len() / if big { 8 } else { 4 }, out)
+    };
+    match field {
+        Field::Text(text) => {
+            let out = [text.as_bytes(), &[0]].concat();
+            (2, out.len(), out)
+        }
+        Field::Shorts(values) => (3, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+        Field::Doubles(values) => (12, values.len(), values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+        Field::Words(values) => words(&mut values.iter().copied()),
+        Field::ChunkOffsets => words(&mut chunks.iter().map(|chunk| chunk.at)),
+        Field::ChunkLengths => words(&mut chunks.iter().map(|chunk| chunk.length)),
+    }
 }
 
 #[cfg(test)]
@@ -311,31 +308,45 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_in_both_widths() {
-        let chunks = [vec![1, 2, 3], vec![], vec![4; 9]];
-        let lengths = [3, 0, 9];
-        let fields = [
-            (256, Field::Words(vec![70_000])),
-            (258, Field::Shorts(vec![8, 16, 32, 64, 128])),
-            (273, Field::ChunkOffsets),
-            (279, Field::ChunkLengths),
-            (305, Field::Text(String::from("name"))),
-            (33550, Field::Doubles(vec![0.1, -2.0])),
-        ];
+        let fields = || {
+            vec![
+                (256, Field::Words(vec![70_000])),
+                (258, Field::Shorts(vec![8, 16, 32, 64, 128])),
+                (273, Field::ChunkOffsets),
+                (279, Field::ChunkLengths),
+                (305, Field::Text(String::from("name"))),
+                (33550, Field::Doubles(vec![0.1, -2.0])),
+            ]
+        };
+        let chunks = [(1000, 3), (1003, 0), (1003, 9)].map(|(at, length)| Chunk { at, length });
         for big in [false, true] {
-            let bytes = [head_as(big, &fields, &lengths), chunks.concat()].concat();
+            let images = [(fields(), &chunks[..]), (fields(), &chunks[..1])];
+            let mut bytes = head(big, b"an odd note", &images);
+            bytes.resize(1012, 0);
             let directory = Directory::read(Source::Memory(&bytes)).unwrap();
+            assert_eq!(directory.start % 2, 0);
             assert_eq!(directory.whole_number(256, None), Ok(70_000));
             assert_eq!(directory.whole_numbers(258), Ok(Some(vec![8, 16, 32, 64, 128])));
             assert_eq!(directory.text(305).unwrap().as_deref(), Some("name"));
             assert_eq!(directory.doubles(33550), Ok(vec![0.1, -2.0]));
             assert_eq!(directory.count(259), 0);
-            assert_eq!(directory.whole_numbers(279), Ok(Some(lengths.to_vec())));
+            assert_eq!(directory.whole_numbers(273), Ok(Some(vec![1000, 1003, 1003])));
+            assert_eq!(directory.whole_numbers(279), Ok(Some(vec![3, 0, 9])));
             assert_eq!(directory.first_whole_numbers(279, 1), Ok(Some(vec![3])));
-            let offsets = directory.whole_numbers(273).unwrap().unwrap();
-            for (offset, chunk) in offsets.iter().zip(&chunks) {
-                assert_eq!(&bytes[*offset as usize..][..chunk.len()], &chunk[..]);
-            }
-            assert_eq!(bytes.len(), offsets[2] as usize + 9);
+            let second = directory.next().unwrap();
+            assert_eq!(second.whole_numbers(273), Ok(Some(vec![1000])));
+            assert!(second.next().is_none());
         }
+    }
+
+    #[test]
+    fn chunks_of_one_image_follow_its_head() {
+        let fields = vec![(273, Field::ChunkOffsets), (279, Field::ChunkLengths)];
+        let mut bytes = head_of_one(fields, &[3, 0, 9]);
+        let at = bytes.len() as u64;
+        bytes.resize(bytes.len() + 12, 0);
+        let directory = Directory::read(Source::Memory(&bytes)).unwrap();
+        assert_eq!(directory.whole_numbers(273), Ok(Some(vec![at, at + 3, at + 3])));
+        assert!(directory.next().is_none());
     }
 }

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 
-use orogen_core::{Elevation, Raster};
+use orogen_core::{Elevation, Georeference, Raster};
 use rayon::prelude::*;
 
 use super::container::Directory;
+use super::earth::georeference;
 use super::georef::Georef;
 use super::mask;
 use super::meaning::Meaning;
@@ -78,6 +79,20 @@ pub fn decode_file_band(
     limits: &Limits,
 ) -> Result<(Elevation, Option<Place>), FormatError> {
     decode_from(Source::disk(file)?, band, limits)
+}
+
+/// Where a file lies on Earth, from its tags alone; `None` where it does not say where its samples are.
+///
+/// # Errors
+/// As [`decode_file`].
+pub fn georeference_of_file(file: &File) -> Result<Option<Georeference>, FormatError> {
+    let directory = Directory::read(Source::disk(file)?)?;
+    let side = |tag| -> Result<usize, FormatError> {
+        Ok(usize::try_from(directory.whole_number(tag, None)?).unwrap_or(usize::MAX).max(1))
+    };
+    let shape = [side(tag::WIDTH)?, side(tag::HEIGHT)?];
+    let georef = Georef::read(&directory, shape[1], None)?;
+    Ok(georef.place.map(|place| georeference(&place, shape)))
 }
 
 fn decode_from(
@@ -161,6 +176,7 @@ pub(super) struct Image<'a> {
     tiled: bool,
     offsets: Vec<u64>,
     lengths: Vec<u64>,
+    limits: Limits,
 }
 
 pub(super) fn unsupported(found: String, allowed: &'static str) -> FormatError {
@@ -273,7 +289,10 @@ impl<'a> Image<'a> {
         let padded = |size: u64, chunk: u64| size.checked_next_multiple_of(chunk).unwrap_or(u64::MAX);
         let padded_width = padded(width, chunk_width).saturating_mul(stride as u64);
         let padded_height = if tiled { padded(height, chunk_height) } else { height };
-        limits.samples(FORMAT, padded_width, padded_height)?;
+        // Tiles are multiples of 16 samples, so that little beyond the grid is nobody's fault.
+        let rounded = |size: u64| size + size / 16 + 16;
+        let max_samples = limits.max_samples.max(rounded(width).saturating_mul(rounded(height)));
+        Limits { max_samples, ..*limits }.samples(FORMAT, padded_width, padded_height)?;
         let (chunk_cols, chunk_rows) = (chunk_width as usize, chunk_height as usize);
         let chunks_across = cols.div_ceil(chunk_cols);
         let chunks = chunks_across * rows.div_ceil(chunk_rows);
@@ -310,6 +329,7 @@ impl<'a> Image<'a> {
             tiled,
             offsets,
             lengths,
+            limits: *limits,
         };
         image.cut_anew();
         Ok(image)
@@ -366,7 +386,13 @@ impl<'a> Image<'a> {
         if self.source.len().saturating_mul(most) < self.cols * self.rows * self.kind.bytes() {
             return Err(self.cannot_hold());
         }
-        // A few bytes of LERC can stand for any number of samples, but say for how many: the first chunk speaks for all.
+        self.check_first_chunk()?;
+        self.limits.memory(self.cols * self.rows, self.unpacking_bytes())
+    }
+
+    /// A few bytes of LERC can stand for any number of samples, but say for how many: the first chunk speaks for all.
+    fn check_first_chunk(&self) -> Result<(), FormatError> {
+        let Packing::Lerc(_) = self.packing else { return Ok(()) };
         let Some(first) = self.lengths.iter().position(|&length| length > 0) else { return Ok(()) };
         let (Ok(at), Ok(length)) =
             (usize::try_from(self.offsets[first]), usize::try_from(self.lengths[first]))
@@ -375,11 +401,29 @@ impl<'a> Image<'a> {
         };
         let top = first / self.chunks_across * self.chunk_rows;
         let chunk = self.chunk(self.chunk_rows.min(self.rows - top));
+        // What it is wrapped in is unpacked for that.
+        let unwrapped =
+            length.saturating_mul(Packing::Zstd.most_bytes_per_packed_byte()).min(chunk.most_packed());
+        self.limits.memory(self.cols * self.rows, unwrapped as u64)?;
         if Bench::default().fits(self.source, self.packing, at, length, &chunk)? {
             Ok(())
         } else {
             Err(self.cannot_hold())
         }
+    }
+
+    /// Bytes that all threads take to unpack chunks in.
+    fn unpacking_bytes(&self) -> u64 {
+        let chunk = self.chunk(self.chunk_rows.min(self.rows)).bytes() as u64;
+        let longest = self.lengths.iter().max().copied().unwrap_or(0).min(2 * chunk + 4096);
+        let unpacked = match self.packing {
+            Packing::None if self.is_as_in_memory() && !self.tiled => 0,
+            // Its library gives doubles, or the numbers themselves, in a list of its own.
+            Packing::Lerc(_) => 3 * chunk,
+            _ => chunk,
+        };
+        let threads = rayon::current_num_threads().min(self.rows.div_ceil(self.chunk_rows));
+        (threads as u64).saturating_mul(unpacked.saturating_add(longest))
     }
 
     fn cannot_hold(&self) -> FormatError {
@@ -623,7 +667,7 @@ fn sample_kind(directory: &Directory<'_>) -> Result<SampleKind, FormatError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::container::{Field, head};
+    use super::super::container::{Field, head_of_one};
     use super::*;
 
     /// A file of 3 x 5 floats that count up, in strips of two rows, which lie in the file in this order.
@@ -632,7 +676,7 @@ mod tests {
         let strip = |i: usize| -> Vec<u8> { (i * 6..15.min(i * 6 + 6)).flat_map(value).collect() };
         let lengths = [24, 24, 12];
         let with = |offsets: Vec<u64>| {
-            let fields = [
+            let fields = vec![
                 (tag::WIDTH, Field::Words(vec![3])),
                 (tag::HEIGHT, Field::Words(vec![5])),
                 (tag::BITS, Field::Shorts(vec![32])),
@@ -641,7 +685,7 @@ mod tests {
                 (tag::STRIP_BYTES, Field::Words(lengths.to_vec())),
                 (tag::SAMPLE_FORMAT, Field::Shorts(vec![3])),
             ];
-            head(&fields, &[])
+            head_of_one(fields, &[])
         };
         let mut offsets = vec![0; 3];
         let mut at = with(offsets.clone()).len() as u64;
@@ -666,7 +710,7 @@ mod tests {
 
     #[test]
     fn a_large_file_whose_tiles_are_all_missing_is_read_as_holes() {
-        let fields = [
+        let fields = vec![
             (tag::WIDTH, Field::Words(vec![4096])),
             (tag::HEIGHT, Field::Words(vec![4096])),
             (tag::BITS, Field::Shorts(vec![32])),
@@ -677,7 +721,7 @@ mod tests {
             (tag::SAMPLE_FORMAT, Field::Shorts(vec![3])),
             (tag::GDAL_NODATA, Field::Text(String::from("-9999"))),
         ];
-        let model = decode(&head(&fields, &[]), &Limits::default()).unwrap();
+        let model = decode(&head_of_one(fields, &[]), &Limits::default()).unwrap();
         assert_eq!((model.height.cols(), model.height.range()), (4096, None));
     }
 
@@ -685,7 +729,7 @@ mod tests {
     fn a_number_near_the_hole_is_no_hole() {
         let values = [-9999.0f64, -9999.0001, 1e-50, 5.0];
         let file = |nodata: &str| {
-            let fields = [
+            let fields = vec![
                 (tag::WIDTH, Field::Words(vec![4])),
                 (tag::HEIGHT, Field::Words(vec![1])),
                 (tag::BITS, Field::Shorts(vec![64])),
@@ -694,7 +738,7 @@ mod tests {
                 (tag::SAMPLE_FORMAT, Field::Shorts(vec![3])),
                 (tag::GDAL_NODATA, Field::Text(nodata.to_owned())),
             ];
-            [head(&fields, &[32]), values.map(f64::to_le_bytes).concat()].concat()
+            [head_of_one(fields, &[32]), values.map(f64::to_le_bytes).concat()].concat()
         };
         let holes = |nodata: &str| {
             let model = decode(&file(nodata), &Limits::default()).unwrap();

@@ -93,6 +93,7 @@ impl Georef {
                 keys: keys.carried(heights_change),
                 doubles: keys.doubles,
                 text: directory.text(tag::GEO_TEXT)?.unwrap_or_default(),
+                notes: Vec::new(),
             }),
         })
     }

@@ -70,13 +70,15 @@ fn unit_m(name: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::container::{Field, head};
+    use super::super::container::{Field, head_of_one};
     use super::super::source::Source;
     use super::*;
 
     fn meaning(xml: &str, band: usize) -> Result<Meaning, FormatError> {
-        let file =
-            head(&[(256, Field::Words(vec![1])), (tag::GDAL_METADATA, Field::Text(xml.to_owned()))], &[]);
+        let file = head_of_one(
+            vec![(256, Field::Words(vec![1])), (tag::GDAL_METADATA, Field::Text(xml.to_owned()))],
+            &[],
+        );
         Meaning::read(&Directory::read(Source::Memory(&file))?, band)
     }
 

@@ -1,8 +1,8 @@
 //! GeoTIFF: elevation models in, layers out.
 //!
 //! The container is read and written here rather than by a library: a reader for strangers' files needs every
-//! size checked before memory is reserved, and a writer needs the floating-point predictor and strips packed in
-//! parallel. Tests hold both against the `tiff` crate.
+//! size checked before memory is reserved, and a writer needs the floating-point predictor and tiles packed in
+//! parallel. Tests hold both against the `tiff` crate and GDAL.
 //!
 //! **Read** Classic and BigTIFF, either byte order, strips or tiles; 8, 16 and 32-bit integers, 32 and 64-bit
 //! floats; no compression, deflate, LZW, PackBits, ZSTD and LERC, with predictors 2 and 3; missing (sparse) chunks. The
@@ -11,11 +11,14 @@
 //! feet become metres where the band's unit or the vertical coordinate system says so; the band's unit goes first, as in
 //! GDAL. Coordinates in degrees become metres on the WGS84 ellipsoid at the model's middle latitude, those in feet too.
 //!
-//! **Written** Deflate with the floating-point predictor or no compression, in a local metric coordinate system, samples as vertices
-//! (`PixelIsPoint`), north up, holes as `GDAL_NODATA`.
+//! **Written** Cloud-optimised GeoTIFF: tiles, deflate with the floating-point predictor, smaller copies; or strips without
+//! compression. Samples are vertices (`PixelIsPoint`), north up, holes are `GDAL_NODATA`, and the coordinate system is a local one
+//! in metres unless a place is given.
 
+mod cog;
 mod container;
 mod decode;
+mod earth;
 mod encode;
 mod georef;
 mod mask;
@@ -24,9 +27,10 @@ mod place;
 mod source;
 mod unpack;
 
-pub use decode::{decode, decode_band, decode_file, decode_file_band, decode_placed};
+pub use decode::{decode, decode_band, decode_file, decode_file_band, decode_placed, georeference_of_file};
 pub use encode::{
-    Compression, encode_f32, encode_f32_at, encode_u8, encode_u8_at, write_f32_at, write_u8_at,
+    Compression, encode_f32, encode_f32_at, encode_u8, encode_u8_at, write_f32_at, write_layer_at,
+    write_whole_at,
 };
 pub use place::Place;
 

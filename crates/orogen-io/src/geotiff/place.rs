@@ -1,8 +1,10 @@
 //! Where the samples of a raster lie in the coordinates of their own file, so that results lie where their source did.
 
+use orogen_core::{Crs, Frame};
 use serde::{Deserialize, Serialize};
 
 use super::container::Field;
+use super::earth::georeference;
 use super::georef::{PIXEL_IS_POINT, PROJECTED};
 use super::{key, tag};
 use crate::about::LOCAL_CRS;
@@ -16,6 +18,9 @@ pub struct Place {
     pub(super) keys: Vec<[u16; 4]>,
     pub(super) doubles: Vec<f64>,
     pub(super) text: String,
+    /// What the tags of a coordinate system cannot say: names and values.
+    #[serde(default)]
+    pub(super) notes: Vec<(String, String)>,
 }
 
 impl Place {
@@ -29,7 +34,8 @@ impl Place {
             [key::CITATION, tag::GEO_TEXT, text.len() as u16, 0],
             [key::LINEAR_UNIT, 0, 1, 9001],
         ];
-        Self { first: first_m, cell: spacing_m, unit_m: [1.0, 1.0], keys, doubles: Vec::new(), text }
+        let (doubles, notes) = (Vec::new(), Vec::new());
+        Self { first: first_m, cell: spacing_m, unit_m: [1.0, 1.0], keys, doubles, text, notes }
     }
 
     /// A raster in metres of a coordinate system with a number in the register of EPSG, whose north-west sample lies at
@@ -42,8 +48,47 @@ impl Place {
             [key::PROJECTED_SYSTEM, 0, 1, epsg],
             [key::LINEAR_UNIT, 0, 1, 9001],
         ];
-        let (doubles, text) = (Vec::new(), String::new());
-        Self { first: first_m, cell: spacing_m, unit_m: [1.0, 1.0], keys, doubles, text }
+        let (doubles, text, notes) = (Vec::new(), String::new(), Vec::new());
+        Self { first: first_m, cell: spacing_m, unit_m: [1.0, 1.0], keys, doubles, text, notes }
+    }
+
+    /// The place of the samples of a frame whose world lies so on Earth: in its coordinate system where one is known, else in
+    /// metres of a world of its own. Longitude, latitude and the direction of north are noted beside.
+    #[must_use]
+    pub fn of_frame(frame: &Frame, earth: &orogen_core::Place) -> Self {
+        let first = [frame.x_m(0), frame.y_m(0)];
+        let mut place = match earth.crs {
+            Some(Crs { epsg, offset_m: [x, y] }) => {
+                Self::projected(epsg, [first[0] + x, first[1] + y], frame.spacing_m())
+            }
+            None => Self::local(first, frame.spacing_m()),
+        };
+        let notes = [
+            ("OROGEN_LATITUDE_DEG", earth.latitude_deg),
+            ("OROGEN_LONGITUDE_DEG", earth.longitude_deg),
+            ("OROGEN_NORTH_DEG", earth.north_deg),
+        ];
+        let notes =
+            notes.iter().filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.to_string())));
+        place.notes = notes.collect();
+        place
+    }
+
+    /// Where on Earth the world of a frame lies whose samples have this place.
+    #[must_use]
+    pub fn on_earth(&self, frame: &Frame) -> orogen_core::Place {
+        let found = georeference(self, [frame.cols(), frame.rows()]);
+        let south_west = frame.extent().min;
+        orogen_core::Place {
+            latitude_deg: found.middle_deg.map(|[_, latitude]| latitude),
+            longitude_deg: found.middle_deg.map(|[longitude, _]| longitude),
+            north_deg: None,
+            crs: found.crs.map(|(epsg, at)| {
+                let offset_m = [at[0] - south_west[0], at[1] - south_west[1]];
+                // A millionth of a metre is left of rounding.
+                Crs { epsg, offset_m: offset_m.map(|metres| if metres.abs() < 1e-6 { 0.0 } else { metres }) }
+            }),
+        }
     }
 
     /// The place of the part of a raster that starts at a column and row.

@@ -106,6 +106,12 @@ fn read_at(file: &File, at: u64, out: &mut [u8]) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, out, at)
 }
 
+/// Where there are no files, none is open.
+#[cfg(not(any(unix, windows)))]
+fn read_at(_file: &File, _at: u64, _out: &mut [u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 #[cfg(windows)]
 fn read_at(file: &File, mut at: u64, mut out: &mut [u8]) -> io::Result<()> {
     while !out.is_empty() {

@@ -122,7 +122,7 @@ impl Chunk {
     }
 
     /// No packer makes twice as much of its input. Many chunks that each claim the whole file would cost long reading.
-    fn most_packed(&self) -> usize {
+    pub fn most_packed(&self) -> usize {
         2 * self.bytes() + 4096
     }
 }

@@ -12,12 +12,12 @@ const LIGHTNESS: [f64; 3] = [0.70, 0.78, 0.74];
 const CHROMA: f64 = 0.085;
 
 pub(super) struct Basins<'a> {
-    numbers: &'a Raster<f32>,
+    numbers: &'a Raster<u32>,
     colors: Vec<Light>,
 }
 
 impl<'a> Basins<'a> {
-    pub fn new(numbers: &'a Raster<f32>) -> Self {
+    pub fn new(numbers: &'a Raster<u32>) -> Self {
         let color = |i: usize| {
             let hue = std::f64::consts::TAU * (i as f64 * GOLDEN).fract();
             light_of_oklab([LIGHTNESS[i % 3], CHROMA * math::cos(hue), CHROMA * math::sin(hue)])
@@ -38,7 +38,7 @@ impl<'a> Basins<'a> {
                 if number == here {
                     alike += weight;
                 }
-                if number >= 1.0 {
+                if number >= 1 {
                     let own = self.colors[number as usize % COLORS];
                     color = [0, 1, 2].map(|i| color[i] + weight * own[i]);
                     share += weight;
@@ -49,7 +49,7 @@ impl<'a> Basins<'a> {
             return (color, 0.0, 0.0);
         }
         // Against what lies in other basins, not against the sea.
-        let alike = if here >= 1.0 { alike / share } else { 1.0 };
+        let alike = if here >= 1 { alike / share } else { 1.0 };
         (color.map(|v| v / share), share, 4.0 * alike * (1.0 - alike))
     }
 }

@@ -1,34 +1,11 @@
-//! Colours of the biomes, in the order of their numbers.
+//! Colours of the biomes, softened over their borders.
 
 use orogen_core::Raster;
+use orogen_core::biome::BIOMES;
 
 use super::coarse::{Coarse, soften};
 use super::water::LAND;
 use crate::color::{Light, light_of};
-
-/// The numbers of the two biomes that are water.
-pub(super) const LAKE: u8 = 14;
-pub(super) const OCEAN: u8 = 15;
-
-/// Colours of the sixteen biomes.
-pub(super) const COLORS: [[u8; 3]; 16] = [
-    [240, 243, 247], // snow
-    [176, 178, 154], // tundra
-    [156, 149, 138], // bare
-    [112, 103, 96],  // scorched
-    [136, 156, 130], // taiga
-    [174, 174, 132], // shrubland
-    [208, 198, 154], // temperate desert
-    [100, 142, 104], // temperate rain forest
-    [128, 160, 106], // deciduous forest
-    [172, 186, 122], // grassland
-    [84, 132, 94],   // tropical rain forest
-    [116, 156, 96],  // tropical seasonal forest
-    [220, 198, 150], // subtropical desert
-    [228, 214, 176], // beach
-    [108, 164, 192], // lake
-    [67, 122, 163],  // ocean
-];
 
 /// Blocks along the longer side: borders are soft over a few of them.
 const LONGEST: usize = 400;
@@ -36,7 +13,7 @@ const LONGEST: usize = 400;
 /// Biome colours as three coarse channels, softened over the borders of biomes but not into the water.
 pub(super) fn tints(biomes: &Raster<u8>, kinds: &Raster<u8>, elsewhere: Light) -> (Coarse, [Raster<f32>; 3]) {
     let grid = Coarse::new(biomes.cols(), biomes.rows(), LONGEST);
-    let colors = COLORS.map(light_of);
+    let colors = BIOMES.map(|info| light_of(info.color));
     let land = |col: usize, row: usize| kinds.row(row)[col] == LAND;
     let share = grid.means(biomes.cols(), biomes.rows(), |c, r| if land(c, r) { 1.0 } else { 0.0 });
     let soft_share = soften(&soften(&share));

@@ -14,6 +14,7 @@ mod palette;
 mod rivers;
 mod water;
 
+use orogen_core::biome::{BIOMES, Biome};
 use orogen_core::{Cancel, OpError, Raster, Terrain, layer, math};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,7 @@ use water::{HOLE, LAKE, LAND, Offshore, SEA};
 /// How a relief map is drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
 pub struct ReliefStyle {
     /// Colours of land without biomes.
     pub palette: Palette,
@@ -79,7 +81,7 @@ const SEA_STOPS: [(f32, [u8; 3]); 5] = [
     (0.65, [67, 122, 163]),
     (1.00, [42, 86, 132]),
 ];
-const LAKE_WATER: [u8; 3] = [108, 164, 192];
+const LAKE_WATER: [u8; 3] = BIOMES[Biome::Lake as usize].color;
 const RIVER_WATER: [u8; 3] = [64, 124, 172];
 const SHORE: [u8; 3] = [62, 96, 118];
 const WATER_LINE: [u8; 3] = [222, 238, 238];
@@ -398,5 +400,5 @@ fn bordered(picture: Picture, border_px: usize) -> Picture {
 /// The colour of a biome by its number; `None` for a number that is not a biome.
 #[must_use]
 pub fn biome_color(id: u8) -> Option<[u8; 3]> {
-    biome::COLORS.get(usize::from(id)).copied()
+    Biome::from_id(id).map(|biome| biome.info().color)
 }

@@ -1,8 +1,8 @@
 //! What is land and what is water, and how far out at sea a sample lies.
 
-use orogen_core::{Raster, Terrain, layer};
+use orogen_core::biome::Biome;
+use orogen_core::{Raster, Terrain, distance, layer};
 
-use super::biome;
 use super::coarse::{Coarse, soften};
 
 /// Blocks along the longer side for distances.
@@ -24,12 +24,12 @@ pub(super) fn kinds(terrain: &Terrain, height: &Raster<f32>) -> Raster<u8> {
     let water = terrain.get(layer::WATER).ok();
     Raster::from_fn(height.cols(), height.rows(), |col, row| {
         let h = height.row(row)[col];
-        let biome = biomes.map(|b| b.row(row)[col]);
+        let biome = biomes.map(|b| Biome::from_id(b.row(row)[col]));
         let wet = water.is_some_and(|w| w.row(row)[col] > LAKE_DEPTH_M);
         match biome {
             _ if h.is_nan() => HOLE,
-            Some(biome::LAKE) => LAKE,
-            Some(biome::OCEAN) => SEA,
+            Some(Some(Biome::Lake)) => LAKE,
+            Some(Some(Biome::Ocean)) => SEA,
             None if h <= 0.0 => SEA,
             _ if wet => LAKE,
             _ => LAND,
@@ -48,88 +48,14 @@ impl Offshore {
         let grid = Coarse::new(kinds.cols(), kinds.rows(), LONGEST);
         let share =
             grid.means(kinds.cols(), kinds.rows(), |c, r| if kinds.row(r)[c] == SEA { 0.0 } else { 1.0 });
-        let cells = distance_to(&share.map(|s| s >= 0.5));
+        let land: Vec<bool> = share.as_slice().iter().map(|share| *share >= 0.5).collect();
+        let cells = distance::to_nearest(&land, grid.cols);
+        // Without any land everything is far out, but not infinitely.
+        let far = (grid.cols + grid.rows) as f32;
+        let cells = Raster::from_fn(grid.cols, grid.rows, |c, r| cells[r * grid.cols + c].min(far));
         let factor = grid.factor as f32;
         // Half a block: the shore runs between the outermost land block and the sea.
         let distance = soften(&soften(&cells.map(|d| (d - 0.5).max(0.0) * factor)));
         Self { grid, distance }
-    }
-}
-
-/// Euclidean distance of every cell to the nearest marked one, after Felzenszwalb and Huttenlocher: first down the
-/// columns, then the lower envelope of parabolas along each row. Without any mark it is large everywhere.
-fn distance_to(marked: &Raster<bool>) -> Raster<f32> {
-    let (cols, rows) = (marked.cols(), marked.rows());
-    let far = (cols + rows) as f32;
-    let mut down = Raster::filled(cols, rows, far);
-    for pass in 0..2 {
-        for i in 0..rows {
-            let row = if pass == 0 { i } else { rows - 1 - i };
-            for col in 0..cols {
-                let here = row * cols + col;
-                let before = match (pass, i) {
-                    (_, 0) => far,
-                    (0, _) => down.as_slice()[here - cols],
-                    _ => down.as_slice()[here + cols],
-                };
-                let step = if marked.as_slice()[here] { 0.0 } else { before + 1.0 };
-                let value = &mut down.as_mut_slice()[here];
-                *value = value.min(step);
-            }
-        }
-    }
-    let mut out = Raster::filled(cols, rows, 0.0);
-    out.par_rows(|row, out| {
-        let line = down.row(row);
-        let square = |q: usize| line[q] * line[q];
-        // The columns whose parabolas are lowest somewhere, and where each begins to be.
-        let mut lowest: Vec<(usize, f32)> = vec![(0, f32::NEG_INFINITY)];
-        for q in 1..cols {
-            loop {
-                let (p, from) = lowest[lowest.len() - 1];
-                let (qf, pf) = (q as f32, p as f32);
-                let meet = ((square(q) + qf * qf) - (square(p) + pf * pf)) / (2.0 * (qf - pf));
-                if meet > from || lowest.len() == 1 {
-                    lowest.push((q, meet));
-                    break;
-                }
-                lowest.pop();
-            }
-        }
-        let mut k = 0;
-        for (q, out) in out.iter_mut().enumerate() {
-            while k + 1 < lowest.len() && lowest[k + 1].1 < q as f32 {
-                k += 1;
-            }
-            let p = lowest[k].0;
-            let across = q as f32 - p as f32;
-            *out = (across * across + square(p)).sqrt();
-        }
-    });
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distances_agree_with_looking_at_every_mark() {
-        let (cols, rows) = (23, 17);
-        let marks = [(3usize, 2usize), (20, 16), (11, 9), (0, 15)];
-        let marked = Raster::from_fn(cols, rows, |c, r| marks.contains(&(c, r)));
-        let found = distance_to(&marked);
-        for row in 0..rows {
-            for col in 0..cols {
-                let nearest = marks
-                    .iter()
-                    .map(|&(c, r)| {
-                        let (x, y) = (c as f32 - col as f32, r as f32 - row as f32);
-                        (x * x + y * y).sqrt()
-                    })
-                    .fold(f32::INFINITY, f32::min);
-                assert!((found.row(row)[col] - nearest).abs() < 1e-4, "({col}, {row})");
-            }
-        }
     }
 }

@@ -16,7 +16,7 @@ use super::pair::{self, zip};
 ///
 /// **Guarantees** A factor of 0 leaves the layer as it is, whatever the operand.
 ///
-/// **Limits** Where the operand is a hole the layer stays; a hole in the layer stays a hole. 12 bytes a cell.
+/// **Limits** Where the operand is a hole the layer stays; a hole in the layer stays a hole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Add {

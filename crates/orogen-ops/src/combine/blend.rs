@@ -19,7 +19,6 @@ use super::pair::{self, Line, zip};
 /// rounding.
 ///
 /// **Limits** Where the operand or the amount is a hole the layer stays; a hole in the layer stays a hole.
-/// 12 bytes a cell, 16 with an amount per sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Blend {

@@ -18,7 +18,7 @@ use super::pair::{self, smooth_min, zip};
 /// with `smooth_m` over 0 its first derivative has no jump where the two cross; (3) further apart than `smooth_m`, the
 /// lower one is kept bit for bit.
 ///
-/// **Limits** Where the operand is a hole the layer stays; a hole in the layer stays a hole. 12 bytes a cell.
+/// **Limits** Where the operand is a hole the layer stays; a hole in the layer stays a hole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Min {

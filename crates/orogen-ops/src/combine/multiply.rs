@@ -17,7 +17,7 @@ use super::pair::{self, zip};
 /// **Guarantees** An operand of 1 keeps the layer bit for bit.
 ///
 /// **Limits** Where the operand is a hole the layer stays; a hole in the layer stays a hole. Heights grow and shrink
-/// from sea level (0). 12 bytes a cell.
+/// from sea level (0).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Multiply {

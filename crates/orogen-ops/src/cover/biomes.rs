@@ -1,11 +1,10 @@
 //! Biomes from the land as it is: sea, lakes, beaches, and the climate everywhere else.
 
+use orogen_core::biome::Biome;
 use orogen_core::param::Field;
 use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::biome::Biome;
 
 /// Says which of the sixteen biomes covers each place, from the heights, the temperature and the moisture that are there
 /// when the step runs.
@@ -75,6 +74,10 @@ impl Op for Biomes {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::Within(self.beach_width_m)
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        1.0
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use orogen_core::Raster;
 use rayon::prelude::*;
 
-use super::Spare;
+use super::RasterPool;
 use super::ways::Ways;
 
 /// Cells that drain through each cell, itself included, given the ways and their [`Ways::donors`]. The ways must not go
@@ -15,18 +15,18 @@ use super::ways::Ways;
 /// numbers add up to the same in any order. Moves about 20 bytes a cell.
 #[must_use]
 pub fn cells(ways: &Ways, donors: &Raster<u8>) -> Raster<u32> {
-    cells_in(ways, donors, &mut Spare::default())
+    cells_in(ways, donors, &mut RasterPool::default())
 }
 
-/// As [`cells`], in rasters that are to spare.
+/// As [`cells`], in rasters of a pool.
 #[must_use]
-pub fn cells_in(ways: &Ways, donors: &Raster<u8>, spare: &mut Spare) -> Raster<u32> {
+pub fn cells_in(ways: &Ways, donors: &Raster<u8>, pool: &mut RasterPool) -> Raster<u32> {
     let (cols, rows) = (ways.0.cols(), ways.0.rows());
     // Collecting a vector as one of the same layout keeps its memory.
     let mut sums: Vec<AtomicU32> =
-        spare.words(cols, rows).into_vec().into_iter().map(AtomicU32::new).collect();
+        pool.words(cols, rows).into_vec().into_iter().map(AtomicU32::new).collect();
     sums.par_chunks_mut(CHUNK).for_each(|sums| sums.iter_mut().for_each(|sum| *sum.get_mut() = 1));
-    walk(ways, donors, spare, |from, to| {
+    walk(ways, donors, pool, |from, to| {
         sums[to].fetch_add(sums[from].load(Ordering::Relaxed), Ordering::Relaxed);
     });
     let sums = sums.into_iter().map(AtomicU32::into_inner).collect();
@@ -53,7 +53,7 @@ pub fn sums(ways: &Ways, donors: &Raster<u8>, own: impl Fn(usize) -> u64 + Sync)
     let (cols, rows) = (ways.0.cols(), ways.0.rows());
     let sums: Vec<AtomicU64> =
         (0..cols * rows).into_par_iter().with_min_len(CHUNK).map(|cell| AtomicU64::new(own(cell))).collect();
-    walk(ways, donors, &mut Spare::default(), |from, to| {
+    walk(ways, donors, &mut RasterPool::default(), |from, to| {
         sums[to].fetch_add(sums[from].load(Ordering::Relaxed), Ordering::Relaxed);
     });
     let sums = sums.into_iter().map(AtomicU64::into_inner).collect();
@@ -68,10 +68,10 @@ const TALL: usize = 32;
 const WIDE: usize = 256;
 
 /// Calls `hand_on(cell, next)` for every cell that drains to another, after all that drain to the cell were handed on.
-fn walk(ways: &Ways, donors: &Raster<u8>, spare: &mut Spare, hand_on: impl Fn(usize, usize) + Sync) {
+fn walk(ways: &Ways, donors: &Raster<u8>, pool: &mut RasterPool, hand_on: impl Fn(usize, usize) + Sync) {
     let (cols, rows) = (ways.0.cols(), ways.0.rows());
     let mut missing: Vec<AtomicU8> =
-        spare.bytes(cols, rows).into_vec().into_iter().map(AtomicU8::new).collect();
+        pool.bytes(cols, rows).into_vec().into_iter().map(AtomicU8::new).collect();
     missing.par_chunks_mut(CHUNK).zip(donors.as_slice().par_chunks(CHUNK)).for_each(|(missing, donors)| {
         for (missing, donors) in missing.iter_mut().zip(donors) {
             *missing.get_mut() = donors.count_ones() as u8;
@@ -101,7 +101,7 @@ fn walk(ways: &Ways, donors: &Raster<u8>, spare: &mut Spare, hand_on: impl Fn(us
     });
     let missing = missing.into_iter().map(AtomicU8::into_inner).collect();
     if let Some(missing) = Raster::from_vec(cols, rows, missing) {
-        spare.take_bytes(missing);
+        pool.take_bytes(missing);
     }
 }
 
@@ -109,13 +109,13 @@ fn walk(ways: &Ways, donors: &Raster<u8>, spare: &mut Spare, hand_on: impl Fn(us
 mod tests {
     use super::*;
     use crate::drainage::drainage;
-    use crate::trial;
+    use crate::test_support;
     use orogen_core::Ctx;
 
     #[test]
     fn areas_are_those_counted_one_cell_at_a_time() {
         let (cols, rows) = (93, 120);
-        let ways = drainage(&trial::rough(cols, rows), [5.0, 5.0], 12.0, &Ctx::silent()).unwrap().ways;
+        let ways = drainage(&test_support::rough(cols, rows), [5.0, 5.0], 12.0, &Ctx::silent()).unwrap().ways;
         let mut slow = vec![0u32; cols * rows];
         for cell in 0..cols * rows {
             let mut at = cell;

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::lowest::Lowest;
 use super::ways::{NOWHERE, Ways, back, step};
-use super::{Spare, strip_rows};
+use super::{RasterPool, strip_rows};
 
 /// The basin of everything that leaves the map.
 pub const OUTSIDE: u32 = 0;
@@ -78,19 +78,19 @@ impl Basins {
         edge: Edge,
         ctx: &Ctx<'_>,
     ) -> Result<Self, Cancelled> {
-        Self::find_in(height, ways, sea_m, edge, ctx, &mut Spare::default())
+        Self::find_in(height, ways, sea_m, edge, ctx, &mut RasterPool::default())
     }
 
-    /// The same in rasters that are to spare.
+    /// The same in rasters of a pool.
     pub(super) fn find_in(
         height: &Raster<f32>,
         ways: &Ways,
         sea_m: f32,
         edge: Edge,
         ctx: &Ctx<'_>,
-        spare: &mut Spare,
+        pool: &mut RasterPool,
     ) -> Result<Self, Cancelled> {
-        let zeros = spare.zeros(height.cols(), height.rows());
+        let zeros = pool.zeros(height.cols(), height.rows());
         let (labels, pits) = labels(height, &ways.0, sea_m, edge, zeros);
         ctx.tick(2, 4)?;
         let passes = passes(height, &labels, pits.len(), edge);
@@ -436,7 +436,7 @@ fn flood(count: usize, passes: &[Pass]) -> (Vec<f32>, Vec<[u32; 2]>) {
 mod tests {
     use super::*;
     use crate::drainage::area;
-    use crate::trial;
+    use crate::test_support;
 
     /// The textbook way: a queue of cells from the edge inwards, lowest first.
     fn priority_flood(height: &Raster<f32>, sea_m: f32) -> Raster<f32> {
@@ -478,7 +478,7 @@ mod tests {
     }
 
     fn holed(cols: usize, rows: usize) -> Raster<f32> {
-        let mut height = trial::rough(cols, rows);
+        let mut height = test_support::rough(cols, rows);
         for (col, row) in [(5, 5), (40, 33), (41, 33), (0, 20), (80, 60)] {
             if col < cols && row < rows {
                 height.as_mut_slice()[row * cols + col] = f32::NAN;
@@ -548,7 +548,7 @@ mod tests {
 
     #[test]
     fn with_one_outlet_everything_leaves_there() {
-        let height = trial::rough(90, 70);
+        let height = test_support::rough(90, 70);
         let outlet = 35 * 90 + 89;
         let mut ways = Ways::steepest(&height, [10.0, 10.0], f32::NEG_INFINITY);
         let basins =

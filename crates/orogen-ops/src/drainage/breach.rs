@@ -6,14 +6,14 @@
 
 use std::collections::BinaryHeap;
 
-use orogen_core::{Ctx, D8, OpError, Raster};
+use orogen_core::{CellIx, Ctx, D8, OpError, Raster};
 use rayon::prelude::*;
 
 use super::basins::{Edge, OUTSIDE, is_outlet};
 use super::lowest::Lowest;
 use super::merging::Merging;
 use super::ways::Ways;
-use super::{around, check_size};
+use super::{check_size, neighbours_of};
 
 /// How outlets are cut.
 #[derive(Clone, Copy, Debug)]
@@ -67,8 +67,9 @@ fn resolve_all(
     tree: Merging,
     ctx: &Ctx<'_>,
 ) -> Result<Breached, OpError> {
-    let mut order: Vec<(f32, u32, u32)> = (1..tree.pits.len())
-        .map(|basin| (height.as_slice()[tree.pits[basin] as usize], tree.pits[basin], basin as u32))
+    let mut order: Vec<(f32, CellIx, u32)> = (1..tree.pits.len())
+        .map(|basin| (CellIx(tree.pits[basin]), basin as u32))
+        .map(|(pit, basin)| (height.as_slice()[pit.at()], pit, basin))
         .collect();
     order.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     ctx.tick(1, 9)?;
@@ -88,7 +89,7 @@ fn resolve_all(
         if i % 1024 == 0 {
             ctx.tick(order.len() + 8 * i, 9 * order.len())?;
         }
-        let cell = pit as usize;
+        let cell = pit.at();
         // Another channel or a filling may have come this way.
         if work.drained[cell] == Drained::Unknown && work.height.as_slice()[cell] == level {
             work.resolve(pit, basin, level, &mut done, ctx)?;
@@ -109,11 +110,11 @@ enum Drained {
 /// A cell that a search has reached.
 #[derive(Clone, Copy)]
 struct Node {
-    cell: u32,
+    cell: CellIx,
     /// The node it was reached from; its own number for the first.
     from: u32,
     /// Where the channel left level ground.
-    origin: u32,
+    origin: CellIx,
     settled: bool,
     cost: f64,
     length: f64,
@@ -134,12 +135,12 @@ struct Work<'a> {
 impl Work<'_> {
     fn node_of(&self, cell: usize) -> Option<usize> {
         let slot = self.slots[cell] as usize;
-        self.nodes.get(slot).is_some_and(|node| node.cell as usize == cell).then_some(slot)
+        self.nodes.get(slot).is_some_and(|node| node.cell.at() == cell).then_some(slot)
     }
 
     fn resolve(
         &mut self,
-        pit: u32,
+        pit: CellIx,
         basin: u32,
         level: f32,
         done: &mut Breached,
@@ -166,7 +167,7 @@ impl Work<'_> {
         };
         // The level ground round the pit shares its fate.
         for node in self.nodes.iter().filter(|node| node.cost == 0.0) {
-            let cell = node.cell as usize;
+            let cell = node.cell.at();
             if self.height.as_slice()[cell] == level {
                 self.drained[cell] = drained;
             }
@@ -183,7 +184,7 @@ impl Work<'_> {
     /// Notes that ground at and round a cell is no longer as the tree knows it.
     fn note_cut(&mut self, cell: usize) {
         let (cols, rows) = (self.height.cols(), self.height.rows());
-        for near in around(cell, cols, rows).chain([cell]) {
+        for near in neighbours_of(cell, cols, rows).chain([cell]) {
             let mut basin = self.tree.labels.as_slice()[near];
             while basin != OUTSIDE && !self.cut_through[basin as usize] {
                 self.cut_through[basin as usize] = true;
@@ -195,7 +196,7 @@ impl Work<'_> {
     /// The node of the nearest end, by volume to be cut and then by length, if no cut need be deeper than `deepest`.
     fn search(
         &mut self,
-        pit: u32,
+        pit: CellIx,
         level: f32,
         deepest: f32,
         ctx: &Ctx<'_>,
@@ -205,9 +206,9 @@ impl Work<'_> {
         let slanted = (dx * dx + dy * dy).sqrt();
         let mut queue = BinaryHeap::new();
         self.nodes.clear();
-        self.slots[pit as usize] = 0;
+        self.slots[pit.at()] = 0;
         self.nodes.push(Node { cell: pit, from: 0, origin: pit, settled: false, cost: 0.0, length: 0.0 });
-        queue.push(Lowest { level: [0.0, 0.0], number: pit, with: 0 });
+        queue.push(Lowest { level: [0.0, 0.0], number: pit.0, with: 0 });
         let mut settled = 0usize;
         while let Some(next) = queue.pop() {
             let number = next.with as usize;
@@ -221,10 +222,10 @@ impl Work<'_> {
                 ctx.tick(1, 2)?;
             }
             let Node { cell, origin, cost, length, .. } = self.nodes[number];
-            if number != 0 && self.is_end(cell as usize, level) {
+            if number != 0 && self.is_end(cell.at(), level) {
                 return Ok(Some(number));
             }
-            let (col, row) = (cell as usize % cols, cell as usize / cols);
+            let (col, row) = (cell.at() % cols, cell.at() / cols);
             for &(dc, dr) in &D8 {
                 let (col, row) = (col.wrapping_add_signed(dc as isize), row.wrapping_add_signed(dr as isize));
                 if col >= cols || row >= rows {
@@ -239,8 +240,8 @@ impl Work<'_> {
                 if !level_ground && !may_cut {
                     continue;
                 }
-                let origin = if level_ground { other as u32 } else { origin };
-                if !level_ground && self.apart_m(origin as usize, other) > self.how.length_m {
+                let origin = if level_ground { CellIx::new(other) } else { origin };
+                if !level_ground && self.apart_m(origin.at(), other) > self.how.length_m {
                     continue;
                 }
                 let cost = cost + f64::from(cut.max(0.0));
@@ -250,8 +251,14 @@ impl Work<'_> {
                         (_, 0) => dx,
                         _ => slanted,
                     };
-                let node =
-                    Node { cell: other as u32, from: number as u32, origin, settled: false, cost, length };
+                let node = Node {
+                    cell: CellIx::new(other),
+                    from: number as u32,
+                    origin,
+                    settled: false,
+                    cost,
+                    length,
+                };
                 let slot = match self.node_of(other) {
                     Some(slot) => {
                         let known = &mut self.nodes[slot];
@@ -297,13 +304,13 @@ impl Work<'_> {
         let mut number = end;
         loop {
             let Node { cell, from, .. } = self.nodes[number];
-            let here = self.height.as_slice()[cell as usize];
+            let here = self.height.as_slice()[cell.at()];
             if here >= level {
-                self.height.as_mut_slice()[cell as usize] = level;
-                self.drained[cell as usize] = Drained::Yes;
+                self.height.as_mut_slice()[cell.at()] = level;
+                self.drained[cell.at()] = Drained::Yes;
             }
             if here > level {
-                self.note_cut(cell as usize);
+                self.note_cut(cell.at());
             }
             if from as usize == number {
                 return sum;
@@ -313,7 +320,7 @@ impl Work<'_> {
     }
 
     /// Fills the depression of a pit to where it spills, and returns how much.
-    fn flood(&mut self, pit: u32) -> f64 {
+    fn flood(&mut self, pit: CellIx) -> f64 {
         let (cols, rows) = (self.height.cols(), self.height.rows());
         let mut queue = BinaryHeap::new();
         let mut level = f32::NEG_INFINITY;
@@ -326,7 +333,7 @@ impl Work<'_> {
             work.slots[cell] = work.nodes.len() as u32;
             let node = work.nodes.len() as u32;
             work.nodes.push(Node {
-                cell: cell as u32,
+                cell: CellIx::new(cell),
                 from: node,
                 origin: pit,
                 settled: false,
@@ -335,7 +342,7 @@ impl Work<'_> {
             });
             queue.push(Lowest { level: here, number: cell as u32, with: node });
         };
-        reach(self, pit as usize, &mut queue);
+        reach(self, pit.at(), &mut queue);
         while let Some(next) = queue.pop() {
             let cell = next.number as usize;
             let here = self.height.as_slice()[cell];
@@ -357,10 +364,10 @@ impl Work<'_> {
         }
         let mut sum = 0.0;
         for node in self.nodes.iter().filter(|node| node.settled) {
-            let here = &mut self.height.as_mut_slice()[node.cell as usize];
+            let here = &mut self.height.as_mut_slice()[node.cell.at()];
             sum += f64::from(level) - f64::from(*here);
             *here = level;
-            self.drained[node.cell as usize] = Drained::Yes;
+            self.drained[node.cell.at()] = Drained::Yes;
         }
         sum
     }
@@ -370,13 +377,13 @@ impl Work<'_> {
 mod tests {
     use super::*;
     use crate::drainage::drainage;
-    use crate::trial;
+    use crate::test_support;
 
     const NO_SEA: f32 = f32::NEG_INFINITY;
 
     #[test]
     fn pits_behind_too_high_dams_need_no_search() {
-        let (land, ctx) = (trial::rough(90, 70), Ctx::silent());
+        let (land, ctx) = (test_support::rough(90, 70), Ctx::silent());
         for (depth_m, fill) in [(1.0, true), (4.0, true), (4.0, false), (15.0, true)] {
             let how = Breaching { depth_m, fill, ..free() };
             let (mut with, mut without) = (land.clone(), land.clone());
@@ -417,7 +424,7 @@ mod tests {
     /// nothing changes, and cuts back from the best end.
     fn slow(height: &Raster<f32>) -> Raster<f32> {
         let (cols, rows) = (height.cols(), height.rows());
-        let around = |cell: usize| {
+        let neighbours_of = |cell: usize| {
             D8.iter().filter_map(move |&(dc, dr)| {
                 let col = (cell % cols).wrapping_add_signed(dc as isize);
                 let row = (cell / cols).wrapping_add_signed(dr as isize);
@@ -434,10 +441,10 @@ mod tests {
             let stuck = |start: usize| {
                 let (mut flat, mut i) = (vec![start], 0);
                 while i < flat.len() {
-                    if edge(flat[i]) || around(flat[i]).any(|(n, _)| h[n] < h[start]) {
+                    if edge(flat[i]) || neighbours_of(flat[i]).any(|(n, _)| h[n] < h[start]) {
                         return false;
                     }
-                    for (n, _) in around(flat[i]) {
+                    for (n, _) in neighbours_of(flat[i]) {
                         if h[n] == h[start] && !flat.contains(&n) {
                             flat.push(n);
                         }
@@ -459,7 +466,7 @@ mod tests {
                     if best[cell].0.is_infinite() || h[cell] < level || edge(cell) {
                         continue;
                     }
-                    for (n, length) in around(cell) {
+                    for (n, length) in neighbours_of(cell) {
                         let new = (best[cell].0 + f64::from((h[n] - level).max(0.0)), best[cell].1 + length);
                         if new < best[n] {
                             best[n] = new;
@@ -485,7 +492,7 @@ mod tests {
     #[test]
     fn channels_are_those_found_by_looking_at_everything() {
         for (cols, rows) in [(17, 13), (5, 5), (3, 9), (24, 24)] {
-            let height = trial::rough(cols, rows);
+            let height = test_support::rough(cols, rows);
             let (fast, done) = breached(&height, &free());
             assert!(fast == slow(&height), "{cols} × {rows}");
             assert_eq!((done.filled, done.left), (0, 0));
@@ -496,7 +503,7 @@ mod tests {
 
     #[test]
     fn no_pit_is_left_whatever_the_limits() {
-        let mut height = trial::rough(130, 97);
+        let mut height = test_support::rough(130, 97);
         for cell in [700, 701, 5000] {
             height.as_mut_slice()[cell] = f32::NAN;
         }
@@ -517,7 +524,7 @@ mod tests {
 
     #[test]
     fn on_steps_of_whole_metres_too() {
-        let height = trial::rough(130, 97).map(|h| (h / 10.0).floor() * 10.0);
+        let height = test_support::rough(130, 97).map(|h| (h / 10.0).floor() * 10.0);
         for depth_m in [f32::INFINITY, 10.0] {
             let (out, _) = breached(&height, &Breaching { depth_m, ..free() });
             assert_eq!(pits(&out, NO_SEA), 0);
@@ -526,7 +533,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_counted_and_not_touched() {
-        let height = trial::rough(60, 60);
+        let height = test_support::rough(60, 60);
         let how = Breaching { depth_m: 4.0, fill: false, ..free() };
         let (out, done) = breached(&height, &how);
         assert!(done.left > 0 && done.filled_m == 0.0, "{done:?}");
@@ -536,7 +543,7 @@ mod tests {
 
     #[test]
     fn floors_are_kept() {
-        let height = trial::rough(60, 60);
+        let height = test_support::rough(60, 60);
         let floors = Raster::from_fn(60, 60, |col, _| if col == 30 { 60.0 } else { f32::NEG_INFINITY });
         let (out, _) = breached(&height, &Breaching { floors: Some(&floors), ..free() });
         for (cell, floor) in floors.as_slice().iter().enumerate() {
@@ -549,7 +556,7 @@ mod tests {
     fn a_quarter_turn_turns_the_channels() {
         let n = 70;
         let turn = |raster: &Raster<f32>| Raster::from_fn(n, n, |col, row| raster.row(n - 1 - col)[row]);
-        let height = trial::rough(n, n);
+        let height = test_support::rough(n, n);
         // Filling would make level ground, over which several ways are equally cheap.
         for how in [free(), Breaching { depth_m: 12.0, length_m: 80.0, fill: false, ..free() }] {
             let (a, b) = (breached(&turn(&height), &how).0, turn(&breached(&height, &how).0));

@@ -69,12 +69,13 @@ pub fn snap(
 mod tests {
     use super::*;
     use crate::drainage::{area, drainage};
-    use crate::trial;
+    use crate::test_support;
     use orogen_core::Ctx;
 
     #[test]
     fn a_catchment_has_as_many_cells_as_drain_through_its_outlet() {
-        let found = drainage(&trial::rough(80, 60), [10.0, 10.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();
+        let found =
+            drainage(&test_support::rough(80, 60), [10.0, 10.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();
         let area = area::cells(&found.ways, &found.ways.donors());
         for outlet in [1234, 40 * 80 + 40, 79] {
             let labels = catchments(&found.ways, |cell| (cell == outlet).then_some(1));

@@ -67,7 +67,7 @@ fn root(lowest: &mut [u32], mut basin: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::drainage::Basins;
-    use crate::trial;
+    use crate::test_support;
 
     #[test]
     fn three_bowls_in_a_row_meet_over_their_dams() {
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_highest_meeting_on_the_way_out_is_the_level_of_standing_water() {
-        let height = trial::rough(70, 90);
+        let height = test_support::rough(70, 90);
         let ways = Ways::steepest(&height, [1.0, 1.0], f32::NEG_INFINITY);
         let ctx = Ctx::silent();
         let tree = Merging::find(&height, &ways, f32::NEG_INFINITY, &ctx).unwrap();

@@ -15,13 +15,13 @@ pub mod catchment;
 pub(crate) mod lowest;
 mod merging;
 pub mod outline;
-pub mod spare;
+pub mod pool;
 pub mod spread;
 pub mod ways;
 
 pub use basins::{Basins, Edge};
 pub use bits::Bits;
-pub use spare::Spare;
+pub use pool::RasterPool;
 pub use ways::{NOWHERE, Ways};
 
 use orogen_core::{Ctx, D8, OpError, Raster};
@@ -52,10 +52,10 @@ pub fn drainage(
     sea_m: f32,
     ctx: &Ctx<'_>,
 ) -> Result<Drainage, OpError> {
-    drainage_in(height, spacing_m, sea_m, ctx, &mut Spare::default())
+    drainage_in(height, spacing_m, sea_m, ctx, &mut RasterPool::default())
 }
 
-/// As [`drainage`], in rasters that are to spare.
+/// As [`drainage`], in rasters of a pool.
 ///
 /// # Errors
 /// As [`drainage`].
@@ -64,9 +64,9 @@ pub fn drainage_in(
     spacing_m: [f64; 2],
     sea_m: f32,
     ctx: &Ctx<'_>,
-    spare: &mut Spare,
+    pool: &mut RasterPool,
 ) -> Result<Drainage, OpError> {
-    let mut found = depressions(height, spacing_m, sea_m, ctx, spare)?;
+    let mut found = depressions(height, spacing_m, sea_m, ctx, pool)?;
     found.basins.drain(&mut found.ways);
     Ok(found)
 }
@@ -80,13 +80,13 @@ pub fn depressions(
     spacing_m: [f64; 2],
     sea_m: f32,
     ctx: &Ctx<'_>,
-    spare: &mut Spare,
+    pool: &mut RasterPool,
 ) -> Result<Drainage, OpError> {
     check_size(height)?;
-    let ways = spare.bytes(height.cols(), height.rows());
+    let ways = pool.bytes(height.cols(), height.rows());
     let ways = Ways::along_in(height, &Spans::even(spacing_m), sea_m, ways);
     ctx.tick(1, 4)?;
-    let basins = Basins::find_in(height, &ways, sea_m, Edge::Open, ctx, spare)?;
+    let basins = Basins::find_in(height, &ways, sea_m, Edge::Open, ctx, pool)?;
     Ok(Drainage { ways, basins })
 }
 
@@ -106,7 +106,7 @@ pub fn check_size(height: &Raster<f32>) -> Result<(), OpError> {
 }
 
 /// The neighbours of a cell, clockwise from north.
-pub fn around(cell: usize, cols: usize, rows: usize) -> impl Iterator<Item = usize> {
+pub fn neighbours_of(cell: usize, cols: usize, rows: usize) -> impl Iterator<Item = usize> {
     let (col, row) = (cell % cols, cell / cols);
     D8.iter().filter_map(move |&(dc, dr)| {
         let (col, row) = (col.wrapping_add_signed(dc as isize), row.wrapping_add_signed(dr as isize));

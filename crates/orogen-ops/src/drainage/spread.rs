@@ -198,7 +198,7 @@ impl Slopes<'_> {
 mod tests {
     use super::*;
     use crate::drainage::drainage;
-    use crate::trial;
+    use crate::test_support;
 
     fn out(height: &Raster<f32>, sharing: Sharing) -> f64 {
         let drained = drainage(height, [10.0, 10.0], 20.0, &Ctx::silent()).unwrap();
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn all_water_leaves_the_map() {
-        let mut height = trial::rough(120, 77);
+        let mut height = test_support::rough(120, 77);
         height.as_mut_slice()[4000] = f32::NAN;
         for sharing in [Sharing::Facet, Sharing::Slopes(1.1)] {
             let out = out(&height, sharing);

@@ -1,9 +1,9 @@
 //! The way down from each cell: to the neighbour at the end of the steepest slope.
 
-use fearless_simd::{Level, dispatch};
 use orogen_core::{D8, Raster};
 
-use super::Spare;
+use super::RasterPool;
+use crate::simd::{Level, dispatch};
 
 /// No way: a pit, a hole, or a place where water leaves the map.
 pub const NOWHERE: u8 = 8;
@@ -88,13 +88,13 @@ impl Ways {
     /// Which neighbours drain to each cell: bit `k` for the one along [`D8`]`[k]`. 2 bytes a cell.
     #[must_use]
     pub fn donors(&self) -> Raster<u8> {
-        self.donors_in(&mut Spare::default())
+        self.donors_in(&mut RasterPool::default())
     }
 
-    /// The same in a raster that is to spare.
+    /// The same in a raster of a pool.
     #[must_use]
-    pub fn donors_in(&self, spare: &mut Spare) -> Raster<u8> {
-        let mut donors = spare.bytes(self.0.cols(), self.0.rows());
+    pub fn donors_in(&self, pool: &mut RasterPool) -> Raster<u8> {
+        let mut donors = pool.bytes(self.0.cols(), self.0.rows());
         let level = Level::new();
         donors.par_rows(|row, out| dispatch!(level, _simd => donors_row(&self.0, row, out)));
         donors
@@ -210,11 +210,11 @@ fn line<T: Copy + Send + Sync>(raster: &Raster<T>, row: usize, start: usize, bey
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial;
+    use crate::test_support;
 
     #[test]
     fn vector_code_gives_the_bits_of_one_cell_at_a_time() {
-        let mut height = trial::rough(131, 97);
+        let mut height = test_support::rough(131, 97);
         height.as_mut_slice()[700] = f32::NAN;
         let spans = Spans::even([10.0, 13.0]);
         let fast = Ways::along(&height, &spans, 5.0);
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn donors_are_those_who_point_here() {
-        let ways = Ways::steepest(&trial::rough(150, 61), [1.0, 1.0], f32::NEG_INFINITY);
+        let ways = Ways::steepest(&test_support::rough(150, 61), [1.0, 1.0], f32::NEG_INFINITY);
         let donors = ways.donors();
         let mut found = vec![0u8; 150 * 61];
         for cell in 0..found.len() {

@@ -4,15 +4,15 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use orogen_core::param::Fault;
-use orogen_core::{Ctx, D8, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::stream_power::nodes;
 use super::stream_power::slopes;
 use crate::drainage::ways::step;
-use crate::drainage::{NOWHERE, area, drainage};
-use crate::hold;
+use crate::drainage::{NOWHERE, Ways, area, drainage, neighbours_of};
+use crate::held_lines;
 use crate::water::sea_level;
 
 /// Fills valleys with what rivers carry: flat floors along the rivers, fans where side streams come out on them.
@@ -37,7 +37,7 @@ use crate::water::sea_level;
 /// **Limits** The valley's shape decides how wide a floor is. The volume is reported, but what it was worn from is not
 /// taken away anywhere: run it after erosion, whose rivers carried far more. Shallow hollows are left on wide floors. Streams
 /// belong to a resolution, so previews of fewer than 513 samples differ at the heads of the fill. On finer frames land beyond
-/// a divide narrower than a cell of the lattice may be covered too. About 45 bytes a sample.
+/// a divide narrower than a cell of the lattice may be covered too.
 ///
 /// **After** the graded river of Mackin, GSA Bulletin 59 (1948); the way of laying floors and fans into a raster is ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,12 +75,23 @@ impl Op for Alluvium {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([hold::HOLD])
+            .using_vectors([held_lines::HOLD])
             .writing([layer::SEDIMENT.name()])
     }
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        match nodes::base(frame) {
+            None => 44.0,
+            // The work on the coarser lattice, or the two layers and what they are made of.
+            Some(base) => {
+                let cell_m2 = |[dx, dy]: [f64; 2]| dx * dy;
+                (44.0 * cell_m2(frame.spacing_m()) / cell_m2(base.spacing_m)).max(13.0)
+            }
+        }
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -97,7 +108,7 @@ impl Op for Alluvium {
         let frame = *terrain.frame();
         let [dx, dy] = frame.spacing_m();
         let before = terrain.get(layer::HEIGHT)?;
-        let kept = hold::held_samples(&terrain);
+        let kept = held_lines::held_samples(&terrain);
         let after = match nodes::base(&frame) {
             None => lay(before, [dx, dy], kept.as_ref(), self, ctx)?,
             Some(base) => {
@@ -227,13 +238,8 @@ impl Floor<'_> {
         f64::from(self.level.as_slice()[bed]) + cross * self.distance_m(cell, bed)
     }
 
-    fn around(&self, cell: usize) -> impl Iterator<Item = usize> + use<> {
-        let (cols, rows) = (self.height.cols(), self.height.rows());
-        let (col, row) = ((cell % cols) as i64, (cell / cols) as i64);
-        D8.into_iter().filter_map(move |(dc, dr)| {
-            let (c, r) = (col + i64::from(dc), row + i64::from(dr));
-            (c >= 0 && r >= 0 && c < cols as i64 && r < rows as i64).then(|| r as usize * cols + c as usize)
-        })
+    fn neighbours_of(&self, cell: usize) -> impl Iterator<Item = usize> + use<> {
+        neighbours_of(cell, self.height.cols(), self.height.rows())
     }
 }
 
@@ -249,149 +255,219 @@ fn lay(
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, OpError> {
     let sea_m = sea_level(params.sea);
-    let found = drainage(height, spacing_m, sea_m, &ctx.unwatched())?;
+    let ways = drainage(height, spacing_m, sea_m, &ctx.unwatched())?.ways;
     ctx.tick(1, 5)?;
-    let donors = found.ways.donors();
-    let area = area::cells(&found.ways, &donors);
+    let donors = ways.donors();
+    let area = area::cells(&ways, &donors);
     ctx.tick(2, 5)?;
     let cell_km2 = spacing_m[0] * spacing_m[1] * 1e-6;
-    let km2 = |cell: usize| f64::from(area.as_slice()[cell]) * cell_km2;
-    let least_km2 = params.stream_m2 * 1e-6;
-    let fan = math::tan(params.fan_deg.to_radians());
-    let slope = |cell: usize| fan / km2(cell).max(cell_km2).sqrt().max(1e-9);
-    let onset = math::pow(least_km2 / 10.0, 0.4);
-    let depth = |cell: usize| params.depth_m * (math::pow(km2(cell) / 10.0, 0.4) - onset).max(0.0);
-    let fixed = |cell: usize| {
-        let h = height.as_slice()[cell];
-        h.is_nan() || h <= sea_m || kept.is_some_and(|kept| kept.as_slice()[cell])
+    let streams = Streams {
+        ways,
+        donors,
+        area,
+        height,
+        kept,
+        sea_m,
+        cell_km2,
+        least_km2: params.stream_m2 * 1e-6,
+        fan: math::tan(params.fan_deg.to_radians()),
+        depth_m: params.depth_m,
     };
-    let cols = height.cols();
-    let upstream = |cell: usize| {
-        let donors = &donors;
-        (0..8u8)
-            .filter(move |way| donors.as_slice()[cell] >> way & 1 == 1)
-            .map(move |way| step(cell, way, cols))
-    };
-    let mut floor =
-        Floor { height, spacing_m, level: height.clone(), source: Raster::filled(cols, height.rows(), NONE) };
-
-    // Beds, from the mouths upwards; in `beds` every stream comes before those that flow into it.
-    let mut beds = Vec::new();
-    for mouth in 0..area.as_slice().len() {
-        if found.ways.0.as_slice()[mouth] == NOWHERE && km2(mouth) >= least_km2 {
-            // A river that leaves the map is as full of ground beyond it.
-            if !fixed(mouth) {
-                floor.level.as_mut_slice()[mouth] += depth(mouth) as f32;
-            }
-            floor.source.as_mut_slice()[mouth] = mouth as u32;
-            beds.push(mouth);
-        }
-    }
-    let mut next = 0;
-    while let Some(&at) = beds.get(next) {
-        next += 1;
-        let below = f64::from(floor.level.as_slice()[at]);
-        for bed in upstream(at).filter(|&bed| km2(bed) >= least_km2) {
-            if !fixed(bed) {
-                let here = f64::from(height.as_slice()[bed]);
-                let rise = slope(bed) * floor.distance_m(bed, at);
-                let level = (here + depth(bed)).clamp(below + rise, below + 1.5 * rise).max(here);
-                floor.level.as_mut_slice()[bed] = level as f32;
-            }
-            floor.source.as_mut_slice()[bed] = bed as u32;
-            beds.push(bed);
-        }
-    }
+    let source = Raster::filled(height.cols(), height.rows(), NONE);
+    let mut floor = Floor { height, spacing_m, level: height.clone(), source };
+    let beds = streams.lay_beds(&mut floor);
     ctx.tick(3, 5)?;
-
-    // Land that lies below the plane of the bed that it drains to, and nothing else, may be covered.
-    let cross = math::tan(params.cross_deg.to_radians());
-    let mut low = vec![false; area.as_slice().len()];
-    let mut ahead: Vec<(usize, usize)> = beds.iter().map(|&bed| (bed, bed)).collect();
-    while let Some((at, bed)) = ahead.pop() {
-        for cell in upstream(at).filter(|&cell| floor.source.as_slice()[cell] == NONE) {
-            low[cell] = !fixed(cell) && floor.plane(cell, bed, cross) > f64::from(height.as_slice()[cell]);
-            ahead.push((cell, bed));
-        }
-    }
-
-    // Floors: planes from the nearest bed.
-    let mut ahead: BinaryHeap<Reverse<(u64, usize, usize)>> =
-        beds.iter().map(|&bed| Reverse((0, bed, bed))).collect();
-    let mut popped = 0;
-    while let Some(Reverse((_, at, bed))) = ahead.pop() {
-        popped += 1;
-        if popped % 4096 == 0 {
-            ctx.stop_if_asked()?;
-        }
-        if at != bed {
-            if floor.source.as_slice()[at] != NONE {
-                continue;
-            }
-            floor.source.as_mut_slice()[at] = bed as u32;
-            let plane = floor.plane(at, bed, cross) as f32;
-            floor.level.as_mut_slice()[at] = plane.max(height.as_slice()[at]);
-        }
-        for cell in floor.around(at) {
-            if low[cell] && floor.source.as_slice()[cell] == NONE {
-                // Distances are positive, so that their bits are in order.
-                ahead.push(Reverse((floor.distance_m(cell, bed).to_bits(), cell, bed)));
-            }
-        }
-    }
+    floor.lay_planes(&streams, &beds, math::tan(params.cross_deg.to_radians()), ctx)?;
     ctx.tick(4, 5)?;
-
-    // Fans: cones below the beds, on what is already covered.
-    let mut ahead: VecDeque<usize> = beds.into();
-    let mut apex = floor.source.clone();
-    while let Some(at) = ahead.pop_front() {
-        let source = apex.as_slice()[at] as usize;
-        let (top, slope) = (f64::from(floor.level.as_slice()[source]), slope(source));
-        for cell in floor.around(at) {
-            let covered = floor.source.as_slice()[cell];
-            if covered == NONE || covered as usize == cell || fixed(cell) {
-                continue;
-            }
-            let cone = (top - slope * floor.distance_m(cell, source)) as f32;
-            if cone > floor.level.as_slice()[cell] + 0.01 {
-                floor.level.as_mut_slice()[cell] = cone;
-                apex.as_mut_slice()[cell] = source as u32;
-                ahead.push_back(cell);
-            }
-        }
-    }
-
-    // What beds of different height laid side by side runs together; the land beyond takes no part.
-    let mut soft = floor.level.clone();
-    soft.par_rows(|row, out| {
-        for (level, &source) in out.iter_mut().zip(floor.source.row(row)) {
-            if source == NONE {
-                *level = f32::NAN;
-            }
-        }
-    });
-    slopes::creep(&mut soft, spacing_m, params.smooth_m * params.smooth_m / 2.0, f32::NEG_INFINITY, ctx)?;
-    let mut level = floor.level;
-    level.par_rows(|row, out| {
-        for ((level, &soft), &before) in out.iter_mut().zip(soft.row(row)).zip(height.row(row)) {
-            // A hole is no greater.
-            if soft > before {
-                *level = soft;
-            } else if !soft.is_nan() {
-                *level = before;
-            }
-        }
-    });
-
+    floor.lay_fans(&streams, beds);
+    let mut level = floor.softened(params.smooth_m, ctx)?;
     params.settle(&mut level, height, spacing_m, kept);
     Ok(level)
+}
+
+/// The streams of the land, and what they carry.
+struct Streams<'a> {
+    ways: Ways,
+    donors: Raster<u8>,
+    /// Samples that drain through each, itself included.
+    area: Raster<u32>,
+    height: &'a Raster<f32>,
+    kept: Option<&'a Raster<bool>>,
+    sea_m: f32,
+    cell_km2: f64,
+    /// Area from which water is a stream.
+    least_km2: f64,
+    /// Slope of a fan of 1 km².
+    fan: f64,
+    /// Depth of the fill at 10 km².
+    depth_m: f64,
+}
+
+impl Streams<'_> {
+    fn km2(&self, cell: usize) -> f64 {
+        f64::from(self.area.as_slice()[cell]) * self.cell_km2
+    }
+
+    fn is_stream(&self, cell: usize) -> bool {
+        self.km2(cell) >= self.least_km2
+    }
+
+    fn slope(&self, cell: usize) -> f64 {
+        self.fan / self.km2(cell).max(self.cell_km2).sqrt().max(1e-9)
+    }
+
+    fn depth(&self, cell: usize) -> f64 {
+        let onset = math::pow(self.least_km2 / 10.0, 0.4);
+        self.depth_m * (math::pow(self.km2(cell) / 10.0, 0.4) - onset).max(0.0)
+    }
+
+    /// Whether a sample must stay: a hole, the sea, held ground.
+    fn fixed(&self, cell: usize) -> bool {
+        let h = self.height.as_slice()[cell];
+        h.is_nan() || h <= self.sea_m || self.kept.is_some_and(|kept| kept.as_slice()[cell])
+    }
+
+    fn upstream(&self, cell: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..8u8)
+            .filter(move |way| self.donors.as_slice()[cell] >> way & 1 == 1)
+            .map(move |way| step(cell, way, self.height.cols()))
+    }
+
+    /// Fills beds, from the mouths upwards, and lists them: every stream comes before those that flow into it.
+    fn lay_beds(&self, floor: &mut Floor<'_>) -> Vec<usize> {
+        let mut beds = Vec::new();
+        for mouth in 0..self.area.as_slice().len() {
+            if self.ways.0.as_slice()[mouth] == NOWHERE && self.is_stream(mouth) {
+                // A river that leaves the map is as full of ground beyond it.
+                if !self.fixed(mouth) {
+                    floor.level.as_mut_slice()[mouth] += self.depth(mouth) as f32;
+                }
+                floor.source.as_mut_slice()[mouth] = mouth as u32;
+                beds.push(mouth);
+            }
+        }
+        let mut next = 0;
+        while let Some(&at) = beds.get(next) {
+            next += 1;
+            let below = f64::from(floor.level.as_slice()[at]);
+            for bed in self.upstream(at).filter(|&bed| self.is_stream(bed)) {
+                if !self.fixed(bed) {
+                    let here = f64::from(self.height.as_slice()[bed]);
+                    let rise = self.slope(bed) * floor.distance_m(bed, at);
+                    let level = (here + self.depth(bed)).clamp(below + rise, below + 1.5 * rise).max(here);
+                    floor.level.as_mut_slice()[bed] = level as f32;
+                }
+                floor.source.as_mut_slice()[bed] = bed as u32;
+                beds.push(bed);
+            }
+        }
+        beds
+    }
+}
+
+impl Floor<'_> {
+    /// Land that lies below the plane of the bed that it drains to, and nothing else, may be covered.
+    fn low_land(&self, streams: &Streams<'_>, beds: &[usize], cross: f64) -> Vec<bool> {
+        let mut low = vec![false; self.height.as_slice().len()];
+        let mut ahead: Vec<(usize, usize)> = beds.iter().map(|&bed| (bed, bed)).collect();
+        while let Some((at, bed)) = ahead.pop() {
+            for cell in streams.upstream(at).filter(|&cell| self.source.as_slice()[cell] == NONE) {
+                let here = f64::from(self.height.as_slice()[cell]);
+                low[cell] = !streams.fixed(cell) && self.plane(cell, bed, cross) > here;
+                ahead.push((cell, bed));
+            }
+        }
+        low
+    }
+
+    /// Floors: planes from the nearest bed, over low land.
+    fn lay_planes(
+        &mut self,
+        streams: &Streams<'_>,
+        beds: &[usize],
+        cross: f64,
+        ctx: &Ctx<'_>,
+    ) -> Result<(), OpError> {
+        let low = self.low_land(streams, beds, cross);
+        let mut ahead: BinaryHeap<Reverse<(u64, usize, usize)>> =
+            beds.iter().map(|&bed| Reverse((0, bed, bed))).collect();
+        let mut popped = 0;
+        while let Some(Reverse((_, at, bed))) = ahead.pop() {
+            popped += 1;
+            if popped % 4096 == 0 {
+                ctx.stop_if_asked()?;
+            }
+            if at != bed {
+                if self.source.as_slice()[at] != NONE {
+                    continue;
+                }
+                self.source.as_mut_slice()[at] = bed as u32;
+                let plane = self.plane(at, bed, cross) as f32;
+                self.level.as_mut_slice()[at] = plane.max(self.height.as_slice()[at]);
+            }
+            for cell in self.neighbours_of(at) {
+                if low[cell] && self.source.as_slice()[cell] == NONE {
+                    // Distances are positive, so that their bits are in order.
+                    ahead.push(Reverse((self.distance_m(cell, bed).to_bits(), cell, bed)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fans: cones below the beds, on what is already covered.
+    fn lay_fans(&mut self, streams: &Streams<'_>, beds: Vec<usize>) {
+        let mut ahead: VecDeque<usize> = beds.into();
+        let mut apex = self.source.clone();
+        while let Some(at) = ahead.pop_front() {
+            let source = apex.as_slice()[at] as usize;
+            let (top, slope) = (f64::from(self.level.as_slice()[source]), streams.slope(source));
+            for cell in self.neighbours_of(at) {
+                let covered = self.source.as_slice()[cell];
+                if covered == NONE || covered as usize == cell || streams.fixed(cell) {
+                    continue;
+                }
+                let cone = (top - slope * self.distance_m(cell, source)) as f32;
+                if cone > self.level.as_slice()[cell] + 0.01 {
+                    self.level.as_mut_slice()[cell] = cone;
+                    apex.as_mut_slice()[cell] = source as u32;
+                    ahead.push_back(cell);
+                }
+            }
+        }
+    }
+
+    /// The level, where what beds of different height laid side by side has run together; the land beyond takes no part.
+    fn softened(self, smooth_m: f64, ctx: &Ctx<'_>) -> Result<Raster<f32>, OpError> {
+        let mut soft = self.level.clone();
+        soft.par_rows(|row, out| {
+            for (level, &source) in out.iter_mut().zip(self.source.row(row)) {
+                if source == NONE {
+                    *level = f32::NAN;
+                }
+            }
+        });
+        slopes::creep(&mut soft, self.spacing_m, smooth_m * smooth_m / 2.0, f32::NEG_INFINITY, ctx)?;
+        let mut level = self.level;
+        level.par_rows(|row, out| {
+            for ((level, &soft), &before) in out.iter_mut().zip(soft.row(row)).zip(self.height.row(row)) {
+                // A hole is no greater.
+                if soft > before {
+                    *level = soft;
+                } else if !soft.is_nan() {
+                    *level = before;
+                }
+            }
+        });
+        Ok(level)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hold::Held;
-    use crate::trial;
+    use crate::held_lines::Held;
+    use crate::test_support;
     use orogen_core::Seed;
     use orogen_core::testkit::assert_close;
 
@@ -409,7 +485,7 @@ mod tests {
     fn run(op: &Alluvium, frame: Frame, height: Raster<f32>, held: Vec<Held>) -> Raster<f32> {
         let mut terrain = Terrain::new(frame);
         terrain.set(layer::HEIGHT, height);
-        hold::hold(&mut terrain, held);
+        held_lines::hold(&mut terrain, held);
         op.apply(terrain, &Ctx::silent()).unwrap().get(layer::HEIGHT).unwrap().clone()
     }
 
@@ -468,7 +544,7 @@ mod tests {
     #[test]
     fn nothing_sinks_and_nothing_laid_is_steep() {
         let frame = Frame::square(8000.0, 161).unwrap();
-        let before = trial::rough(161, 161);
+        let before = test_support::rough(161, 161);
         for op in [
             Alluvium::default(),
             Alluvium { sea: false, depth_m: 300.0, fan_deg: 2.0, ..Alluvium::default() },

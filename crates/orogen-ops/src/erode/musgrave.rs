@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::thermal::{Thermal, check_work, thermal};
-use crate::hold;
+use crate::held_lines;
 
 /// Erodes land by the classic method: samples hand water and ground to all lower neighbours, then what is too steep slides.
 ///
@@ -39,7 +39,7 @@ use crate::hold;
 /// **Limits** Water has no momentum and spreads over all lower neighbours, so valleys are soft; `erode.pipes` is the physical
 /// one. Water leaves over the edge where the land falls towards it. Streams are about a cell wide and as deep as a cell
 /// lets through, so at another resolution large valleys agree and small gullies need not. The
-/// time is cells × `travel_m` / cell; 80 bytes a cell.
+/// time is cells × `travel_m` / cell.
 ///
 /// **After** Musgrave, Kolb & Mace, SIGGRAPH 1989. They pass the whole difference to one neighbour after the other; a share
 /// to all at once lets levels meet instead of swap. K_s and K_d follow from lengths, so that they hold at any sampling. Theirs
@@ -107,7 +107,7 @@ impl Op for Musgrave {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([hold::HOLD])
+            .using_vectors([held_lines::HOLD])
             .reading(self.moisture.layer())
             .reading(self.hardness.layer())
             .writing([layer::SEDIMENT.name()])
@@ -115,6 +115,10 @@ impl Op for Musgrave {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        80.0
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -135,7 +139,7 @@ impl Op for Musgrave {
         check_work("slide_m", self.slide_m, spacing_m)?;
         let before = terrain.get(layer::HEIGHT)?;
         let (moisture, hardness) = (self.moisture.on(&terrain)?, self.hardness.on(&terrain)?);
-        let held = hold::held_samples(&terrain);
+        let held = held_lines::held_samples(&terrain);
         let storm = musgrave(before, spacing_m, moisture, hardness, held.as_ref(), self, ctx)?;
         let mut wet = before.clone();
         wet.par_rows(|row, out| {

@@ -1,6 +1,5 @@
 //! Thermal erosion: rock too steep to stand breaks, and what is loose slides until it lies at its talus angle.
 
-use fearless_simd::{Level, dispatch};
 use orogen_core::param::{Fault, Field};
 use orogen_core::{
     Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math, work,
@@ -9,7 +8,8 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hold;
+use crate::held_lines;
+use crate::simd::{Level, dispatch};
 
 /// Breaks rock that is too steep and lets loose ground slide until it lies at its talus angle: crags above, scree below.
 ///
@@ -35,7 +35,7 @@ use crate::hold;
 /// the time grows with the fourth power of the resolution where slopes move; ground at rest costs nothing. More than
 /// 100,000 sweeps are refused. A wave of
 /// sliding crosses a cell a sweep, many times `reach_m` in all, so windows cannot be worked out alone: the step is solved on
-/// the recipe's frame. 36 bytes a cell.
+/// the recipe's frame.
 ///
 /// **After** Musgrave, Kolb & Mace, SIGGRAPH 1989, and the layers of Beneš & Forsbach, SCCG 2001. They hand a share of
 /// each height difference to single neighbours, in visiting order; this is a flux between every two.
@@ -78,7 +78,7 @@ impl Op for Thermal {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([hold::HOLD])
+            .using_vectors([held_lines::HOLD])
             .reading(self.hardness.layer())
             .reading(self.loose_m.layer())
             .writing([layer::SEDIMENT.name()])
@@ -86,6 +86,10 @@ impl Op for Thermal {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        45.0
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -101,7 +105,7 @@ impl Op for Thermal {
         check_work("reach_m", self.reach_m, [dx, dy])?;
         let before = terrain.get(layer::HEIGHT)?;
         let (hardness, loose) = (self.hardness.on(&terrain)?, self.loose_m.on(&terrain)?);
-        let held = hold::held_samples(&terrain);
+        let held = held_lines::held_samples(&terrain);
         let (after, sediment) = thermal(before, [dx, dy], hardness, loose, held.as_ref(), self, ctx)?;
         let total = |raster: &Raster<f32>| raster.map(|v| if v.is_nan() { 0.0 } else { v }).sum_f64();
         let mut moved = Raster::filled(after.cols(), after.rows(), 0.0);
@@ -196,7 +200,7 @@ pub fn thermal(
     let mut moved = vec![true; across * down];
     for sweep in 0..sweeps {
         ctx.tick(sweep, sweeps)?;
-        let active = around(&moved, across, down);
+        let active = dilated(&moved, across, down);
         law.parts(&now, &angle, &active, &mut parts);
         law.slide(&now, &parts, &active, &mut next, &mut moved);
         std::mem::swap(&mut now, &mut next);
@@ -231,7 +235,7 @@ struct State {
 }
 
 /// Blocks where something moved, and those around them: only there can anything move next.
-fn around(moved: &[bool], across: usize, down: usize) -> Vec<bool> {
+fn dilated(moved: &[bool], across: usize, down: usize) -> Vec<bool> {
     let at = |x: usize, y: usize| {
         let (xs, ys) = (x.saturating_sub(1)..(x + 2).min(across), y.saturating_sub(1)..(y + 2).min(down));
         ys.flat_map(|y| xs.clone().map(move |x| (x, y))).any(|(x, y)| moved[y * across + x])

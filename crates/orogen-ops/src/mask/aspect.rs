@@ -26,7 +26,7 @@ use crate::survey::slope::degrees;
 ///
 /// **Limits** A hole in the height has 0, inverted or not; inverted, level ground has 1. Aspect belongs to a
 /// resolution, as slope does, and a mask turns a small change near its edges into a large one: hence the promise
-/// of 8 %. 8 bytes a cell.
+/// of 8 %.
 ///
 /// **After** the gradient of Horn, Proc. IEEE 69 (1981).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

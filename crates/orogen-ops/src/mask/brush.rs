@@ -1,10 +1,12 @@
 //! Mask by brush: painted by hand.
 
-use orogen_core::{Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{
+    Ctx, Footprint, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, layer,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::brush::{Near, Path};
+use crate::brush::{Near, Path, changed};
 
 /// One stroke of the brush.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +35,12 @@ fn one() -> f64 {
     1.0
 }
 
+impl Stroke {
+    fn path(&self) -> Path {
+        Path::new(&self.points_m, false, self.radius_m)
+    }
+}
+
 /// Marks what strokes of a brush touch; further strokes may erase again.
 ///
 /// ```text
@@ -46,7 +54,7 @@ fn one() -> f64 {
 /// and nothing further than `radius_m` from one changes by it; (4) strokes are lines in metres: the same mask at any
 /// number of samples.
 ///
-/// **Limits** It needs no layer and has no holes. 4 bytes a cell; a stroke costs only what it touches.
+/// **Limits** It needs no layer and has no holes. A stroke costs only what it touches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Brush {
@@ -82,13 +90,21 @@ impl Op for Brush {
         true
     }
 
+    fn footprint(&self, old: &Self, _: &Frame) -> Footprint {
+        if self.fill != old.fill {
+            return Footprint::Everything;
+        }
+        let strokes = changed(&old.strokes, &self.strokes);
+        Footprint::of(strokes.iter().map(|stroke| stroke.path().extent()))
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let frame = *terrain.frame();
         let strokes: Vec<_> = self
             .strokes
             .iter()
             .filter_map(|stroke| {
-                let path = Path::new(&stroke.points_m, false, stroke.radius_m);
+                let path = stroke.path();
                 let (cols, rows) = path.touches(&frame)?;
                 Some((stroke, path, cols, rows))
             })
@@ -118,7 +134,7 @@ impl Op for Brush {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{assert_windows, place};
+    use crate::test_support::{assert_footprint, assert_windows, place};
 
     fn stroke(points_m: Vec<[f64; 2]>) -> Stroke {
         Stroke { points_m, radius_m: 100.0, falloff: 1.0, strength: 0.8, erase: false }
@@ -148,5 +164,20 @@ mod tests {
             Stroke { erase: true, ..stroke(vec![place(0.5, 0.5)]) },
         ];
         assert_windows(&Brush { strokes, fill: 0.1, ..Brush::default() });
+    }
+
+    #[test]
+    fn an_edit_changes_nothing_outside_its_footprint() {
+        let dab = |x: f64, y: f64| Stroke { falloff: 0.0, radius_m: 110.0, ..stroke(vec![place(x, y)]) };
+        let line = stroke(vec![place(0.1, 0.2), place(0.8, 0.9)]);
+        let brush = |strokes: Vec<Stroke>| Brush { strokes, ..Brush::default() };
+        let before = brush(vec![line.clone(), dab(0.3, 0.4), dab(0.7, 0.2)]);
+        for after in [
+            brush(vec![line.clone(), dab(0.35, 0.45), dab(0.7, 0.2)]),
+            brush(vec![line.clone(), dab(0.7, 0.2)]),
+            brush(vec![line, dab(0.3, 0.4), Stroke { erase: true, ..dab(0.4, 0.4) }, dab(0.7, 0.2)]),
+        ] {
+            assert_footprint(&before, &after, 0.4);
+        }
     }
 }

@@ -42,7 +42,7 @@ pub enum Kind {
 /// **Limits** A hole has 0, inverted or not; a missing neighbour, also beyond the edge of the world, is mirrored through
 /// the middle, or level where its opposite is missing too. Level ground has neither profile nor plan curvature: 0. Values
 /// between samples are straight, which makes a distance of few cells look up to a quarter more curved, so resolution
-/// matters where cells are not much smaller than the distance: hence 8 %. 8 bytes a cell.
+/// matters where cells are not much smaller than the distance: hence 8 %.
 ///
 /// **After** Zevenbergen & Thorne, Earth Surf. Process. Landf. 12 (1987).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -250,7 +250,7 @@ fn mix(near: f32, far: f32, share: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::assert_windows;
+    use crate::test_support::assert_windows;
     use orogen_core::testkit::assert_close;
 
     const KINDS: [Kind; 3] = [Kind::Mean, Kind::Profile, Kind::Plan];

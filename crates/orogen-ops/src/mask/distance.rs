@@ -50,7 +50,7 @@ pub enum Output {
 /// **Limits** A hole is on neither side: it makes no crossing, and has a mask of 0, inverted or not, and a distance of `max_m`.
 /// Crossings are points about a cell apart, so between them distances are a little long: by at most a cell's diagonal
 /// at the line and far less away from it. Time grows with `max_m`: four comparisons for every cell of it, vectorised,
-/// fewer near the line. 24 bytes a cell.
+/// fewer near the line.
 ///
 /// **After** the separable distance transform (Felzenszwalb & Huttenlocher, Theory Comput. 8, 2012), by plain minima over
 /// a limited distance instead of envelopes, which gives the same bits in every window.
@@ -119,6 +119,10 @@ impl Op for Distance {
         // A crossing needs the samples on both its sides.
         let [dx, dy] = frame.spacing_m();
         Reach::Within(self.limit_m() + 2.0 * dx.max(dy))
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        12.0
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -301,7 +305,7 @@ fn nearest_in_line(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::assert_windows;
+    use crate::test_support::assert_windows;
     use orogen_core::math;
     use orogen_core::testkit::{assert_close, ramp};
 

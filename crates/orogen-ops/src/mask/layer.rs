@@ -1,7 +1,7 @@
 //! Mask by layer: where any layer lies between two values.
 
 use orogen_core::param::Fault;
-use orogen_core::{Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{Ctx, Frame, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, each_kind, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use super::band::{Band, order_fault};
 /// values further than `falloff` outside have exactly 0; (3) without falloff the mask is 0 or 1; (4) layers of ids
 /// (biomes) are taken by their number.
 ///
-/// **Limits** A hole in the layer has 0, inverted or not. 8 bytes a cell.
+/// **Limits** A hole in the layer has 0, inverted or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Layer {
@@ -81,29 +81,22 @@ impl Op for Layer {
         let (cols, rows) = (terrain.frame().cols(), terrain.frame().rows());
         let counter = ctx.counter(rows);
         let mut out = Raster::filled(cols, rows, 0.0);
-        if let Some(LayerData::U8(ids)) = terrain.layers().get(&self.layer) {
-            out.try_par_rows(|row, values| {
-                for (value, &id) in values.iter_mut().zip(ids.row(row)) {
-                    *value = band.at(f32::from(id));
-                }
-                counter.done()
-            })?;
-        } else {
-            let layer: &Raster<f32> = terrain.get_named(&self.layer)?;
-            out.try_par_rows(|row, values| {
-                for (value, &v) in values.iter_mut().zip(layer.row(row)) {
-                    *value = band.at(v);
-                }
-                counter.done()
-            })?;
-        }
-        terrain.set_named(self.to.clone(), LayerData::F32(out.into()));
+        let layer = terrain.layers().get(&self.layer).ok_or_else(|| terrain.missing(&self.layer))?;
+        each_kind!(layer, layer => out.try_par_rows(|row, values| {
+            for (value, &v) in values.iter_mut().zip(layer.row(row)) {
+                *value = band.at(f64::from(v) as f32);
+            }
+            counter.done()
+        }))?;
+        terrain.set_named(self.to.clone(), out.into());
         Ok(terrain)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use orogen_core::LayerData;
+
     use super::*;
 
     fn mask_of(name: &str, data: LayerData, op: &Layer) -> Vec<f32> {

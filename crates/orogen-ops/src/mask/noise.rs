@@ -5,7 +5,7 @@ use orogen_core::{Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster,
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::octaves::{Octaves, Room};
+use crate::octaves::{OctaveBuffers, Octaves};
 
 /// Marks patches of a chosen size that cover a chosen share of the ground: clearings, snow, scree, cloud shadows.
 ///
@@ -20,7 +20,7 @@ use crate::octaves::{Octaves, Room};
 /// window.
 ///
 /// **Limits** It needs no layer and has no holes. A share is kept on average only: a single patch may cover a small
-/// frame whole. 4 bytes a cell.
+/// frame whole.
 ///
 /// **After** Perlin's gradient noise; the level comes from the normal distribution, which a sum of octaves is close to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +92,7 @@ impl Op for Noise {
         let counter = ctx.counter(frame.rows());
         let mut out = Raster::filled(frame.cols(), frame.rows(), 0.0);
         out.try_par_rows(|row, values| {
-            noise.row(&frame, row, 0..values.len(), &mut Room::default(), values);
+            noise.row(&frame, row, 0..values.len(), &mut OctaveBuffers::default(), values);
             for value in values {
                 let inside = smoothstep(from, to, *value);
                 *value = if invert { 1.0 - inside } else { inside };

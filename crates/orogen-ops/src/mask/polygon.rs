@@ -2,11 +2,13 @@
 
 use orogen_core::math::smoothstep;
 use orogen_core::param::{Fault, Segment};
-use orogen_core::{Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{
+    Ctx, Footprint, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, layer,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::brush::{Near, Path};
+use crate::brush::{Near, Path, changed};
 
 /// Marks what lies inside polygons, with soft edges outside.
 ///
@@ -21,7 +23,7 @@ use crate::brush::{Near, Path};
 /// 0; (3) without falloff the mask is 0 or 1, and two polygons that share an edge mark every sample once; (4) outlines
 /// are in metres: the same mask at any number of samples.
 ///
-/// **Limits** It needs no layer and has no holes. 4 bytes a cell, and time by the number of edges that a row meets.
+/// **Limits** It needs no layer and has no holes. Time goes by the number of edges that a row meets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Polygon {
@@ -71,6 +73,19 @@ impl Op for Polygon {
                 message: format!("a ring needs at least 3 corners, found {}", ring.len()),
             })
             .collect()
+    }
+
+    fn footprint(&self, old: &Self, _: &Frame) -> Footprint {
+        if self.invert != old.invert {
+            return Footprint::Everything;
+        }
+        let falloff_m = self.falloff_m.max(old.falloff_m);
+        let rings: Vec<_> = if self.falloff_m == old.falloff_m {
+            changed(&old.rings_m, &self.rings_m)
+        } else {
+            self.rings_m.iter().chain(&old.rings_m).collect()
+        };
+        Footprint::of(rings.iter().map(|ring| Path::new(ring, true, falloff_m).extent()))
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -149,7 +164,7 @@ fn column_from(frame: &Frame, x_m: f64, cols: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{assert_windows, place};
+    use crate::test_support::{assert_footprint, assert_windows, place};
 
     fn mask(op: &Polygon) -> Raster<f32> {
         let terrain = Terrain::new(Frame::square(1000.0, 101).unwrap());
@@ -196,5 +211,18 @@ mod tests {
     fn a_ring_of_two_corners_is_refused() {
         let op = Polygon { rings_m: vec![vec![[0.0, 0.0], [1.0, 1.0]]], ..Polygon::default() };
         assert_eq!(op.faults()[0].to_string(), "rings_m[0]: a ring needs at least 3 corners, found 2");
+    }
+
+    #[test]
+    fn an_edit_changes_nothing_outside_its_footprint() {
+        let ring = |x: f64| vec![place(x, 0.2), place(x + 0.2, 0.2), place(x + 0.1, 0.5)];
+        for invert in [false, true] {
+            let polygon = |rings_m| Polygon { rings_m, falloff_m: 30.0, invert, ..Polygon::default() };
+            let before = polygon(vec![ring(0.1), ring(0.25), ring(0.6)]);
+            assert_footprint(&before, &polygon(vec![ring(0.1), ring(0.2), ring(0.6)]), 0.4);
+            assert_footprint(&before, &polygon(vec![ring(0.1), ring(0.25)]), 0.4);
+            let wide = Polygon { falloff_m: 60.0, ..before.clone() };
+            assert_footprint(&before, &wide, 0.9);
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::f64::consts::SQRT_2;
 
-use fearless_simd::Level;
 use orogen_core::{Cancelled, Ctx, Frame, Raster, Seed, math};
 use rayon::prelude::*;
 
@@ -10,6 +9,7 @@ use super::basis::{Basis, Distance, EvenValue, Perlin, Simplex, Value, White, Wo
 use super::fractal::{Fractal, Shape};
 use super::real::{Dual, Real};
 use super::rows::{self, Axis, Into, Lie, Octave, Places, Strip, TALL, WIDE};
+use crate::simd::{Level, dispatch};
 
 /// What a field of noise looks like.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,15 +90,15 @@ pub struct Field {
     level: Level,
 }
 
-/// Room to work in, one for each thread.
-struct Room {
+/// Buffers, one set for each thread.
+struct StripBuffers {
     strip: Box<Strip>,
     places: Box<Places>,
     noise: Vec<f32>,
     counts: Vec<f32>,
 }
 
-impl Room {
+impl StripBuffers {
     fn new() -> Self {
         Self {
             strip: Strip::new(),
@@ -341,27 +341,30 @@ impl Field {
         let slanted = self.warp.is_none() && self.turn[0][0] == 0.0;
         let columns = if straight { self.columns(&xs) } else { Vec::new() };
         let bent: Vec<Vec<Axis>> = self.warp.iter().flat_map(|w| w.iter()).map(|w| w.columns(&xs)).collect();
-        out.par_chunks_mut(cols * TALL).enumerate().try_for_each_init(Room::new, |room, (i, out)| {
-            let ys: Vec<f64> = (i * TALL..i * TALL + out.len() / cols)
-                .map(|row| wrap(frame.y_m(row), self.period_m))
-                .collect();
-            if straight {
-                self.straight(&columns, &ys, out, room);
-            } else {
-                let mut bends = [Vec::new(), Vec::new()];
-                for ((bend, columns), warp) in
-                    bends.iter_mut().zip(&bent).zip(self.warp.iter().flat_map(|w| w.iter()))
-                {
-                    bend.resize(out.len(), 0.0);
-                    warp.straight(columns, &ys, bend, room);
+        out.par_chunks_mut(cols * TALL).enumerate().try_for_each_init(
+            StripBuffers::new,
+            |buffers, (i, out)| {
+                let ys: Vec<f64> = (i * TALL..i * TALL + out.len() / cols)
+                    .map(|row| wrap(frame.y_m(row), self.period_m))
+                    .collect();
+                if straight {
+                    self.straight(&columns, &ys, out, buffers);
+                } else {
+                    let mut bends = [Vec::new(), Vec::new()];
+                    for ((bend, columns), warp) in
+                        bends.iter_mut().zip(&bent).zip(self.warp.iter().flat_map(|w| w.iter()))
+                    {
+                        bend.resize(out.len(), 0.0);
+                        warp.straight(columns, &ys, bend, buffers);
+                    }
+                    for (row, (&y, out)) in ys.iter().zip(out.chunks_mut(cols)).enumerate() {
+                        let bend = |axis: usize| bends[axis].get(row * cols..(row + 1) * cols);
+                        self.anywhere(&xs, y, bend(0).zip(bend(1)), slanted, out, buffers);
+                    }
                 }
-                for (row, (&y, out)) in ys.iter().zip(out.chunks_mut(cols)).enumerate() {
-                    let bend = |axis: usize| bends[axis].get(row * cols..(row + 1) * cols);
-                    self.anywhere(&xs, y, bend(0).zip(bend(1)), slanted, out, room);
-                }
-            }
-            counter.done()
-        })
+                counter.done()
+            },
+        )
     }
 
     /// Cells and shares of the columns in each octave.
@@ -379,7 +382,7 @@ impl Field {
     }
 
     /// A few rows whose columns keep their place on the lattice.
-    fn straight(&self, columns: &[Axis], ys: &[f64], out: &mut [f32], room: &mut Room) {
+    fn straight(&self, columns: &[Axis], ys: &[f64], out: &mut [f32], buffers: &mut StripBuffers) {
         let Some(cols) = columns.first().map(|axis| axis.t.len()) else { return };
         let mut lines = Axis::default();
         let rows: Vec<Axis> = self
@@ -399,19 +402,19 @@ impl Field {
                     ((&x.cell[from..to], &x.t[from..to], x.period), (&y.cell[..], &y.t[..], y.period));
                 if self.fractal.is_sum() {
                     let into =
-                        if i == 0 { Into::Set(layer.weight, self.last[1]) } else { Into::Add(layer.weight) };
-                    let (strip, out) = (&mut room.strip, &mut out[from..]);
+                        if i == 0 { Into::set(layer.weight, self.last[1]) } else { Into::add(layer.weight) };
+                    let (strip, out) = (&mut buffers.strip, &mut out[from..]);
                     rows::block(self.level, self.basis, layer.octave, x, y, into, strip, out, cols);
                     continue;
                 }
-                let into = Into::Set(self.unit[0], self.unit[1]);
-                let (strip, noise) = (&mut room.strip, &mut room.noise[..]);
+                let into = Into::set(self.unit[0], self.unit[1]);
+                let (strip, noise) = (&mut buffers.strip, &mut buffers.noise[..]);
                 rows::block(self.level, self.basis, layer.octave, x, y, into, strip, noise, WIDE);
                 for row in 0..ys.len() {
                     let sums = &mut out[row * cols..][from..to];
                     let n = to - from;
                     let (counts, noise) =
-                        (&mut room.counts[row * WIDE..][..n], &room.noise[row * WIDE..][..n]);
+                        (&mut buffers.counts[row * WIDE..][..n], &buffers.noise[row * WIDE..][..n]);
                     self.add_octave(i, sums, counts, noise);
                 }
             }
@@ -429,9 +432,9 @@ impl Field {
         bends: Option<(&[f32], &[f32])>,
         slanted: bool,
         out: &mut [f32],
-        room: &mut Room,
+        buffers: &mut StripBuffers,
     ) {
-        let Room { strip, places, noise, counts } = room;
+        let StripBuffers { strip, places, noise, counts } = buffers;
         for from in (0..xs.len()).step_by(WIDE) {
             let to = xs.len().min(from + WIDE);
             let part = bends.map(|(dx, dy)| (&dx[from..to], &dy[from..to]));
@@ -448,12 +451,12 @@ impl Field {
                     }
                 };
                 if self.fractal.is_sum() {
-                    let first = Into::Set(layer.weight, self.last[1]);
-                    octave(if i == 0 { first } else { Into::Add(layer.weight) }, sums);
+                    let first = Into::set(layer.weight, self.last[1]);
+                    octave(if i == 0 { first } else { Into::add(layer.weight) }, sums);
                     continue;
                 }
                 let (counts, noise) = (&mut counts[..to - from], &mut noise[..to - from]);
-                octave(Into::Set(self.unit[0], self.unit[1]), noise);
+                octave(Into::set(self.unit[0], self.unit[1]), noise);
                 self.add_octave(i, sums, counts, noise);
             }
         }
@@ -464,7 +467,7 @@ impl Field {
 
     fn add_octave(&self, i: usize, sums: &mut [f32], counts: &mut [f32], noise: &[f32]) {
         let (fractal, shape, weight) = (self.fractal, self.shape, self.layers[i].weight);
-        fearless_simd::dispatch!(self.level, _simd => fractal.add_row(shape, i == 0, weight, sums, counts, noise));
+        dispatch!(self.level, _simd => fractal.add_row(shape, i == 0, weight, sums, counts, noise));
     }
 
     fn finish(&self, out: &mut [f32]) {

@@ -77,7 +77,7 @@ impl Noise {
         blend(self.line(gradients, cell, row, v), self.line(gradients, cell + 1, row, v), t)
     }
 
-    /// The noise along a row: at (`xs[i]`, `y`), in lattice units, into `out[i]`. `lines` is room to work in.
+    /// The noise along a row: at (`xs[i]`, `y`), in lattice units, into `out[i]`. `lines` is a buffer.
     ///
     /// Moves 12 bytes a sample; the cost of hashing is shared by the samples between two lattice points.
     pub fn row(&self, xs: &[f64], y: f64, lines: &mut Vec<[f32; 2]>, out: &mut [f32]) {

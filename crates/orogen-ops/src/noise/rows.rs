@@ -1,14 +1,13 @@
 //! Whole blocks of noise, as vectors as wide as the machine has.
 //!
-//! The loops are plain Rust over plain slices. They are compiled once for each instruction set (AVX-512, AVX2, SSE and
-//! NEON; `fearless_simd` picks at run time) and become vector code there. Rust never fuses or reorders floating-point
-//! operations, so every width gives the bits of the scalar formula.
-
-use fearless_simd::{Level, dispatch};
+//! The loops are plain Rust over plain slices. They are compiled once for each instruction set
+//! (`crate::simd`) and become vector code there. Rust never fuses or reorders floating-point operations, so every width
+//! gives the bits of the scalar formula.
 
 use super::basis::{
     Basis, Column, EvenValue, Formula, Line, MOST, Perlin, Simplex, Value, White, Worley, next, previous,
 };
+use crate::simd::{Level, dispatch};
 
 /// Columns and rows worked on at a time: a block of sums and the numbers of three lines stay in the first cache.
 pub(super) const WIDE: usize = 128;
@@ -48,13 +47,31 @@ macro_rules! formula_of {
 }
 pub(super) use formula_of;
 
-/// What becomes of the noise.
+/// What becomes of the noise: times a factor, it is added to what was there or to a number in its place.
+///
+/// Which of the two is decided by bits that are kept, so that one loop does for both.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Into {
-    /// It is added with a factor.
-    Add(f32),
-    /// It takes the place of what was there, times a factor, plus a shift.
-    Set(f32, f32),
+pub(super) struct Into {
+    by: f32,
+    kept: u32,
+    set: u32,
+}
+
+impl Into {
+    /// Noise is added, times a factor.
+    pub fn add(by: f32) -> Self {
+        Self { by, kept: u32::MAX, set: 0 }
+    }
+
+    /// Noise takes the place of what was there, times a factor, plus a shift.
+    pub fn set(by: f32, plus: f32) -> Self {
+        Self { by, kept: 0, set: plus.to_bits() }
+    }
+
+    #[inline(always)]
+    fn put(self, out: &mut f32, noise: f32) {
+        *out = f32::from_bits(out.to_bits() & self.kept | self.set) + self.by * noise;
+    }
 }
 
 /// The numbers of up to three lines for a strip of columns.
@@ -80,14 +97,7 @@ pub(super) fn block(
 ) {
     macro_rules! run {
         ($formula:ty) => {
-            match into {
-                Into::Add(by) => dispatch!(level, _simd => {
-                    scan::<$formula>(octave, columns, rows, strip, out, stride, |out, n| *out += by * n)
-                }),
-                Into::Set(by, plus) => dispatch!(level, _simd => {
-                    scan::<$formula>(octave, columns, rows, strip, out, stride, |out, n| *out = by * n + plus)
-                }),
-            }
+            dispatch!(level, _simd => scan::<$formula>(octave, columns, rows, strip, out, stride, into))
         };
     }
     formula_of!(basis, octave.even, run)
@@ -101,7 +111,7 @@ fn scan<F: Formula>(
     strip: &mut Strip,
     out: &mut [f32],
     stride: usize,
-    put: impl Fn(&mut f32, f32),
+    into: Into,
 ) {
     let n = cells.len().min(WIDE);
     let (cells, ts) = (&cells[..n], &ts[..n]);
@@ -109,7 +119,7 @@ fn scan<F: Formula>(
     let mut held = [None; 3];
     for (row, (&line, &v)) in lines.iter().zip(vs).enumerate() {
         let mut order = [0; 3];
-        let needed = &around::<F>(line, up)[..F::LINES];
+        let needed = &lattice_rows::<F>(line, up)[..F::LINES];
         for (k, &wanted) in needed.iter().enumerate() {
             order[k] = match held[..F::LINES].iter().position(|h| *h == Some(wanted)) {
                 Some(slot) => slot,
@@ -136,14 +146,14 @@ fn scan<F: Formula>(
                     lines[2][k] = c[k][i];
                 }
             }
-            put(&mut out[i], F::mix(lines, v, octave.counts));
+            into.put(&mut out[i], F::mix(lines, v, octave.counts));
         }
     }
 }
 
 /// The lines of a sample: below it, and one or two above.
 #[inline(always)]
-fn around<F: Formula>(line: u32, period: u32) -> [u32; 3] {
+fn lattice_rows<F: Formula>(line: u32, period: u32) -> [u32; 3] {
     let first = if F::BELOW == 1 { previous(line, period) } else { line };
     let second = next(first, period);
     [first, second, next(second, period)]
@@ -242,27 +252,14 @@ pub(super) fn places(
 ) {
     macro_rules! run {
         ($formula:ty) => {
-            match into {
-                Into::Add(by) => dispatch!(level, _simd => {
-                    scatter::<$formula>(octave, places, lies, out, |out, n| *out += by * n)
-                }),
-                Into::Set(by, plus) => dispatch!(level, _simd => {
-                    scatter::<$formula>(octave, places, lies, out, |out, n| *out = by * n + plus)
-                }),
-            }
+            dispatch!(level, _simd => scatter::<$formula>(octave, places, lies, out, into))
         };
     }
     formula_of!(basis, octave.even, run)
 }
 
 #[inline(always)]
-fn scatter<F: Formula>(
-    octave: Octave,
-    places: &Places,
-    [x, y]: [Lie; 2],
-    out: &mut [f32],
-    put: impl Fn(&mut f32, f32),
-) {
+fn scatter<F: Formula>(octave: Octave, places: &Places, [x, y]: [Lie; 2], out: &mut [f32], into: Into) {
     let n = out.len().min(WIDE);
     let (mut cells, mut ts) = ([0; WIDE], [0.0; WIDE]);
     let (mut lines, mut vs) = ([0; WIDE], [0.0; WIDE]);
@@ -271,7 +268,7 @@ fn scatter<F: Formula>(
     let out = &mut out[..n];
     for i in 0..n {
         let noise = one::<F, f32>(octave, (cells[i], ts[i], x.2), (lines[i], vs[i], y.2));
-        put(&mut out[i], noise);
+        into.put(&mut out[i], noise);
     }
 }
 
@@ -292,14 +289,7 @@ pub(super) fn slant(
 ) {
     macro_rules! run {
         ($formula:ty) => {
-            match into {
-                Into::Add(by) => dispatch!(level, _simd => {
-                    cross::<$formula>(octave, column, places, lie, strip, out, |out, n| *out += by * n)
-                }),
-                Into::Set(by, plus) => dispatch!(level, _simd => {
-                    cross::<$formula>(octave, column, places, lie, strip, out, |out, n| *out = by * n + plus)
-                }),
-            }
+            dispatch!(level, _simd => cross::<$formula>(octave, column, places, lie, strip, out, into))
         };
     }
     formula_of!(basis, octave.even, run)
@@ -316,7 +306,7 @@ fn cross<F: Formula>(
     lie: Lie,
     strip: &mut Strip,
     out: &mut [f32],
-    put: impl Fn(&mut f32, f32),
+    into: Into,
 ) {
     let n = out.len().min(WIDE);
     let out = &mut out[..n];
@@ -329,7 +319,7 @@ fn cross<F: Formula>(
     if crossed.max(count as f64) > (n / 2) as f64 {
         // Hardly two samples share a line.
         for i in 0..n {
-            put(&mut out[i], one::<F, f32>(octave, (cell, t, 0), (lines[i], vs[i], 0)));
+            into.put(&mut out[i], one::<F, f32>(octave, (cell, t, 0), (lines[i], vs[i], 0)));
         }
         return;
     }
@@ -366,7 +356,7 @@ fn cross<F: Formula>(
         from = to;
     }
     for (out, noise) in out.iter_mut().zip(&noise) {
-        put(out, *noise);
+        into.put(out, *noise);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Values between samples, counted from a sample: the same bits whichever window the sample is seen in.
 
 use orogen_core::Raster;
+use orogen_core::math::catmull_rom;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,17 +74,6 @@ pub(super) fn nearest<T: Copy + Send + Sync>(
 ) -> T {
     let near = |cells: f64| (cells + 0.5).floor() as isize;
     raster.clamped(col as isize + near(right), row as isize + near(down))
-}
-
-/// Weights of the four samples round a place a share `t` past the second.
-fn catmull_rom(t: f32) -> [f32; 4] {
-    let (t2, t3) = (t * t, t * t * t);
-    [
-        0.5 * (2.0 * t2 - t - t3),
-        0.5 * (3.0 * t3 - 5.0 * t2 + 2.0),
-        0.5 * (4.0 * t2 - 3.0 * t3 + t),
-        0.5 * (t3 - t2),
-    ]
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub enum Kind {
 /// **Limits** At the edge of the world the outermost samples are carried on (a median takes fewer samples instead). A
 /// hole stays a hole and counts for nothing around it. Cells must be smaller than the radius (or `tap_m`) for anything
 /// to happen. Time grows with the radius until that is as large as the land: `4 r/cell` multiplications a cell, a median
-/// about ten times that. 24 bytes a cell, twice that where there are holes.
+/// about ten times that.
 ///
 /// **After** the FIR low-pass filters of classic terrain generation; the median slides its window as Huang, Yang & Tang,
 /// IEEE Trans. ASSP 27 (1979), over ranks instead of grey levels.
@@ -90,6 +90,10 @@ impl Op for Blur {
         let [dx, dy] = frame.spacing_m();
         let far = |spacing: f64| reach_cells(self, spacing) as f64 * spacing;
         Reach::Within(far(dx).max(far(dy)))
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        8.0
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -413,7 +417,7 @@ fn median_row(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial;
+    use crate::test_support;
     use orogen_core::Cell;
     use orogen_core::testkit::{assert_close, cliff, hills};
 
@@ -522,7 +526,7 @@ mod tests {
     fn windows_equal_the_whole() {
         for kind in KINDS {
             for radius_m in [0.0, 47.0, 170.0] {
-                trial::assert_windows(&Blur { kind, radius_m, tap_m: 33.0, ..Blur::default() });
+                test_support::assert_windows(&Blur { kind, radius_m, tap_m: 33.0, ..Blur::default() });
             }
         }
     }

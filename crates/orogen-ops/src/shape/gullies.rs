@@ -25,7 +25,7 @@ use crate::survey::gradient::{Gradient, LANES, Method};
 /// changes nothing; (4) gullies run down the slope: on a plane the land varies across the slope more than along it.
 ///
 /// **Limits** No water is followed: gullies may end on a slope, and what flows down them is not gathered. Octaves finer
-/// than two cells are left out. A hole stays a hole. 20 bytes a cell besides the layer.
+/// than two cells are left out. A hole stays a hole.
 ///
 /// **After** the idea of slope-aligned waves in cells, as in procedural phasor noise (Tricard et al., SIGGRAPH 2019)
 /// and the erosion filters that shader writers made of it. We differ in that amplitudes are metres that follow from the
@@ -86,6 +86,10 @@ impl Op for Gullies {
             Reach::Within(far) => Reach::Within(far + dx.max(dy)),
             other => other,
         }
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        8.0
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -256,7 +260,7 @@ fn turn(turns: f32) -> (f32, f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial;
+    use crate::test_support;
     use orogen_core::testkit::ramp;
 
     fn apply(op: &Gullies, height: Raster<f32>) -> Raster<f32> {
@@ -324,6 +328,6 @@ mod tests {
 
     #[test]
     fn windows_equal_the_whole() {
-        trial::assert_windows(&Gullies::default());
+        test_support::assert_windows(&Gullies::default());
     }
 }

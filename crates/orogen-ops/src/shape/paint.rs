@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use orogen_core::{
-    Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, layer, math,
+    Ctx, Footprint, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, layer, math,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::between::{self, Method};
 use super::blur;
-use crate::brush::{Near, Path};
-use crate::octaves::{Octaves, Room};
+use crate::brush::{Near, Path, changed};
+use crate::octaves::{OctaveBuffers, Octaves};
 
 /// What a stroke does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -109,7 +109,7 @@ impl Stroke {
 /// `amount`; (5) the noise of all strokes is one field, so neighbouring strokes join without a seam.
 ///
 /// **Limits** A hole stays a hole. Smoothing and flattening look around, so each adds to the reach of the strokes that
-/// it overlaps. 8 bytes a cell for the copy; a stroke costs only what it touches.
+/// it overlaps. A stroke costs only what it touches.
 ///
 /// **After** de Carpentier & Bidarra, "Interactive GPU-based procedural heightfield brushes", FDG 2009.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -139,6 +139,22 @@ impl Op for Paint {
     fn reach(&self, frame: &Frame) -> Reach {
         let reach_m = reach_m(&self.strokes, frame.spacing_m());
         if reach_m > 0.0 { Reach::Within(reach_m) } else { Reach::Point }
+    }
+
+    fn footprint(&self, old: &Self, frame: &Frame) -> Footprint {
+        let strokes = changed(&old.strokes, &self.strokes);
+        let own = Footprint::of(strokes.iter().map(|stroke| stroke.path().extent()));
+        // Strokes that look at what has changed carry it further.
+        self.strokes.iter().fold(own, |all, stroke| {
+            let looks_m = stroke.looks_m(frame.spacing_m());
+            let Footprint::Rect(rect) = all else { return all };
+            // A cell more, as the place looked at lies between samples.
+            let seen = rect.grown(frame.spacing_m().map(|m| looks_m + m));
+            match seen.intersection(&stroke.path().extent()) {
+                Some(carried) if looks_m > 0.0 => Footprint::Rect(rect.union(&carried)),
+                _ => all,
+            }
+        })
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -200,7 +216,7 @@ fn apply(values: &mut Raster<f32>, frame: &Frame, stroke: &Stroke, ctx: &Ctx<'_>
             let noise = Octaves::new(ctx.seed().child("noise"), stroke.scale_m, 4, 0.5);
             let mut field = Raster::filled(cols.len(), rows.len(), 0.0);
             field.par_rows(|row, out| {
-                noise.row(frame, rows.start + row, cols.clone(), &mut Room::default(), out);
+                noise.row(frame, rows.start + row, cols.clone(), &mut OctaveBuffers::default(), out);
             });
             brush(values, frame, &path, &cols, &rows, falloff, |col, row, w, h| {
                 h + strength * w * amount * field.row(row)[col]
@@ -285,7 +301,7 @@ fn brush(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{self, place, whole, world};
+    use crate::test_support::{self, place, whole, world};
     use orogen_core::testkit::{assert_close, ramp};
 
     fn stroke(tool: Tool) -> Stroke {
@@ -372,10 +388,10 @@ mod tests {
             })
             .collect();
         for one in &strokes {
-            trial::assert_windows(&Paint { strokes: vec![one.clone()], ..Paint::default() });
+            test_support::assert_windows(&Paint { strokes: vec![one.clone()], ..Paint::default() });
         }
         let all = Paint { strokes, ..Paint::default() };
-        trial::assert_windows(&all);
+        test_support::assert_windows(&all);
         assert_ne!(whole(&all), whole(&Paint::default()));
         let [dx, dy] = world().spacing_m();
         assert_eq!(all.reach(&world()), Reach::Within(50.0 + 130.0 + dx.max(dy)));
@@ -386,5 +402,26 @@ mod tests {
         let far = Stroke { points_m: vec![[90_000.0, 0.0]], ..stroke(Tool::Smooth) };
         let strokes = vec![stroke(Tool::Smooth), far, stroke(Tool::Smooth)];
         assert_eq!(reach_m(&strokes, [10.0, 10.0]), 100.0);
+    }
+
+    #[test]
+    fn an_edit_changes_nothing_outside_its_footprint() {
+        let dab = |tool, x: f64, y: f64| Stroke { points_m: vec![place(x, y)], falloff: 0.0, ..stroke(tool) };
+        for tool in TOOLS {
+            // Strokes that look around carry a change from one to the next.
+            let painted = |x: f64| Paint {
+                strokes: vec![
+                    dab(Tool::Raise, x, 0.3),
+                    dab(tool, 0.35, 0.35),
+                    dab(tool, 0.4, 0.4),
+                    dab(tool, 0.9, 0.9),
+                ],
+                ..Paint::default()
+            };
+            test_support::assert_footprint(&painted(0.3), &painted(0.32), 0.5);
+            let mut fewer = painted(0.3);
+            fewer.strokes.remove(1);
+            test_support::assert_footprint(&painted(0.3), &fewer, 0.5);
+        }
     }
 }

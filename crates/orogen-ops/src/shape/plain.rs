@@ -18,7 +18,7 @@ use crate::combine::pair::{change, line, smooth_max, zip};
 /// `relief` 0 nothing lies below `floor_m`; (4) with `smooth_m` over 0 the foot of the slopes has no crease.
 ///
 /// **Limits** Where `floor_m` is a layer with a hole, the ground stays. Smoothing also raises ground within `smooth_m`
-/// above the plain, by at most a quarter of it. 8 bytes a cell, 12 with a layer.
+/// above the plain, by at most a quarter of it.
 ///
 /// **After** the plains by a maximum function of Musgrave's terrain controls (Ebert et al., *Texturing and Modeling*,
 /// 2003).

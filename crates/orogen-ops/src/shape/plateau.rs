@@ -18,7 +18,7 @@ use crate::combine::pair::{change, line, smooth_min, zip};
 /// with `smooth_m` over 0 the rim has no crease.
 ///
 /// **Limits** Where `top_m` is a layer with a hole, the ground stays. Smoothing also lowers ground within `smooth_m`
-/// under the rim, by at most a quarter of it. 8 bytes a cell, 12 with a layer.
+/// under the rim, by at most a quarter of it.
 ///
 /// **After** the plateaus by a minimum function of Musgrave's terrain controls (Ebert et al., *Texturing and
 /// Modeling*, 2003).

@@ -30,7 +30,7 @@ pub enum Beyond {
 /// rises where the points rise and is level where they are level; (3) its slope has no jump between the first and the
 /// last point; (4) points on a straight line give that line.
 ///
-/// **Limits** The slope of the curve is not smooth itself. 8 bytes a cell.
+/// **Limits** The slope of the curve is not smooth itself.
 ///
 /// **After** Fritsch & Carlson, SIAM J. Numer. Anal. 17 (1980), with the harmonic mean of Fritsch & Butland, SIAM J.
 /// Sci. Stat. Comput. 5 (1984), for the slopes.

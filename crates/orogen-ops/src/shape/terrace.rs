@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::combine::pair::change;
-use crate::octaves::{Octaves, Room};
+use crate::octaves::{OctaveBuffers, Octaves};
 
 /// How the steps are laid on the land.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub enum Mode {
 /// wanders; (4) as a minimum no ground rises, as a maximum none sinks; (5) at strength 0 the land stays.
 ///
 /// **Limits** Risers narrower than a cell look jagged: `riser` times the horizontal length of a step should be some
-/// cells. Where a coefficient is a layer with a hole, the ground stays. 8 bytes a cell, 12 with a layer.
+/// cells. Where a coefficient is a layer with a hole, the ground stays.
 ///
 /// **After** quantised terrain, used directly or as the operand of a minimum, among Musgrave's controls (Ebert et
 /// al., *Texturing and Modeling*, 2003).
@@ -109,7 +109,7 @@ impl Op for Terrace {
         let changed = change(&terrain, &self.layer, ctx, |row, out, before| {
             let mut level = vec![0.0; before.len()];
             if wander > 0.0 {
-                noise.row(&frame, row, 0..before.len(), &mut Room::default(), &mut level);
+                noise.row(&frame, row, 0..before.len(), &mut OctaveBuffers::default(), &mut level);
             }
             for (col, (out, (&h, &noise))) in out.iter_mut().zip(before.iter().zip(&level)).enumerate() {
                 let steps = stairs(h, step, offset + wander * noise, riser);

@@ -1,7 +1,9 @@
 //! Turbulence: a massif of fractal peaks grown where it is wanted.
 
 use orogen_core::math::{self, smoothstep};
-use orogen_core::{Ctx, Frame, LayerName, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer};
+use orogen_core::{
+    Ctx, Frame, LayerName, Layers, Op, OpError, Prepared, Raster, Reach, Rect, Seed, Terrain, layer,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,19 +86,47 @@ impl Op for Turbulence {
         Reach::Point
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+    fn prepare(&self, _: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Grown { field: Some(turbulence(self, ctx.seed())), params: self.clone() })))
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let world = ctx.world(&terrain).extent();
-        let [cx, cy] = self.center_m.unwrap_or([0, 1].map(|i| 0.5 * (world.min[i] + world.max[i])));
-        let frame = *terrain.frame();
-        let radius = self.radius_m;
-        let here = frame.extent();
-        let inside = |c: f64, axis: usize| here.min[axis] < c + radius && here.max[axis] > c - radius;
         // A window that the disc does not touch needs no turbulence.
-        let field = (inside(cx, 0) && inside(cy, 1)).then(|| turbulence(self, ctx.seed()));
-        let (falloff, rise) = (self.falloff as f32, self.rise_m as f32);
-        let changed = change(&terrain, &self.layer, ctx, |row, out, before| {
+        let field = self.touches(&world, terrain.frame()).then(|| turbulence(self, ctx.seed()));
+        Grown { field, params: self.clone() }.run(terrain, ctx)
+    }
+}
+
+impl Turbulence {
+    fn center_m(&self, world: &Rect) -> [f64; 2] {
+        self.center_m.unwrap_or([0, 1].map(|i| 0.5 * (world.min[i] + world.max[i])))
+    }
+
+    fn touches(&self, world: &Rect, frame: &Frame) -> bool {
+        let (center, here, radius) = (self.center_m(world), frame.extent(), self.radius_m);
+        (0..2).all(|axis| here.min[axis] < center[axis] + radius && here.max[axis] > center[axis] - radius)
+    }
+}
+
+/// The turbulence of the square round the disc, which no window changes.
+struct Grown {
+    field: Option<Raster<f32>>,
+    params: Turbulence,
+}
+
+impl Prepared for Grown {
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let params = &self.params;
+        let world = ctx.world(&terrain).extent();
+        let [cx, cy] = params.center_m(&world);
+        let frame = *terrain.frame();
+        let radius = params.radius_m;
+        let field = self.field.as_ref().filter(|_| params.touches(&world, &frame));
+        let (falloff, rise) = (params.falloff as f32, params.rise_m as f32);
+        let changed = change(&terrain, &params.layer, ctx, |row, out, before| {
             out.copy_from_slice(before);
-            let Some(field) = &field else { return };
+            let Some(field) = field else { return };
             let cells = (field.cols() - 1) as f64 / (2.0 * radius);
             let dy = frame.y_m(row) - cy;
             for (col, out) in out.iter_mut().enumerate() {
@@ -111,7 +141,7 @@ impl Op for Turbulence {
                 }
             }
         })?;
-        terrain.set_named(self.layer.clone(), changed);
+        terrain.set_named(params.layer.clone(), changed);
         Ok(terrain)
     }
 }
@@ -167,7 +197,7 @@ fn turbulence(params: &Turbulence, seed: Seed) -> Raster<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{assert_windows, place};
+    use crate::test_support::{assert_windows, place};
     use orogen_core::Cell;
 
     fn apply(op: &Turbulence, samples: usize) -> Raster<f32> {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::combine::pair::{Line, change, smooth_max, smooth_min, zip};
-use crate::octaves::{Octaves, Room};
+use crate::octaves::{OctaveBuffers, Octaves};
 
 /// Which of the land and the smooth surface is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub enum Keep {
 /// floor is kept bit for bit; (3) with `smooth_m` over 0 there is no crease along the foot of the slopes.
 ///
 /// **Limits** The floor does not drain by itself: it has hollows of its own, which lakes fill. Where `level_m` is a
-/// layer with a hole, the ground stays. 8 bytes a cell, 12 with a layer.
+/// layer with a hole, the ground stays.
 ///
 /// **After** Musgrave's terrain controls: a smoother land of low amplitude as the operand of a maximum (Ebert et al.,
 /// *Texturing and Modeling*, 2003).
@@ -93,7 +93,7 @@ impl Op for Valley {
         let frame = *terrain.frame();
         let changed = change(&terrain, &self.layer, ctx, |row, out, before| {
             let mut floor = vec![0.0; before.len()];
-            noise.row(&frame, row, 0..before.len(), &mut Room::default(), &mut floor);
+            noise.row(&frame, row, 0..before.len(), &mut OctaveBuffers::default(), &mut floor);
             for (col, floor) in floor.iter_mut().enumerate() {
                 *floor = level.at(col, row) + amplitude * *floor;
             }

@@ -1,16 +1,15 @@
 //! Warp: land moved sideways by noise.
 
-use std::sync::Arc;
-
 use orogen_core::param::{Fault, Segment};
 use orogen_core::{
-    Cancelled, Coef, Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, layer,
+    Cancelled, Coef, Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain,
+    each_kind, layer,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::between::{self, Method};
-use crate::octaves::{Octaves, Room};
+use crate::octaves::{OctaveBuffers, Octaves};
 
 /// Moves land sideways by noise, so that straight and round shapes become natural ones; any layers move along.
 ///
@@ -26,7 +25,7 @@ use crate::octaves::{Octaves, Room};
 ///
 /// **Limits** At the edge of the world the outermost samples are carried on. Where a hole is in the way, the nearest
 /// sample is taken. Layers of ids take the nearest sample. Beyond an amplitude of about half the wavelength the land
-/// folds over itself. 8 bytes a cell and layer, plus 8 for the offsets.
+/// folds over itself.
 ///
 /// **After** Perlin, "An image synthesizer", SIGGRAPH 1985; domain distortion in Ebert et al., *Texturing and
 /// Modeling*, 2003.
@@ -79,6 +78,10 @@ impl Op for Warp {
         Reach::Within(self.amplitude_m + 2.0 * dx.max(dy))
     }
 
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        4.0 * Op::layers(self).writes.len() as f64 + 8.0
+    }
+
     fn faults(&self) -> Vec<Fault> {
         let twice = |i: &usize| self.layers[..*i].contains(&self.layers[*i]);
         (0..self.layers.len())
@@ -95,15 +98,15 @@ impl Op for Warp {
         let mut moved = Vec::new();
         for name in &self.layers {
             let data = match terrain.layers().get(name) {
-                Some(LayerData::U8(before)) => {
-                    let at = |c, r, offset| between::nearest(before, [c, r], offset);
-                    LayerData::U8(Arc::new(warped(&offsets, ctx, at)?))
-                }
-                _ => {
+                None | Some(LayerData::F32(_)) => {
                     let before: &Raster<f32> = terrain.get_named(name)?;
                     let at = |c, r, offset| between::value(before, [c, r], offset, self.method);
-                    LayerData::F32(Arc::new(warped(&offsets, ctx, at)?))
+                    warped(&offsets, ctx, at)?.into()
                 }
+                Some(ids) => each_kind!(ids, before => {
+                    let at = |c, r, offset| between::nearest(before, [c, r], offset);
+                    warped(&offsets, ctx, at)?.into()
+                }),
             };
             moved.push((name.clone(), data));
         }
@@ -126,9 +129,9 @@ fn offsets(terrain: &Terrain, params: &Warp, ctx: &Ctx<'_>) -> Result<Raster<[f3
     let mut offsets = Raster::filled(frame.cols(), frame.rows(), [0.0; 2]);
     offsets.try_par_rows(|row, out| {
         let (mut u, mut v) = (vec![0.0; out.len()], vec![0.0; out.len()]);
-        let mut room = Room::default();
-        east.row(&frame, row, 0..out.len(), &mut room, &mut u);
-        north.row(&frame, row, 0..out.len(), &mut room, &mut v);
+        let mut buffers = OctaveBuffers::default();
+        east.row(&frame, row, 0..out.len(), &mut buffers, &mut u);
+        north.row(&frame, row, 0..out.len(), &mut buffers, &mut v);
         for (col, out) in out.iter_mut().enumerate() {
             let strength = strength.at(col, row);
             let share = if strength.is_nan() { 0.0 } else { strength.clamp(0.0, 1.0) };
@@ -159,7 +162,7 @@ fn warped<T: Copy + Default + Send + Sync>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial;
+    use crate::test_support;
     use orogen_core::testkit::ramp;
 
     fn apply(op: &Warp, height: Raster<f32>) -> Raster<f32> {
@@ -205,7 +208,7 @@ mod tests {
     #[test]
     fn windows_equal_the_whole() {
         for method in [Method::Cubic, Method::Linear] {
-            trial::assert_windows(&Warp {
+            test_support::assert_windows(&Warp {
                 amplitude_m: 333.3,
                 wavelength_m: 200.0,
                 method,

@@ -21,7 +21,7 @@ use crate::combine::pair::change;
 /// kept bit for bit; (3) one size away along either axis the bell is `exp(-1/2)`, 61 %, whatever the order.
 ///
 /// **Limits** Where `base_m` is a layer with a hole, the ground stays. The bell is 0 where its value would be under
-/// 1e-37. 8 bytes a cell, 12 with a layer.
+/// 1e-37.
 ///
 /// **After** the Gaussian filter that limits a range among Musgrave's terrain controls (Ebert et al., *Texturing and
 /// Modeling*, 2003).

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use orogen_core::param::Fault;
-use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer, math};
+use orogen_core::{
+    Cancelled, Ctx, Frame, Layers, Op, OpError, Prepared, Raster, Reach, Seed, Terrain, layer, math,
+};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,10 +107,12 @@ impl Op for Cracks {
         faults.into_iter().flatten().collect()
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let height = cracks(self, terrain.frame(), ctx)?;
-        terrain.set(layer::HEIGHT, height);
-        Ok(terrain)
+    fn prepare(&self, _: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Plates::new(self, ctx.seed()))))
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Plates::new(self, ctx.seed()).run(terrain, ctx)
     }
 }
 
@@ -136,22 +140,44 @@ const FEWEST: f64 = 3.0;
 /// # Errors
 /// When cancelled.
 pub fn cracks(params: &Cracks, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
-    let spacing = frame.spacing_m();
-    let coarse = spacing[0].max(spacing[1]);
-    let generations: Vec<Generation> = (0..params.generations)
-        .map(|g| Generation::new(params, g, ctx.seed()))
-        .filter(|generation| generation.cell_m >= FEWEST * coarse)
-        .collect();
-    let mut out = Raster::filled(frame.cols(), frame.rows(), params.level_m as f32);
-    let (cols, rows) = (frame.cols(), frame.rows());
-    let counter = ctx.counter(rows.div_ceil(BAND));
-    out.as_mut_slice().par_chunks_mut(cols * BAND).enumerate().try_for_each(|(band, values)| {
-        for generation in &generations {
-            generation.etch(frame, band * BAND, values);
-        }
-        counter.done()
-    })?;
-    Ok(out)
+    Plates::new(params, ctx.seed()).etched(frame, ctx)
+}
+
+/// All generations of plates, which no window changes.
+struct Plates {
+    level_m: f32,
+    generations: Vec<Generation>,
+}
+
+impl Plates {
+    fn new(params: &Cracks, seed: Seed) -> Self {
+        let generations = (0..params.generations).map(|g| Generation::new(params, g, seed)).collect();
+        Self { level_m: params.level_m as f32, generations }
+    }
+
+    /// Level ground with the cracks of all generations whose plates the frame can show.
+    fn etched(&self, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
+        let spacing = frame.spacing_m();
+        let coarse = spacing[0].max(spacing[1]);
+        let mut out = Raster::filled(frame.cols(), frame.rows(), self.level_m);
+        let (cols, rows) = (frame.cols(), frame.rows());
+        let counter = ctx.counter(rows.div_ceil(BAND));
+        out.as_mut_slice().par_chunks_mut(cols * BAND).enumerate().try_for_each(|(band, values)| {
+            for generation in self.generations.iter().filter(|g| g.cell_m >= FEWEST * coarse) {
+                generation.etch(frame, band * BAND, values);
+            }
+            counter.done()
+        })?;
+        Ok(out)
+    }
+}
+
+impl Prepared for Plates {
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let height = self.etched(terrain.frame(), ctx)?;
+        terrain.set(layer::HEIGHT, height);
+        Ok(terrain)
+    }
 }
 
 /// Plates of one size.
@@ -208,7 +234,7 @@ impl Generation {
                 for r in row..row + down {
                     places.extend_from_slice(&wandered[r * cols + col..r * cols + col + across]);
                 }
-                self.darts.around(&places, &mut known, &mut points);
+                self.darts.points_near(&places, &mut known, &mut points);
                 for (k, place) in places.iter().enumerate() {
                     let v = &mut values[(row + k / across) * cols + col + k % across];
                     *v += self.height(&plate(&points, *place));
@@ -306,7 +332,7 @@ impl Darts {
     }
 
     /// All points that places may see, in the order of their cells.
-    fn around(
+    fn points_near(
         &self,
         places: &[[f64; 2]],
         known: &mut BTreeMap<(i64, i64), bool>,
@@ -347,7 +373,7 @@ mod tests {
     fn field(generation: &Generation) -> (Vec<[f64; 3]>, Vec<[f64; 2]>) {
         let mut points = Vec::new();
         let corners = [[-5.0, -5.0], [35.0, -5.0], [-5.0, 35.0], [35.0, 35.0]];
-        generation.darts.around(&corners, &mut BTreeMap::new(), &mut points);
+        generation.darts.points_near(&corners, &mut BTreeMap::new(), &mut points);
         let place = |k: u64| [30.0 * Seed(1).unit(2 * k), 30.0 * Seed(1).unit(2 * k + 1)];
         (points, (0..400).map(place).collect())
     }
@@ -369,7 +395,7 @@ mod tests {
                 })
                 .fold(f64::INFINITY, f64::min);
             let mut near = Vec::new();
-            generation.darts.around(&[*p], &mut BTreeMap::new(), &mut near);
+            generation.darts.points_near(&[*p], &mut BTreeMap::new(), &mut near);
             let found = plate(&near, *p).border;
             if slow < EDGE {
                 assert_close!(found, slow, abs = 1e-9);

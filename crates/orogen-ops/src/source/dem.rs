@@ -1,8 +1,12 @@
 //! Elevation models: land from a file.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use orogen_core::{Ctx, Elevation, Frame, Layers, Op, OpError, Raster, Reach, Rect, Terrain, layer, values};
+use orogen_core::{
+    Crs, Ctx, Elevation, Files, Frame, Georeference, Layers, Op, OpError, Place, Prepared, Raster, Reach,
+    Rect, Terrain, layer, math, values,
+};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +22,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// `file` is the height in metres: the scale, offset and unit (feet, US survey feet) that a GeoTIFF gives for its band are
 /// applied before `scale` and `offset_m`.
+///
+/// Where the recipe has no `[place]`, or it leaves something out, the land lies on Earth where a GeoTIFF says that it does.
 ///
 /// **Guarantees** (1) a file with as many samples as the frame, fitted, comes through bit for bit when `scale` is 1
 /// and `offset_m` 0; (2) bilinear heights lie between those of the file; (3) a sample depends on the file and on its
@@ -59,6 +65,9 @@ pub struct Dem {
     /// Whether holes in the file are filled smoothly from their surroundings.
     pub fill_holes: bool,
 }
+
+/// Metres in a degree of latitude, near enough for where a land lies.
+const METRES_PER_DEGREE: f64 = 111_195.0;
 
 /// How a file is placed in the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -134,55 +143,114 @@ impl Op for Dem {
         vec![&self.path]
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let elevation = ctx.files().elevation_band(&self.path, self.band)?;
-        values::check(&layer::HEIGHT.name(), &elevation.height)
-            .map_err(|e| OpError::File { path: self.path.clone(), reason: e.to_string() })?;
-        let height = sample(&elevation, terrain.frame(), &ctx.world(&terrain).extent(), self, ctx)?;
-        terrain.set(layer::HEIGHT, height);
-        Ok(terrain)
+    fn place(&self, world: &Rect, files: &dyn Files) -> Result<Place, OpError> {
+        Ok(files.georeference(&self.path)?.map_or_else(Place::default, |file| self.place_of(&file, world)))
+    }
+
+    fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Placed::new(self, &world.extent(), ctx)?)))
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Placed::new(self, &ctx.world(&terrain).extent(), ctx)?.run(terrain, ctx)
     }
 }
 
-/// The heights of a file on a frame that is a part of a world. 4 bytes a cell out; the file is read about once.
-///
-/// # Errors
-/// When cancelled, when neither the file nor the parameters give a spacing, and when the file has no heights.
-pub fn sample(
-    elevation: &Elevation,
-    frame: &Frame,
-    world: &Rect,
-    params: &Dem,
-    ctx: &Ctx<'_>,
-) -> Result<Raster<f32>, OpError> {
-    let refuse = |reason: &str| OpError::File { path: params.path.clone(), reason: reason.to_owned() };
-    if elevation.height.range().is_none() {
-        return Err(refuse("it has no heights, only holes"));
-    }
-    let map = Map::new(elevation, world, params)
-        .ok_or_else(|| refuse("it does not say how far apart its samples are; set `spacing_m`"))?;
-    let source = if params.fill_holes { filled(&elevation.height) } else { Cow::Borrowed(&elevation.height) };
-
-    // The edge belongs to the file, however its position was rounded.
-    let (last_col, last_row) = ((source.cols() - 1) as f64, (source.rows() - 1) as f64);
-    let inside = |at: f64, last: f64| (-1e-6..=last + 1e-6).contains(&at);
-    let (scale, offset) = (params.scale as f32, params.offset_m as f32);
-    let counter = ctx.counter(frame.rows());
-    let mut out = Raster::filled(frame.cols(), frame.rows(), 0.0);
-    out.try_par_rows(|row, values| {
-        let at_row = map.row(frame.y_m(row));
-        for (col, value) in values.iter_mut().enumerate() {
-            let at_col = map.col(frame.x_m(col));
-            let covered = inside(at_col, last_col) && inside(at_row, last_row);
-            *value = match params.outside {
-                Outside::Level if !covered => params.outside_m as f32,
-                Outside::Hole if !covered => f32::NAN,
-                _ => scale * between(&source, at_col, at_row, params.interpolation) + offset,
-            };
+impl Dem {
+    /// Where a world lies on Earth that the file was put into. A file that is stretched or squeezed has no coordinate system
+    /// any more, and north stays up.
+    fn place_of(&self, file: &Georeference, world: &Rect) -> Place {
+        let own = file.size_m;
+        let scale = match (self.placement, self.spacing_m) {
+            (Placement::Fit, _) => [0, 1].map(|axis| world.size()[axis] / own[axis]),
+            // Whether a file of this spacing is stretched is known by its samples only.
+            (Placement::Place, Some(_)) => [f64::NAN; 2],
+            (Placement::Place, None) => [1.0; 2],
+        };
+        let middle = |axis: usize| 0.5 * (world.min[axis] + world.max[axis]);
+        let south_west = match (self.placement, self.origin_m) {
+            (Placement::Fit, _) => world.min,
+            (Placement::Place, Some(origin_m)) => origin_m,
+            (Placement::Place, None) => [0, 1].map(|axis| middle(axis) - 0.5 * own[axis]),
+        };
+        let as_it_is = scale.iter().all(|scale| (scale - 1.0).abs() < 1e-6);
+        // The middle of the world need not be that of the file.
+        let aside = [0, 1].map(|axis| middle(axis) - (south_west[axis] + 0.5 * own[axis]));
+        let [east, north] = if as_it_is { aside } else { [0.0; 2] };
+        let degrees = file.middle_deg.map(|[longitude, latitude]| {
+            let shrink = math::cos(latitude.to_radians()).max(1e-6);
+            [longitude + east / (METRES_PER_DEGREE * shrink), latitude + north / METRES_PER_DEGREE]
+        });
+        let degrees = degrees.filter(|[_, latitude]| latitude.abs() <= 90.0);
+        let offset = |coordinate: [f64; 2]| [0, 1].map(|axis| coordinate[axis] - south_west[axis]);
+        Place {
+            latitude_deg: degrees.map(|[_, latitude]| latitude),
+            longitude_deg: degrees.map(|[longitude, _]| longitude),
+            north_deg: None,
+            crs: file.crs.filter(|_| as_it_is).map(|(epsg, at)| Crs { epsg, offset_m: offset(at) }),
         }
-        counter.done()
-    })?;
-    Ok(out)
+    }
+}
+
+/// A file in its place, with its holes filled where that is asked for: no window changes it.
+struct Placed {
+    elevation: Arc<Elevation>,
+    /// Its heights, where they are not those of the file.
+    filled: Option<Raster<f32>>,
+    map: Map,
+    params: Dem,
+}
+
+impl Placed {
+    /// When the file cannot be read, when neither it nor the parameters give a spacing, and when it has no heights.
+    fn new(params: &Dem, world: &Rect, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+        let refuse = |reason: &str| OpError::File { path: params.path.clone(), reason: reason.to_owned() };
+        let elevation = ctx.files().elevation_band(&params.path, params.band)?;
+        values::check(&layer::HEIGHT.name(), &elevation.height).map_err(|e| refuse(&e.to_string()))?;
+        if elevation.height.range().is_none() {
+            return Err(refuse("it has no heights, only holes"));
+        }
+        let map = Map::new(&elevation, world, params)
+            .ok_or_else(|| refuse("it does not say how far apart its samples are; set `spacing_m`"))?;
+        let filled = match params.fill_holes.then(|| filled(&elevation.height)) {
+            Some(Cow::Owned(filled)) => Some(filled),
+            Some(Cow::Borrowed(_)) | None => None,
+        };
+        Ok(Self { elevation, filled, map, params: params.clone() })
+    }
+
+    /// The heights on a frame that is a part of the world. 4 bytes a cell out; the file is read about once.
+    fn sample(&self, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, OpError> {
+        let (source, params) = (self.filled.as_ref().unwrap_or(&self.elevation.height), &self.params);
+        // The edge belongs to the file, however its position was rounded.
+        let (last_col, last_row) = ((source.cols() - 1) as f64, (source.rows() - 1) as f64);
+        let inside = |at: f64, last: f64| (-1e-6..=last + 1e-6).contains(&at);
+        let (scale, offset) = (params.scale as f32, params.offset_m as f32);
+        let counter = ctx.counter(frame.rows());
+        let mut out = Raster::filled(frame.cols(), frame.rows(), 0.0);
+        out.try_par_rows(|row, values| {
+            let at_row = self.map.row(frame.y_m(row));
+            for (col, value) in values.iter_mut().enumerate() {
+                let at_col = self.map.col(frame.x_m(col));
+                let covered = inside(at_col, last_col) && inside(at_row, last_row);
+                *value = match params.outside {
+                    Outside::Level if !covered => params.outside_m as f32,
+                    Outside::Hole if !covered => f32::NAN,
+                    _ => scale * between(source, at_col, at_row, params.interpolation) + offset,
+                };
+            }
+            counter.done()
+        })?;
+        Ok(out)
+    }
+}
+
+impl Prepared for Placed {
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let height = self.sample(terrain.frame(), ctx)?;
+        terrain.set(layer::HEIGHT, height);
+        Ok(terrain)
+    }
 }
 
 /// From metres to columns and rows of a file: straight lines.

@@ -4,7 +4,8 @@ use std::f64::consts::TAU;
 
 use orogen_core::param::Fault;
 use orogen_core::{
-    Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Rect, Seed, Terrain, layer, math, work,
+    Cancelled, Ctx, Frame, Layers, Op, OpError, Prepared, Raster, Reach, Rect, Seed, Terrain, layer, math,
+    work,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -122,17 +123,51 @@ impl Op for Deposition {
         Vec::new()
     }
 
+    fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Piled::new(self, world, ctx)?)))
+    }
+
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let world = ctx.world(&terrain);
-        let coarse = self.for_samples(&world);
-        if coarse.grain_m > self.grain_m {
+        Piled::new(self, &ctx.world(&terrain), ctx)?.run(terrain, ctx)
+    }
+}
+
+/// The heap of all particles, which no window changes.
+struct Piled {
+    heap: Heap,
+    grain_m: f64,
+    /// The grains that were asked for, where these are coarser.
+    asked_m: Option<f64>,
+}
+
+impl Piled {
+    fn new(params: &Deposition, world: &Frame, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+        let coarse = params.for_samples(world);
+        coarse.check_work(params.particles, world)?;
+        let heap = pile(&coarse, &world.extent(), ctx)?;
+        let asked_m = (coarse.grain_m > params.grain_m).then_some(params.grain_m);
+        Ok(Self { heap, grain_m: coarse.grain_m, asked_m })
+    }
+}
+
+impl Prepared for Piled {
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        if let Some(asked_m) = self.asked_m {
             ctx.warn(format!(
-                "grain_m = {} makes more grains than this frame has samples; {} m is used, with fewer particles",
-                self.grain_m, coarse.grain_m
+                "grain_m = {asked_m} makes more grains than this frame has samples; {} m is used, with fewer particles",
+                self.grain_m
             ));
         }
-        coarse.check_work(self.particles, &world)?;
-        coarse.heights(terrain, &world.extent(), ctx)
+        let (heap, frame) = (&self.heap, terrain.frame());
+        let [last_col, last_row] = [heap.cells.cols(), heap.cells.rows()].map(|n| n as f64 - 3.0);
+        let cols = (0..frame.cols())
+            .map(|c| ((frame.x_m(c) - heap.corner_m[0]) / self.grain_m).clamp(1.0, last_col));
+        let rows = (0..frame.rows())
+            .map(|r| ((heap.corner_m[1] - frame.y_m(r)) / self.grain_m).clamp(1.0, last_row));
+        let (cols, rows) = (Axis::new(cols, Blend::Soft), Axis::new(rows, Blend::Soft));
+        let height = interpolate(&heap.cells, &cols.rebased(), &rows.rebased(), (80, 100), ctx)?;
+        terrain.set(layer::HEIGHT, height);
+        Ok(terrain)
     }
 }
 
@@ -164,20 +199,6 @@ impl Deposition {
         let most = f64::from(asked) * work::MOST_NS_A_SAMPLE / ns_a_sample;
         let advice = format!("use about {most:.0} particles, or larger grains");
         work::check("particles", f64::from(asked), ns_a_sample, &advice)
-    }
-
-    fn heights(&self, mut terrain: Terrain, world: &Rect, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let heap = pile(self, world, ctx)?;
-        let frame = terrain.frame();
-        let [last_col, last_row] = [heap.cells.cols(), heap.cells.rows()].map(|n| n as f64 - 3.0);
-        let cols = (0..frame.cols())
-            .map(|c| ((frame.x_m(c) - heap.corner_m[0]) / self.grain_m).clamp(1.0, last_col));
-        let rows = (0..frame.rows())
-            .map(|r| ((heap.corner_m[1] - frame.y_m(r)) / self.grain_m).clamp(1.0, last_row));
-        let (cols, rows) = (Axis::new(cols, Blend::Soft), Axis::new(rows, Blend::Soft));
-        let height = interpolate(&heap.cells, &cols.rebased(), &rows.rebased(), (80, 100), ctx)?;
-        terrain.set(layer::HEIGHT, height);
-        Ok(terrain)
     }
 }
 

@@ -126,6 +126,10 @@ impl Op for DiamondSquare {
         Reach::Point
     }
 
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        5.0
+    }
+
     /// Other edges lie on those of the frame.
     fn endless(&self) -> bool {
         self.edges == Edges::Endless

@@ -1,7 +1,9 @@
 //! Faults: land that breaks along random lines, again and again.
 
 use orogen_core::param::Fault as ParamFault;
-use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer, math};
+use orogen_core::{
+    Cancelled, Ctx, Frame, Layers, Op, OpError, Prepared, Raster, Reach, Seed, Terrain, layer, math,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -108,10 +110,12 @@ impl Op for Faults {
         Vec::new()
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let height = faults(self, terrain.frame(), &ctx.world(&terrain), ctx)?;
-        terrain.set(layer::HEIGHT, height);
-        Ok(terrain)
+    fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Drawn::new(self, world, ctx.seed()))))
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Drawn::new(self, &ctx.world(&terrain), ctx.seed()).run(terrain, ctx)
     }
 }
 
@@ -266,30 +270,57 @@ pub fn faults(
     world: &Frame,
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, Cancelled> {
-    let lines = lines(params, world, ctx.seed());
-    let pieces = pieces(params);
-    let extent = world.extent();
-    let middle = [0.5 * (extent.min[0] + extent.max[0]), 0.5 * (extent.min[1] + extent.max[1])];
-    // Whole numbers of such a unit that not even all faults together leave 64 bits.
-    let most: f64 = lines.iter().map(|line| line.offset_m.abs()).sum::<f64>().max(1e-3);
-    let scale = math::exp2(60.0 - math::log2(most).ceil());
-    let (cols, spacing) = (frame.cols(), frame.spacing_m()[0]);
-    let west = frame.lattice(0, 0).0;
-    // The place of lattice column 0, which all windows agree on.
-    let anchor = frame.window(-west, 0, 1, 1).x_m(0) - middle[0];
-    let counter = ctx.counter(frame.rows());
-    let mut out = Raster::filled(cols, frame.rows(), 0.0f32);
-    out.try_par_rows(|row, values| {
-        let y = frame.y_m(row) - middle[1];
-        let mut sums = RowSums { west, value: vec![0; cols + 1], more: Vec::new() };
-        for line in &lines {
-            let at_anchor = line.normal[0] * anchor + line.normal[1] * y - line.across_m;
-            sums.add(line, &pieces, at_anchor, line.normal[0] * spacing, scale);
-        }
-        sums.sweep(values, params.level_m, 1.0 / scale);
-        counter.done()
-    })?;
-    Ok(out)
+    Drawn::new(params, world, ctx.seed()).heights(frame, ctx)
+}
+
+/// All faults, which no window changes.
+struct Drawn {
+    lines: Vec<Line>,
+    pieces: Vec<Piece>,
+    middle: [f64; 2],
+    scale: f64,
+    level_m: f64,
+}
+
+impl Drawn {
+    fn new(params: &Faults, world: &Frame, seed: Seed) -> Self {
+        let lines = lines(params, world, seed);
+        let extent = world.extent();
+        let middle = [0.5 * (extent.min[0] + extent.max[0]), 0.5 * (extent.min[1] + extent.max[1])];
+        // Whole numbers of such a unit that not even all faults together leave 64 bits.
+        let most: f64 = lines.iter().map(|line| line.offset_m.abs()).sum::<f64>().max(1e-3);
+        let scale = math::exp2(60.0 - math::log2(most).ceil());
+        Self { lines, pieces: pieces(params), middle, scale, level_m: params.level_m }
+    }
+
+    fn heights(&self, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
+        let Self { lines, pieces, middle, scale, level_m } = self;
+        let (cols, spacing) = (frame.cols(), frame.spacing_m()[0]);
+        let west = frame.lattice(0, 0).0;
+        // The place of lattice column 0, which all windows agree on.
+        let anchor = frame.window(-west, 0, 1, 1).x_m(0) - middle[0];
+        let counter = ctx.counter(frame.rows());
+        let mut out = Raster::filled(cols, frame.rows(), 0.0f32);
+        out.try_par_rows(|row, values| {
+            let y = frame.y_m(row) - middle[1];
+            let mut sums = RowSums { west, value: vec![0; cols + 1], more: Vec::new() };
+            for line in lines {
+                let at_anchor = line.normal[0] * anchor + line.normal[1] * y - line.across_m;
+                sums.add(line, pieces, at_anchor, line.normal[0] * spacing, *scale);
+            }
+            sums.sweep(values, *level_m, 1.0 / scale);
+            counter.done()
+        })?;
+        Ok(out)
+    }
+}
+
+impl Prepared for Drawn {
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let height = self.heights(terrain.frame(), ctx)?;
+        terrain.set(layer::HEIGHT, height);
+        Ok(terrain)
+    }
 }
 
 /// What begins and ends at each sample of a row.

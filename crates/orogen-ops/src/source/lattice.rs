@@ -1,6 +1,6 @@
 //! From a lattice of heights to the samples of a frame: smooth, separable, and the same bits for any window.
 
-use orogen_core::{Cancelled, Ctx, Raster};
+use orogen_core::{Cancelled, Ctx, Raster, math};
 
 /// How heights between lattice points follow from those at them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,15 +14,10 @@ pub(super) enum Blend {
 impl Blend {
     /// Weights of the four lattice points round a place a share `t` past the second.
     fn weights(self, t: f32) -> [f32; 4] {
-        let (t2, t3) = (t * t, t * t * t);
         match self {
-            Self::Through => [
-                0.5 * (2.0 * t2 - t - t3),
-                0.5 * (3.0 * t3 - 5.0 * t2 + 2.0),
-                0.5 * (4.0 * t2 - 3.0 * t3 + t),
-                0.5 * (t3 - t2),
-            ],
+            Self::Through => math::catmull_rom(t),
             Self::Soft => {
+                let (t2, t3) = (t * t, t * t * t);
                 let s = 1.0 - t;
                 [
                     s * s * s / 6.0,

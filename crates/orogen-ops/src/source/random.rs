@@ -110,6 +110,10 @@ impl Op for Random {
         Reach::Point
     }
 
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        5.0
+    }
+
     fn endless(&self) -> bool {
         true
     }

@@ -11,10 +11,11 @@
 //! neighbour inside the grid is mirrored through the middle, or taken as level where its opposite is missing too
 //! (GDAL takes both as level). A plane therefore keeps its gradient to the edge, and beside a lone hole.
 
-use fearless_simd::{Level, dispatch};
 use orogen_core::{Cancelled, Ctx, Frame, Raster, Reach};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::simd::{Level, dispatch};
 
 /// How a gradient is estimated from a 3 × 3 neighbourhood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -35,28 +35,28 @@ pub fn ruggedness(height: &Raster<f32>, kind: Kind, ctx: &Ctx<'_>) -> Result<Ras
     match kind {
         Kind::Tri => gradient::measure_windows(height, ctx, |z| {
             let m = z[1][1];
-            around(z).iter().fold(0.0, |sum, v| sum + (v - m) * (v - m)).sqrt()
+            neighbours(z).iter().fold(0.0, |sum, v| sum + (v - m) * (v - m)).sqrt()
         }),
         Kind::TriWilson => gradient::measure_windows(height, ctx, |z| {
             let m = z[1][1];
-            around(z).iter().fold(0.0, |sum, v| sum + (v - m).abs()) * 0.125
+            neighbours(z).iter().fold(0.0, |sum, v| sum + (v - m).abs()) * 0.125
         }),
         Kind::Tpi => gradient::measure_windows(height, ctx, |z| {
             let m = z[1][1];
-            around(z).iter().fold(0.0, |sum, v| sum + (m - v)) * 0.125
+            neighbours(z).iter().fold(0.0, |sum, v| sum + (m - v)) * 0.125
         }),
         Kind::Roughness => gradient::measure_windows(height, ctx, |z| {
             let m = z[1][1];
             let pick = |best: f32, v: f32, take: bool| if take { v } else { best };
-            let low = around(z).iter().fold(m, |low, &v| pick(low, v, v < low));
-            let high = around(z).iter().fold(m, |high, &v| pick(high, v, v > high));
+            let low = neighbours(z).iter().fold(m, |low, &v| pick(low, v, v < low));
+            let high = neighbours(z).iter().fold(m, |high, &v| pick(high, v, v > high));
             high - low
         }),
     }
 }
 
 #[inline]
-fn around([[nw, n, ne], [w, _, e], [sw, s, se]]: [[f32; 3]; 3]) -> [f32; 8] {
+fn neighbours([[nw, n, ne], [w, _, e], [sw, s, se]]: [[f32; 3]; 3]) -> [f32; 8] {
     [nw, n, ne, w, e, sw, s, se]
 }
 

@@ -19,14 +19,13 @@ use crate::drainage::{Drainage, area, drainage};
 /// upstream.
 ///
 /// **Guarantees** (1) basins are numbered from 1 in the order of their outlets, north to south and then west to east, or
-/// in the order of `places_m`; 0 is sea and land in no basin, and holes stay holes; (2) as many samples have a number as drain
+/// in the order of `places_m`; 0 is sea, holes and land in no basin; (2) as many samples have a number as drain
 /// through its outlet (less those of places upstream); (3) outlines run along the edges between samples, each with the area
 /// inside it as `area_m2`. Samples of a basin that meet at a corner only have outlines of their own: these share `basin`, the
 /// number, and `basin_m2`, the area of all of them together.
 ///
 /// **Limits** Divides belong to a resolution: they move by a sample or two, small basins come and go about
-/// `min_area_m2`, and the numbers that follow shift. At most 16,777,216 basins have numbers, as layers cannot hold
-/// larger whole numbers; the rest is 0. 40 bytes a cell.
+/// `min_area_m2`, and the numbers that follow shift.
 ///
 /// **After** the same drainage as `water.flow`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +59,7 @@ pub const BASINS: &str = "basins";
 
 impl Op for Basins {
     const ID: &'static str = "water.basins";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
@@ -72,6 +71,10 @@ impl Op for Basins {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        10.0
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -96,12 +99,11 @@ impl Op for Basins {
             of_places(height, &found, sea_m, frame.spacing_m(), &cells, self.snap_m)
         };
         drop(found);
-        let layer = basins.layer(height);
         let [dx, dy] = frame.spacing_m();
         let (west, north) = (frame.x_m(0), frame.y_m(0));
         let outlines = basins.vectors([dx, dy], |[col, row]| [west + col * dx, north - row * dy]);
         ctx.report("basins", basins.outlets.len() as f64, "");
-        terrain.set(layer::BASIN, layer);
+        terrain.set(layer::BASIN, basins.labels);
         terrain.set_vector(BASINS, outlines);
         Ok(terrain)
     }
@@ -136,19 +138,7 @@ pub struct Numbered {
     pub cells: Vec<usize>,
 }
 
-/// Most numbers: 32-bit floats hold all whole numbers up to here.
-const MOST: usize = 1 << 24;
-
 impl Numbered {
-    /// As a layer: whole numbers, and holes where the land has them.
-    #[must_use]
-    pub fn layer(&self, height: &Raster<f32>) -> Raster<f32> {
-        Raster::from_fn(height.cols(), height.rows(), |col, row| {
-            let hole = height.row(row)[col].is_nan();
-            if hole { f32::NAN } else { self.labels.row(row)[col] as f32 }
-        })
-    }
-
     /// Outlines with the attributes `basin`, `area_m2` (inside the outline), `basin_m2` (of all outlines of the basin),
     /// `outlet_x` and `outlet_y`; `place` turns columns and rows into coordinates.
     #[must_use]
@@ -203,7 +193,7 @@ pub fn natural(height: &Raster<f32>, found: &Drainage, sea_m: f32, least_cells: 
     let mut kept = Numbered { labels, outlets: Vec::new(), cells: Vec::new() };
     let mut renumbered = vec![0u32; outlets.len() + 1];
     for (i, (&outlet, &count)) in outlets.iter().zip(&counts).enumerate() {
-        if count as f64 >= least_cells && kept.outlets.len() < MOST {
+        if count as f64 >= least_cells {
             kept.outlets.push(outlet);
             kept.cells.push(count);
             renumbered[i + 1] = kept.outlets.len() as u32;
@@ -252,7 +242,7 @@ fn counted(labels: &Raster<u32>, most: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial;
+    use crate::test_support;
 
     fn made(op: &Basins, height: Raster<f32>, size_m: [f64; 2]) -> Result<Terrain, OpError> {
         let frame = Frame::new([0.0, 0.0], size_m, [height.cols().max(2), height.rows().max(2)]).unwrap();
@@ -261,13 +251,13 @@ mod tests {
         op.apply(terrain, &Ctx::silent())
     }
 
-    fn basin(terrain: &Terrain) -> &[f32] {
+    fn basin(terrain: &Terrain) -> &[u32] {
         terrain.get(layer::BASIN).unwrap().as_slice()
     }
 
     #[test]
     fn every_sample_has_the_number_of_the_outlet_that_it_drains_to() {
-        let mut height = trial::rough(90, 70);
+        let mut height = test_support::rough(90, 70);
         height.as_mut_slice()[3000] = f32::NAN;
         let op = Basins { min_area_m2: 6_000.0, ..Basins::default() };
         let terrain = made(&op, height.map(|h| h - 30.0), [890.0, 690.0]).unwrap();
@@ -276,15 +266,11 @@ mod tests {
         let mut counts = std::collections::BTreeMap::new();
         for (cell, &number) in basin(&terrain).iter().enumerate() {
             let here = height.as_slice()[cell];
-            assert_eq!(number.is_nan(), here.is_nan());
-            if here.is_nan() {
+            if here.is_nan() || here <= 0.0 {
+                assert_eq!(number, 0);
                 continue;
             }
-            if here <= 0.0 {
-                assert_eq!(number, 0.0);
-                continue;
-            }
-            *counts.entry(number as u32).or_insert(0) += 1;
+            *counts.entry(number).or_insert(0) += 1;
             if let Some(next) = found.ways.next(cell)
                 && height.as_slice()[next] > 0.0
             {
@@ -337,12 +323,12 @@ mod tests {
         let op = Basins { places_m: vec![at(12.0, 25.0), at(9.0, 10.0)], snap_m: 30.0, ..Basins::default() };
         let terrain = made(&op, height.clone(), [200.0, 290.0]).unwrap();
         let numbers = basin(&terrain);
-        let count = |wanted: f32| numbers.iter().filter(|number| **number == wanted).count();
+        let count = |wanted: u32| numbers.iter().filter(|number| **number == wanted).count();
         // Each is moved to the largest flow in reach: downstream on the floor.
-        assert_eq!(numbers[10], 2.0);
-        assert_eq!(numbers[20 * 21 + 10], 1.0);
-        assert_eq!(numbers[29 * 21 + 10], 0.0);
-        assert!(count(1.0) > 100 && count(2.0) > 100);
+        assert_eq!(numbers[10], 2);
+        assert_eq!(numbers[20 * 21 + 10], 1);
+        assert_eq!(numbers[29 * 21 + 10], 0);
+        assert!(count(1) > 100 && count(2) > 100);
         let outside = Basins { places_m: vec![[-50.0, 0.0]], ..op };
         let message = made(&outside, height, [200.0, 290.0]).unwrap_err().to_string();
         assert!(message.contains("places_m[0]") && message.contains("outside"), "{message}");
@@ -353,9 +339,9 @@ mod tests {
         for (cols, rows) in [(1, 1), (2, 2), (1, 9), (9, 1), (6, 5)] {
             let all = Basins { min_area_m2: 0.0, ..Basins::default() };
             let flat = made(&all, Raster::filled(cols, rows, 3.0), [80.0, 80.0]).unwrap();
-            assert!(basin(&flat).iter().all(|number| *number >= 1.0));
+            assert!(basin(&flat).iter().all(|number| *number >= 1));
             let holes = made(&all, Raster::filled(cols, rows, f32::NAN), [80.0, 80.0]).unwrap();
-            assert!(basin(&holes).iter().all(|number| number.is_nan()));
+            assert!(basin(&holes).iter().all(|number| *number == 0));
             assert!(holes.vector(BASINS).unwrap().is_empty());
         }
     }

@@ -24,7 +24,7 @@ use crate::drainage::breach::{Breached, Breaching, breach};
 ///
 /// **Limits** A channel is one sample wide. Each sample keeps only its cheapest way during a search, so that with a
 /// `max_length_m` a dearer but shorter channel may be missed, and the pit is then filled. One thread searches; the time
-/// grows with the size of the depressions that are drained or filled. 18 bytes a cell.
+/// grows with the size of the depressions that are drained or filled.
 ///
 /// **After** Lindsay & Dhun, Int. J. Geogr. Inf. Sci. 29 (2015), who let channels slope and search up to a fixed length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -71,6 +71,10 @@ impl Op for Breach {
         Reach::World
     }
 
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        14.0
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let spacing_m = terrain.frame().spacing_m();
         let how = Breaching {
@@ -100,7 +104,7 @@ pub(super) fn report(done: &Breached, [dx, dy]: [f64; 2], ctx: &Ctx<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial;
+    use crate::test_support;
     use orogen_core::Raster;
 
     fn breached(op: &Breach, height: Raster<f32>) -> (Raster<f32>, Vec<f64>) {
@@ -150,7 +154,7 @@ mod tests {
     #[test]
     fn breaching_again_changes_nothing() {
         let op = Breach { max_depth_m: 8.0, sea: false, ..Breach::default() };
-        let once = breached(&op, trial::rough(90, 61)).0;
+        let once = breached(&op, test_support::rough(90, 61)).0;
         let (twice, figures) = breached(&op, once.clone());
         assert!(twice == once);
         assert_eq!(figures, [0.0; 5]);

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sea_level;
-use crate::drainage::{Spare, depressions};
+use crate::drainage::{RasterPool, depressions};
 
 /// Raises the land in every depression to the level at which water would spill, so that no pit is left.
 ///
@@ -50,10 +50,15 @@ impl Op for Fill {
         Reach::World
     }
 
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        8.0
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let spacing_m = terrain.frame().spacing_m();
         let height = terrain.get(layer::HEIGHT)?;
-        let basins = depressions(height, spacing_m, sea_level(self.sea), ctx, &mut Spare::default())?.basins;
+        let basins =
+            depressions(height, spacing_m, sea_level(self.sea), ctx, &mut RasterPool::default())?.basins;
         terrain.update(&layer::HEIGHT.name(), |height| basins.fill(height))?;
         Ok(terrain)
     }
@@ -62,7 +67,7 @@ impl Op for Fill {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial;
+    use crate::test_support;
     use orogen_core::Raster;
 
     fn filled(height: Raster<f32>) -> Raster<f32> {
@@ -75,7 +80,7 @@ mod tests {
 
     #[test]
     fn filling_again_changes_nothing_and_nothing_is_lowered() {
-        let rough = trial::rough(90, 61);
+        let rough = test_support::rough(90, 61);
         let once = filled(rough.clone());
         assert!(once.as_slice().iter().zip(rough.as_slice()).all(|(a, b)| a >= b));
         assert_ne!(once, rough);

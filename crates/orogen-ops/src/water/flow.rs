@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{keep_holes, sea_level};
 use crate::drainage::spread::{self, Sharing};
-use crate::drainage::{Drainage, Spare, area, drainage};
+use crate::drainage::{Drainage, RasterPool, area, drainage};
 
 /// Measures how much land drains through each sample, in square metres, and keeps it as the layer `flow`.
 ///
@@ -74,6 +74,10 @@ impl Op for Flow {
         Reach::World
     }
 
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        7.0
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let spacing_m = terrain.frame().spacing_m();
         let height = terrain.get(layer::HEIGHT)?;
@@ -111,9 +115,9 @@ impl Flow {
 
 /// Flow down the steepest ways, in the memory of the basins.
 fn steepest(found: Drainage, spacing_m: [f64; 2]) -> Raster<f32> {
-    let mut spare = Spare::default();
-    spare.take_words(found.basins.labels);
-    let cells = area::cells_in(&found.ways, &found.ways.donors(), &mut spare);
+    let mut pool = RasterPool::default();
+    pool.take_words(found.basins.labels);
+    let cells = area::cells_in(&found.ways, &found.ways.donors(), &mut pool);
     area::areas(cells, spacing_m[0] * spacing_m[1])
 }
 
@@ -138,12 +142,12 @@ pub fn flow(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial;
+    use crate::test_support;
     use crate::water::{Fill, Rivers};
 
     #[test]
     fn a_hole_stays_a_hole_and_all_other_ground_drains() {
-        let mut height = trial::rough(90, 61);
+        let mut height = test_support::rough(90, 61);
         for cell in [0, 700, 2005, 2006, 2095, 2096, 5400] {
             height.as_mut_slice()[cell] = f32::NAN;
         }
@@ -173,7 +177,7 @@ mod tests {
     #[test]
     fn filling_on_the_way_is_filling_alone() {
         let mut terrain = Terrain::new(Frame::new([0.0, 0.0], [890.0, 600.0], [90, 61]).unwrap());
-        terrain.set(layer::HEIGHT, trial::rough(90, 61));
+        terrain.set(layer::HEIGHT, test_support::rough(90, 61));
         for method in [Method::D8, Method::Mfd] {
             let op = Flow { method, ..Flow::default() };
             let plain = op.apply(terrain.clone(), &Ctx::silent()).unwrap();

@@ -1,10 +1,12 @@
 //! Sea: where it is, how deep, and how far from the shore.
 
-use orogen_core::{Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{
+    Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, distance, layer,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::drainage::around;
+use crate::drainage::neighbours_of;
 use crate::survey::contours::{Contours, contours};
 
 /// Floods the land with a sea of one level, from the edge of the map inwards.
@@ -24,7 +26,6 @@ use crate::survey::contours::{Contours, contours};
 ///
 /// **Limits** Crossings are points about a cell apart, so distances are a little long: by at most a cell's diagonal at the
 /// shore, and far less away from it. A strait narrower than a sample is closed, and what it led to dry: that belongs to the resolution.
-/// 40 bytes a cell.
 ///
 /// **After** Felzenszwalb & Huttenlocher, Theory Comput. 8 (2012) for distances in linear time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +66,10 @@ impl Op for Sea {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        33.0
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -122,13 +127,13 @@ pub fn flooded(height: &Raster<f32>, level_m: f32, everywhere: bool) -> Raster<b
     for cell in 0..cols * rows {
         let (col, row) = (cell % cols, cell / cols);
         let edge = col == 0 || row == 0 || col + 1 == cols || row + 1 == rows;
-        let starts = edge || around(cell, cols, rows).any(|other| height.as_slice()[other].is_nan());
+        let starts = edge || neighbours_of(cell, cols, rows).any(|other| height.as_slice()[other].is_nan());
         if low(cell) && !wet.as_slice()[cell] && starts {
             wet.as_mut_slice()[cell] = true;
             stack.push(cell);
         }
         while let Some(cell) = stack.pop() {
-            for other in around(cell, cols, rows) {
+            for other in neighbours_of(cell, cols, rows) {
                 if low(other) && !wet.as_slice()[other] {
                     wet.as_mut_slice()[other] = true;
                     stack.push(other);
@@ -204,43 +209,17 @@ fn along(line: &[f32], spacing: f64, far: f64, out: &mut [f64]) {
     }
 }
 
-/// Along every row the least of `value(q) + (distance from q)²`, by the lower envelope of parabolas.
+/// Along every row the least of `value(q) + (distance from q)²`.
 fn envelopes(values: &Raster<f64>, spacing: f64) -> Raster<f64> {
     let mut out = Raster::filled(values.cols(), values.rows(), 0.0);
-    out.par_rows(|row, out| {
-        let line = values.row(row);
-        // The places whose parabolas are lowest somewhere, and from where on each is.
-        let mut lowest: Vec<(usize, f64)> = vec![(0, f64::NEG_INFINITY)];
-        for q in 1..line.len() {
-            loop {
-                let (p, from) = lowest[lowest.len() - 1];
-                let (x, w) = (q as f64 * spacing, p as f64 * spacing);
-                let meet = ((line[q] + x * x) - (line[p] + w * w)) / (2.0 * (x - w));
-                if meet > from {
-                    lowest.push((q, meet));
-                    break;
-                }
-                lowest.pop();
-            }
-        }
-        let mut k = 0;
-        for (q, out) in out.iter_mut().enumerate() {
-            let x = q as f64 * spacing;
-            while k + 1 < lowest.len() && lowest[k + 1].1 < x {
-                k += 1;
-            }
-            let p = lowest[k].0;
-            let apart = (q as f64 - p as f64) * spacing;
-            *out = apart * apart + line[p];
-        }
-    });
+    out.par_rows(|row, out| distance::lower_envelope(values.row(row), spacing, out));
     out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial;
+    use crate::test_support;
 
     fn made(op: &Sea, height: Raster<f32>) -> Terrain {
         let frame = Frame::new([0.0, 0.0], [990.0, 1188.0], [100, 100]).unwrap();
@@ -281,7 +260,7 @@ mod tests {
 
     #[test]
     fn distances_are_those_to_the_nearest_of_all_crossings() {
-        let mut height = trial::rough(60, 50).map(|h| h - 45.0);
+        let mut height = test_support::rough(60, 50).map(|h| h - 45.0);
         height.as_mut_slice()[1000] = f32::NAN;
         let op = Sea { everywhere: true, ..Sea::default() };
         let terrain = made(&op, height.clone());

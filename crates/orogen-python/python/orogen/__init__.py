@@ -23,16 +23,20 @@ from orogen._errors import (
     OrogenMemoryError,
     OrogenValueError,
 )
+from orogen._instances import INSTANCE, InstanceLayers
 from orogen._numbers import epsg_of, memory_of, number, path_of, seed_of, shown, spacing_of, text_of, whole, window_of
 from orogen._orogen import __version__
 from orogen._progress import Progress, reporter
+from orogen._session import Session
 from orogen._steps import Step
-from orogen._terrain import Frame, Terrain, Tin
+from orogen._terrain import Frame, Place, Terrain, Tin
 from orogen._vectors import Feature, Vectors
 
 __all__ = [
+    "INSTANCE",
     "Feature",
     "Frame",
+    "InstanceLayers",
     "OrogenBusyError",
     "OrogenError",
     "OrogenFileError",
@@ -40,6 +44,8 @@ __all__ = [
     "OrogenKeyError",
     "OrogenMemoryError",
     "OrogenValueError",
+    "Place",
+    "Session",
     "Step",
     "Terrain",
     "Tin",

@@ -182,6 +182,26 @@ def floats(
         return np.asarray(array, dtype=np.float32)
 
 
+def ids_of(name: str, values: npt.ArrayLike, dtype: np.dtype[Any], *, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """Values as an array [rows, columns] of whole numbers of a type; one number fills it."""
+    array = _real(name, values)
+    if isinstance(array, np.ma.MaskedArray):
+        raise OrogenValueError(f"{name}: ids have no masked values; use 0 for none")
+    if array.ndim == 0:
+        array = np.broadcast_to(array, shape)
+    if array.ndim != 2:
+        raise OrogenValueError(f"{name}: expected an array [rows, columns], found {array.ndim} dimensions")
+    rows, cols = array.shape
+    _memory.hold(cols, rows, float(dtype.itemsize), _memory.DEFAULT_BYTES)
+    most = np.iinfo(dtype).max
+    if array.dtype.kind == "f" and array.size and not (np.isfinite(array).all() and (array == np.floor(array)).all()):
+        raise OrogenValueError(f"{name}: ids must be whole numbers")
+    for value in (array.min(), array.max()) if array.size else ():
+        if not 0 <= value <= most:
+            raise OrogenValueError(f"{name}: {value} is outside 0 to {most}")
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
 def _real(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
     """Values as an array of real numbers. What NumPy would turn into numbers without being asked is refused: ``None``,
     texts, dates, records, complex numbers."""

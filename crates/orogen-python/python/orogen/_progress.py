@@ -1,11 +1,9 @@
-"""Progress of long calls on standard error: a bar in notebooks and terminals, plain lines elsewhere."""
+"""Progress of long calls on standard error: tqdm's bar in notebooks and terminals; plain lines elsewhere or without tqdm."""
 
 from __future__ import annotations
 
 import importlib
-import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,13 +28,13 @@ def reporter(wanted: Progress) -> Iterator[Tell | None]:
     shown.close(done=True)
 
 
-def _shown() -> _Bar | _Line | _Lines:
+def _shown() -> _Bar | _Lines:
     """What fits where we are."""
     tqdm = _tqdm()
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if tqdm is not None and (terminal or _in_notebook()):
         return _Bar(tqdm)
-    return _Line() if terminal else _Lines()
+    return _Lines()
 
 
 def _tqdm() -> Any:
@@ -94,42 +92,8 @@ class _Bar:
             self.bar = None
 
 
-class _Line:
-    """One line that is written over and over, in a terminal."""
-
-    def __init__(self) -> None:
-        self.step, self.start, self.wrote = "", time.monotonic(), False
-
-    def tell(self, label: str, share: float) -> None:
-        now = time.monotonic()
-        if label != self.step:
-            self.step, self.start = label, now
-        elapsed = now - self.start
-        left = f"{elapsed * (1.0 - share) / share:4.0f} s left" if share > 0.01 and elapsed > 0.5 else ""
-        sys.stderr.write(f"\r\x1b[K{_fitting(label, f' {share:4.0%} {left}')}")
-        sys.stderr.flush()
-        self.wrote = True
-
-    def close(self, done: bool) -> None:
-        if self.wrote:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-
-def _fitting(label: str, rest: str) -> str:
-    """A line that the terminal is wide enough for, as wide as it is now; what is longer would scroll it."""
-    try:
-        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
-    except (OSError, ValueError, AttributeError):
-        width = 80
-    room = width - 1 - len(rest)
-    if len(label) > room:
-        label = f"{label[: max(room - 3, 0)]}..."
-    return f"{label}{rest}"[: max(width - 1, 1)]
-
-
 class _Lines:
-    """One line for each step, in a file or a log: no control characters."""
+    """One line for each step, without control characters."""
 
     def __init__(self) -> None:
         self.step: str | None = None

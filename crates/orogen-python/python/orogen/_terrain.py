@@ -6,7 +6,7 @@ import base64
 import html
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, SupportsFloat, SupportsIndex
@@ -17,9 +17,11 @@ import numpy.typing as npt
 from orogen import _orogen
 from orogen._apply import Applies
 from orogen._errors import OrogenBusyError, OrogenKeyError, OrogenValueError
+from orogen._instances import InstanceLayers, edits_text, records_of
 from orogen._numbers import (
     epsg_of,
     floats,
+    ids_of,
     memory_of,
     number,
     pair,
@@ -60,6 +62,20 @@ class Frame:
     def size_m(self) -> tuple[float, float]:
         """Distance between the outermost samples."""
         return self.max_m[0] - self.min_m[0], self.max_m[1] - self.min_m[1]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where on Earth a land lies, as far as that is known."""
+
+    latitude_deg: float | None
+    """Latitude of the middle of the whole land, in degrees north."""
+    longitude_deg: float | None
+    """Longitude of the middle of the whole land, in degrees east."""
+    crs: str | None
+    """The coordinate system of saved files, such as ``"EPSG:32633"``."""
+    north_deg: float | None
+    """Direction of true north, in degrees clockwise from the y axis."""
 
 
 @dataclass(frozen=True)
@@ -143,10 +159,68 @@ class Terrain(Applies):
         return self._inner.layer(self._known(layer))
 
     def __setitem__(self, layer: str, values: npt.ArrayLike) -> None:
-        """Sets a layer; layers derived from it are dropped. One number fills it."""
+        """Sets a layer; layers derived from it are dropped. One number fills it.
+
+        Ids (``basin``, ``biome``) stay whole numbers; any other layer holds 32-bit floats, unless ``set_ids`` made it.
+        """
         cols, rows = self.frame.samples
         name = text_of("layer", layer)
-        self._inner.set_layer(name, floats(f"layer {shown(name)}", values, shape=(rows, cols)))
+        kind = _orogen.Terrain.known_kind(name)
+        if kind == "weight":
+            raise OrogenValueError(f"layer {shown(name)} is one of a family of weights; set them together by set_weights")
+        if kind != "float32":
+            ids = ids_of(f"layer {shown(name)}", values, np.dtype(kind), shape=(rows, cols))
+            return self._inner.set_ids(name, ids)
+        return self._inner.set_layer(name, floats(f"layer {shown(name)}", values, shape=(rows, cols)))
+
+    def set_ids(self, layer: str, values: npt.ArrayLike) -> None:
+        """Sets a layer of ids: unsigned whole numbers of 8, 16 or 32 bits (``uint8``, ``uint16``, ``uint32``).
+
+        They are never mixed: a mask switches them at one half, and a finer window has those of the nearest sample.
+        """
+        cols, rows = self.frame.samples
+        name = text_of("layer", layer)
+        array = np.asarray(values)
+        if array.dtype not in (np.uint8, np.uint16, np.uint32):
+            raise OrogenValueError(f"layer {shown(name)}: ids are uint8, uint16 or uint32, not {array.dtype.name}")
+        self._inner.set_ids(name, ids_of(f"layer {shown(name)}", array, array.dtype, shape=(rows, cols)))
+
+    def set_weights(self, family: str, shares: Mapping[str, npt.ArrayLike]) -> None:
+        """Sets a family of weights as a whole: ``t.set_weights("material", {"rock": a, "sand": b})``.
+
+        Shares may be of any size; they become bytes that sum to 255 at every sample, or to 0 where no share is above 0. The
+        layers are called ``material.rock`` and so on; others of the family are removed.
+        """
+        cols, rows = self.frame.samples
+        word = text_of("family", family)
+        names = {f"{word}.{text_of('name', name)}": values for name, values in shares.items()}
+        arrays = {name: floats(f"layer {shown(name)}", values, shape=(rows, cols)) for name, values in names.items()}
+        self._inner.set_weights(word, arrays)
+
+    @property
+    def instances(self) -> InstanceLayers:
+        """Things that stand on the ground, by name: ``t.instances["plants"]`` is an array of records (``orogen.INSTANCE``)."""
+        return InstanceLayers(self._inner)
+
+    def species(self, layer: str) -> list[str]:
+        """The names of the species of a layer of things, by their numbers."""
+        return self.instances._found(layer)[0]
+
+    def set_instances(self, layer: str, things: npt.ArrayLike, *, species: Iterable[str]) -> None:
+        """Sets things that stand on the ground, from an array of records with the fields ``x``, ``y`` and any others of
+        ``orogen.INSTANCE``. They are stood on the heights; ids are 1, 2, 3 and so on where they are left out."""
+        self._inner.set_instances(text_of("layer", layer), texts_of("species", species), records_of(things))
+
+    def edit_instances(self, layer: str, edits: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Changes things by hand, one edit after the other, and gives a sentence for each that could not be made.
+
+        An edit is ``{"edit": "remove", "id": ...}``, ``{"edit": "move", "id": ..., "to_m": (x, y)}``,
+        ``{"edit": "change", "id": ..., "looks": {"species": "oak", "scale": 1.2}}`` or
+        ``{"edit": "add", "at_m": (x, y), "looks": {"species": "oak"}}``. Looks are ``species``, ``yaw_deg``, ``scale``,
+        ``tilt_deg``, ``tilt_to_deg``, ``age`` and ``health`` (0 to 1). An id is the number in the array, or its 16
+        hexadecimal digits.
+        """
+        return self._inner.edit_instances(text_of("layer", layer), edits_text(edits))
 
     def __delitem__(self, layer: str) -> None:
         """Removes a layer."""
@@ -279,6 +353,14 @@ class Terrain(Applies):
         system without a number.
         """
         return None if self._inner.epsg is None else f"EPSG:{self._inner.epsg}"
+
+    @property
+    def place(self) -> Place | None:
+        """Where on Earth the land lies, by ``[place]`` of its recipe or the file of its heights; ``None`` if neither says."""
+        latitude, longitude, epsg, north = self._inner.earth
+        if latitude is None and longitude is None and epsg is None and north is None:
+            return None
+        return Place(latitude, longitude, None if epsg is None else f"EPSG:{epsg}", north)
 
     @property
     def file_crs(self) -> str | None:
@@ -419,10 +501,9 @@ class Terrain(Applies):
 
 
 def _unpickled(
-    parts: tuple[str, str | None, str, dict[str, bytes], str],
+    parts: tuple[str, str | None, str, dict[str, bytes], str, dict[str, bytes], str, str],
     layers: dict[str, npt.NDArray[Any]],
     steps: list[Step],
 ) -> Terrain:
     """The terrain of what ``Terrain.__reduce__`` gave."""
-    frame, place, seed, vectors, provenance = parts
-    return Terrain._of(_orogen.Terrain.from_parts(frame, place, seed, vectors, provenance, layers), steps)
+    return Terrain._of(_orogen.Terrain.from_parts(*parts, layers), steps)

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use orogen_core::layer::{BIOME, HEIGHT, MASK, SLOPE};
+use orogen_core::instances::{self, Instance, Instances};
+use orogen_core::layer::{BASIN, BIOME, HEIGHT, MASK, SLOPE};
 use orogen_core::param::Fault;
 use orogen_core::vector::{Column, Shape, VectorLayer};
 use orogen_core::{
-    Catalog, Coef, Ctx, Frame, Layers, Op, OpError, Operator, Raster, Reach, Seed, Terrain, math,
+    Catalog, Coef, Ctx, Footprint, Frame, LayerName, Layers, Op, OpError, Operator, Raster, Reach, Rect,
+    Seed, Terrain, math,
 };
 use orogen_recipe::{Checked, Faults, Limits, Plan, Recipe, RunOptions, run};
 use schemars::JsonSchema;
@@ -165,6 +167,10 @@ impl Op for Normalise {
         Reach::World
     }
 
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        100.0
+    }
+
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         count(ctx);
         let frame = *terrain.frame();
@@ -180,6 +186,68 @@ impl Op for Normalise {
         peaks.push([[frame.x_m(0), frame.y_m(0), f64::from(top)]]);
         assert!(peaks.set_feature_attribute("name", Column::Text(vec![String::from("Top")])));
         terrain.set_vector("peaks", peaks);
+        Ok(terrain)
+    }
+}
+
+fake! {
+    /// Ids beyond what floats can tell apart, weights and plants, all over the world; each seed covers other ground.
+    Cover {
+        plants: u32 = 3000,
+        snow: bool = false,
+    }
+}
+
+/// The least of its ids.
+pub const FIRST_ID: u32 = (1 << 24) + 1;
+
+impl Cover {
+    fn materials(&self) -> Vec<LayerName> {
+        let snow = self.snow.then_some("material.snow");
+        ["material.rock", "material.sand"].into_iter().chain(snow).map(LayerName::from).collect()
+    }
+}
+
+impl Op for Cover {
+    const ID: &'static str = "cover.parcels";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        let layers = Layers::none().reading([HEIGHT.name()]).writing([BASIN.name()]);
+        layers.writing(self.materials()).deriving_instances(["plants"], [HEIGHT.name()])
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::World
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let (frame, seed) = (*terrain.frame(), ctx.seed());
+        let number = |col: usize, row: usize| FIRST_ID + (col / 3 + 100 * (row / 2)) as u32;
+        terrain.set(BASIN, Raster::from_fn(frame.cols(), frame.rows(), number));
+        let names = self.materials();
+        let share = |member: u64| {
+            let at = |col, row| seed.child("share").bits2(col, row).rotate_left(8 * member as u32) & 0xff;
+            Raster::from_fn(frame.cols(), frame.rows(), |col, row| at(col as i64, row as i64) as f32)
+        };
+        let shares: Vec<_> = (0..names.len() as u64).map(share).collect();
+        terrain.set_weights("material", &names.into_iter().zip(&shares).collect())?;
+        let extent = frame.extent();
+        let plants = (0..self.plants).map(|i| {
+            let at = |axis: usize| {
+                let unit = seed.unit(2 * u64::from(i) + axis as u64);
+                extent.min[axis] + unit * (extent.max[axis] - extent.min[axis])
+            };
+            // Some stand on samples, and thereby on the edges of tiles.
+            let [x, y] = [at(0), at(1)];
+            let [col, row] = frame.locate(x, y).map(|at| at.floor() as usize);
+            let place = if i % 3 == 0 { [frame.x_m(col), frame.y_m(row + 1)] } else { [x, y] };
+            let id = instances::id(seed, [col as i64, row as i64], i);
+            (place, Instance { id, scale: 4096, ..Instance::default() })
+        });
+        let plants = Instances::new(vec![String::from("oak")], plants);
+        terrain.set_instances("plants", plants.map_err(|e| OpError::Failed(e.to_string()))?);
         Ok(terrain)
     }
 }
@@ -382,6 +450,70 @@ impl Op for Slow {
     }
 }
 
+fake! {
+    /// Dabs of a brush on the height, or on the mask.
+    Dabs {
+        at_m: Vec<[f64; 2]> = Vec::new(),
+        #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "m"))]
+        radius_m: f64 = 40.0,
+        #[schemars(range(min = -100.0, max = 100.0))]
+        by: f64 = 1.0,
+        on_mask: bool = false,
+    }
+}
+
+impl Op for Dabs {
+    const ID: &'static str = "shape.dabs";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        if self.on_mask {
+            Layers::none().writing([MASK.name()])
+        } else {
+            Layers::none().updating([HEIGHT.name()])
+        }
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::Point
+    }
+
+    fn footprint(&self, old: &Self, _: &Frame) -> Footprint {
+        if self.by != old.by {
+            return Footprint::Everything;
+        }
+        let rect = |op: &Self, at: &[f64; 2]| Rect { min: *at, max: *at }.grown([op.radius_m; 2]);
+        let differ = |(op, other): (&Self, &Self)| {
+            let changed =
+                op.at_m.iter().filter(|at| op.radius_m != other.radius_m || !other.at_m.contains(at));
+            Footprint::of(changed.map(|at| rect(op, at)))
+        };
+        differ((self, old)).union(differ((old, self)))
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let frame = *terrain.frame();
+        let near = |col: usize, row: usize| {
+            let far = |at: &[f64; 2]| math::hypot(frame.x_m(col) - at[0], frame.y_m(row) - at[1]);
+            self.at_m.iter().any(|at| far(at) < self.radius_m)
+        };
+        if self.on_mask {
+            let mask =
+                Raster::from_fn(frame.cols(), frame.rows(), |c, r| f32::from(u8::from(near(c, r))) * 0.7);
+            terrain.set(MASK, mask);
+        } else {
+            let old = terrain.get(HEIGHT)?;
+            let by = self.by as f32;
+            let height = Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
+                if near(c, r) { old.row(r)[c] + by } else { old.row(r)[c] }
+            });
+            terrain.set(HEIGHT, height);
+        }
+        Ok(terrain)
+    }
+}
+
 /// What goes wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -454,8 +586,10 @@ pub fn catalog() -> Catalog {
         Operator::of::<Ids>(),
         Operator::of::<Slope>(),
         Operator::of::<Raise>(),
+        Operator::of::<Dabs>(),
         Operator::of::<Slow>(),
         Operator::of::<Troubled>(),
+        Operator::of::<Cover>(),
     ])
 }
 

@@ -191,6 +191,20 @@ fn the_limit_of_memory_can_be_raised() {
 }
 
 #[test]
+fn operators_say_how_much_memory_they_take() {
+    // Beside the layer that waves made, 100 bytes a sample.
+    let text = format!("frame.samples = 2049\n{HILLS}[[step]]\nid = \"n\"\nop = \"shape.normalise\"\n");
+    let recipe = Recipe::parse("test.toml", text.as_bytes()).unwrap();
+    let check = |memory_bytes| recipe.check(&catalog(), &Limits { memory_bytes });
+    assert_eq!(
+        check(500 << 20).unwrap_err().to_string(),
+        "test.toml:1:7: 2049 x 2049 samples need about 511.8 MiB of memory, more than the limit of 500 MiB; \
+         use fewer samples or allow more memory"
+    );
+    assert_eq!(check(520 << 20).unwrap().bytes_a_sample(), 104.0);
+}
+
+#[test]
 fn ids() {
     only(
         "[[step]]\nop = \"source.waves\"\n",

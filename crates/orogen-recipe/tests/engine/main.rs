@@ -3,8 +3,10 @@
 
 mod bombs;
 mod caching;
+mod edits;
 mod fakes;
 mod faults;
+mod kinds;
 mod running;
 mod session;
 mod windows;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use orogen_core::layer::{BIOME, HEIGHT, MASK, SLOPE};
 use orogen_core::{Cancel, Elevation, Files, OpError, Raster, Terrain};
-use orogen_recipe::{Cache, Meter, Observer, Plan, Run, RunError, RunOptions, StepReport, run};
+use orogen_recipe::{Cache, Finished, Meter, Observer, Plan, RunError, RunOptions, StepReport, run};
 
 use crate::fakes::{assert_same_bits, build, checked, runs};
 
@@ -20,7 +20,7 @@ fn whole(text: &str) -> Terrain {
     build(&checked, *checked.frame())
 }
 
-fn run_with(text: &str, options: &RunOptions<'_>) -> Result<Run, RunError> {
+fn run_with(text: &str, options: &RunOptions<'_>) -> Result<Finished, RunError> {
     let checked = checked(text);
     run(&checked, &Plan::whole(&checked).unwrap(), options)
 }

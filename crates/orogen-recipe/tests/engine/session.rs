@@ -81,6 +81,23 @@ fn only_the_steps_that_a_layer_needs_are_planned() {
     assert_eq!(steps("slope"), "ambniws");
 }
 
+/// Operators hear what is wanted of them: what was asked for, and what later steps look at.
+#[test]
+fn steps_know_what_is_wanted_of_them() {
+    let checked = checked(&recipe());
+    let window = checked.frame().window(10, 10, 5, 5);
+    let wanted = |plan: &Plan, id: &str| {
+        let mut tasks = plan.tasks().iter().filter(|task| checked.steps()[task.step].id == id);
+        tasks.next_back().unwrap().wanted.as_deref().cloned()
+    };
+    let parts = |names: &[&'static str]| names.iter().map(|n| Part::Layer(name(n))).collect::<BTreeSet<_>>();
+    let plan = Plan::parts(&checked, window, &parts(&["slope"])).unwrap();
+    assert_eq!(wanted(&plan, "s"), Some(parts(&["slope"])));
+    // The whole world is worked out for all windows.
+    assert_eq!(wanted(&plan, "w"), None);
+    assert_eq!(wanted(&Plan::new(&checked, window).unwrap(), "s"), None);
+}
+
 #[test]
 fn a_layer_that_is_not_there_is_named() {
     let session = Session::new(checked(&recipe()), SessionOptions::default());

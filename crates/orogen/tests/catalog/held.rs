@@ -3,7 +3,7 @@
 use orogen_core::testkit::standard;
 use orogen_core::vector::Point;
 use orogen_core::{Ctx, Frame, Raster, Terrain, layer, math};
-use orogen_ops::hold::{Held, hold};
+use orogen_ops::held_lines::{Held, hold};
 
 use crate::for_each;
 

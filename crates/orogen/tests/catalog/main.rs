@@ -6,8 +6,10 @@ mod cancel;
 mod ends;
 mod held;
 mod loops;
+mod memory;
 mod operators;
 mod versions;
+mod windows;
 
 use std::fs;
 use std::path::{Path, PathBuf};

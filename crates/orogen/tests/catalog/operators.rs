@@ -2,7 +2,7 @@
 
 use orogen_core::testkit::promises;
 
-use crate::{cancel, ends, hold_to, loops};
+use crate::{cancel, ends, hold_to, loops, memory, windows};
 
 macro_rules! operators {
     ($($family:ident: $($name:ident),+;)+) => {
@@ -31,6 +31,16 @@ macro_rules! operators {
                 #[test]
                 fn hears_a_cancel_within_a_second() {
                     super::super::hold_to(ID, super::super::cancel::broken);
+                }
+
+                #[test]
+                fn works_no_more_on_windows() {
+                    super::super::hold_to(ID, super::super::windows::broken);
+                }
+
+                #[test]
+                fn takes_the_memory_that_it_declares() {
+                    super::super::hold_to(ID, super::super::memory::broken);
                 }
             })+
         })+

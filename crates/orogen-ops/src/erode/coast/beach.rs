@@ -93,7 +93,7 @@ fn places(
     let reach = |metres: f64| spacing_m.map(|d| (0.5 * metres / d).round() as usize);
     let drift = reach(params.drift_m);
     // How much of the sand that there could be comes; none where nothing was cut nearby.
-    let comes = around(
+    let comes = windowed_ratio(
         |c, r| i64::from(cut.row(r)[c]),
         |c, r| i64::from(!ground.row(r)[c].is_nan()),
         [ground.cols(), ground.rows()],
@@ -105,7 +105,7 @@ fn places(
     );
     let is_surf = |c: usize, r: usize| (-SURF_M..=0.0).contains(&front.inland_m.row(r)[c]);
     let exposure = |reach: [usize; 2]| {
-        around(
+        windowed_ratio(
             |c, r| if is_surf(c, r) { i64::from(front.exposure.row(r)[c]) } else { 0 },
             |c, r| i64::from(is_surf(c, r)),
             [ground.cols(), ground.rows()],
@@ -136,7 +136,7 @@ fn places(
 }
 
 /// What two sums over the surroundings of every cell give together.
-fn around(
+fn windowed_ratio(
     of: impl Fn(usize, usize) -> i64 + Sync,
     per: impl Fn(usize, usize) -> i64 + Sync,
     [cols, rows]: [usize; 2],

@@ -1,16 +1,16 @@
 //! The shore on its way inland.
 
-use orogen_core::{Cancelled, Ctx, Raster};
+use orogen_core::{Cancelled, Ctx, Progress, Raster};
 use rayon::prelude::*;
 
 use super::waves::{FULL, Waves};
 use super::{CALM, Coast};
 
-/// Where the shore is in the end.
+/// Where the shore is.
 pub(super) struct Front {
     /// Distance inland of the foot of the cliff, in metres; negative out at sea.
     pub inland_m: Raster<f32>,
-    /// Exposure in the end.
+    /// Exposure to waves.
     pub exposure: Raster<i32>,
 }
 
@@ -21,76 +21,162 @@ const LOOK_M: f64 = 10.0;
 /// Cells of a row that are looked at together.
 const STRETCH: usize = 32;
 
-impl Front {
-    /// The front, and how far waves would have moved a shore that was at a place all the time, in metres.
-    pub fn run(
+/// The shore on its way inland.
+pub(super) struct Retreat {
+    spacing_m: [f64; 2],
+    cell_m: f64,
+    duration_yr: f64,
+    /// The farthest that it can get, the width of the band in which it moves, and how far it gets between two looks.
+    farthest_m: f64,
+    band_m: f64,
+    ahead_m: f64,
+    size_m: f64,
+    softness: Raster<f32>,
+    inland: Raster<f32>,
+    next: Raster<f32>,
+    /// How far waves would have moved a shore that was at a place all the time, in metres.
+    worn: Raster<f32>,
+    strength: Raster<f32>,
+    speed: Raster<f32>,
+    waves: Waves,
+    /// Looks at the waves, done and in all.
+    look: usize,
+    looks: usize,
+    /// Steps since the last look, done and in all; none before the next look.
+    step: usize,
+    steps: usize,
+    step_yr: f32,
+}
+
+impl Retreat {
+    pub fn new(
         height: &Raster<f32>,
         softness: Raster<f32>,
         spacing_m: [f64; 2],
         params: &Coast,
         ctx: &Ctx<'_>,
-    ) -> Result<(Self, Raster<f32>), Cancelled> {
+    ) -> Result<Self, Cancelled> {
         let (cols, rows) = (height.cols(), height.rows());
-        let cell = spacing_m[0].min(spacing_m[1]);
+        let cell_m = spacing_m[0].min(spacing_m[1]);
         let fastest = f64::from(softness.range().map_or(0.0, |(_, most)| most));
         // Waves of all directions at a cape are a little stronger than those on a straight shore.
-        let farthest = 1.5 * fastest * params.duration_yr;
-        let size = cols as f64 * spacing_m[0] + rows as f64 * spacing_m[1];
-        let band = (farthest + 4.0 * cell).min(size);
-        let mut inland = distance(height, spacing_m, band);
+        let farthest_m = 1.5 * fastest * params.duration_yr;
+        let size_m = cols as f64 * spacing_m[0] + rows as f64 * spacing_m[1];
+        let band_m = (farthest_m + 4.0 * cell_m).min(size_m);
+        let inland = distance(height, spacing_m, band_m);
         ctx.stop_if_asked()?;
-        let mut worn = Raster::filled(cols, rows, 0.0f32);
-        let looks = (farthest / LOOK_M.max(cell)).ceil().clamp(1.0, 100_000.0) as usize;
-        let dt = params.duration_yr / looks as f64;
-        // As far as the shore moves between two looks, and a cell more.
-        let ahead = LOOK_M.max(cell) + cell;
-        let mut waves = Waves::new(cols, rows, spacing_m, params);
-        let mut next = inland.clone();
-        let mut strength = worn.clone();
-        let mut speed = worn.clone();
-        for look in 0..looks {
-            ctx.tick(90 * look / looks + 1, 100)?;
-            let exposure = waves.exposure(&inland);
-            strength.par_rows(|row, out| {
-                for ((v, &e), &d) in out.iter_mut().zip(exposure.row(row)).zip(inland.row(row)) {
-                    if d <= 0.0 || look == 0 {
-                        *v = strong(e);
-                    }
-                }
-            });
-            ctx.stop_if_asked()?;
-            // What is farther off has been carried there by an earlier look.
-            carry_inland(&mut strength, &inland, spacing_m, if look == 0 { band } else { ahead });
-            speed.par_rows(|row, out| {
-                for ((v, strong), soft) in out.iter_mut().zip(strength.row(row)).zip(softness.row(row)) {
-                    *v = strong * soft;
-                }
-            });
-            ctx.stop_if_asked()?;
-            let most = f64::from(speed.range().map_or(0.0, |(_, most)| most));
-            let steps = (2.5 * most * dt / cell).ceil().max(1.0);
-            let short = (dt / steps) as f32;
-            for step in 0..steps as usize {
-                if step > 0 {
-                    ctx.tick(90 * look / looks + 1, 100)?;
-                }
-                advance(&inland, &speed, spacing_m, short, &mut next);
-                std::mem::swap(&mut inland, &mut next);
-            }
-            worn.par_rows(|row, out| {
-                for ((w, &e), &soft) in out.iter_mut().zip(exposure.row(row)).zip(softness.row(row)) {
-                    *w += strong(e) * soft * dt as f32;
-                }
-            });
+        let worn = Raster::filled(cols, rows, 0.0f32);
+        Ok(Self {
+            spacing_m,
+            cell_m,
+            duration_yr: params.duration_yr,
+            farthest_m,
+            band_m,
+            // As far as the shore moves between two looks, and a cell more.
+            ahead_m: LOOK_M.max(cell_m) + cell_m,
+            size_m,
+            softness,
+            next: inland.clone(),
+            inland,
+            strength: worn.clone(),
+            speed: worn.clone(),
+            worn,
+            waves: Waves::new(cols, rows, spacing_m, params),
+            look: 0,
+            looks: (farthest_m / LOOK_M.max(cell_m)).ceil().clamp(1.0, 100_000.0) as usize,
+            step: 0,
+            steps: 0,
+            step_yr: 0.0,
+        })
+    }
+
+    /// Time from look to look.
+    fn look_yr(&self) -> f64 {
+        self.duration_yr / self.looks as f64
+    }
+
+    /// Share of the time that has gone by.
+    pub fn share(&self) -> f64 {
+        (self.look as f64 + self.step as f64 / self.steps.max(1) as f64) / self.looks as f64
+    }
+
+    /// Looks at the waves, or moves the shore by a step.
+    pub fn advance(&mut self, ctx: &Ctx<'_>) -> Result<Progress, Cancelled> {
+        ctx.tick(90 * self.look / self.looks + 1, 100)?;
+        if self.steps == 0 {
+            self.look_at_waves(ctx)?;
+            return Ok(Progress::More);
         }
-        drop((next, strength, speed, softness));
+        advance(&self.inland, &self.speed, self.spacing_m, self.step_yr, &mut self.next);
+        std::mem::swap(&mut self.inland, &mut self.next);
+        self.step += 1;
+        if self.step < self.steps {
+            return Ok(Progress::More);
+        }
+        let look_yr = self.look_yr() as f32;
+        let (exposure, softness) = (self.waves.last(), &self.softness);
+        self.worn.par_rows(|row, out| {
+            for ((w, &e), &soft) in out.iter_mut().zip(exposure.row(row)).zip(softness.row(row)) {
+                *w += strong(e) * soft * look_yr;
+            }
+        });
+        (self.step, self.steps) = (0, 0);
+        self.look += 1;
+        Ok(if self.look < self.looks { Progress::More } else { Progress::Done })
+    }
+
+    /// Finds how fast the shore moves until the next look.
+    fn look_at_waves(&mut self, ctx: &Ctx<'_>) -> Result<(), Cancelled> {
+        let Self { inland, strength, speed, softness, waves, .. } = self;
+        let first = self.look == 0;
+        let exposure = waves.exposure(inland);
+        strength.par_rows(|row, out| {
+            for ((v, &e), &d) in out.iter_mut().zip(exposure.row(row)).zip(inland.row(row)) {
+                if d <= 0.0 || first {
+                    *v = strong(e);
+                }
+            }
+        });
+        ctx.stop_if_asked()?;
+        // What is farther off has been carried there by an earlier look.
+        carry_inland(strength, inland, self.spacing_m, if first { self.band_m } else { self.ahead_m });
+        speed.par_rows(|row, out| {
+            for ((v, strong), soft) in out.iter_mut().zip(strength.row(row)).zip(softness.row(row)) {
+                *v = strong * soft;
+            }
+        });
+        ctx.stop_if_asked()?;
+        let most = f64::from(self.speed.range().map_or(0.0, |(_, most)| most));
+        let look_yr = self.look_yr();
+        let steps = (2.5 * most * look_yr / self.cell_m).ceil().max(1.0);
+        self.step_yr = (look_yr / steps) as f32;
+        self.steps = steps as usize;
+        Ok(())
+    }
+
+    /// Where the shore is now, and how far waves would have moved one that was at a place all the time, in metres.
+    pub fn so_far(&self) -> (Front, Raster<f32>) {
+        let inland_m = distance(&self.inland, self.spacing_m, self.reach_m());
+        // The waves as they are now: those of the last look came to another shore.
+        let mut waves = self.waves.clone();
+        waves.exposure(&self.inland);
+        (Front { inland_m, exposure: waves.into_exposure() }, self.worn.clone())
+    }
+
+    /// As [`Retreat::so_far`], in the end.
+    pub fn into_front(self, ctx: &Ctx<'_>) -> Result<(Front, Raster<f32>), Cancelled> {
+        let reach_m = self.reach_m();
+        let Self { spacing_m, inland, worn, mut waves, .. } = self;
         ctx.stop_if_asked()?;
         waves.exposure(&inland);
         ctx.stop_if_asked()?;
         let exposure = waves.into_exposure();
-        // Cliffs lean back, and sand lies before and behind the shore.
-        let inland_m = distance(&inland, spacing_m, (farthest + 400.0).min(size));
-        Ok((Self { inland_m, exposure }, worn))
+        Ok((Front { inland_m: distance(&inland, spacing_m, reach_m), exposure }, worn))
+    }
+
+    /// Cliffs lean back, and sand lies before and behind the shore.
+    fn reach_m(&self) -> f64 {
+        (self.farthest_m + 400.0).min(self.size_m)
     }
 }
 

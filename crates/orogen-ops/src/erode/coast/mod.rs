@@ -6,15 +6,18 @@ mod front;
 mod tests;
 mod waves;
 
+use std::sync::Arc;
+
 use orogen_core::param::Field;
 use orogen_core::{
-    Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer, math,
+    Cancelled, Coef, Ctx, Frame, Layers, Moment, Op, OpError, Progress, Raster, Reach, Seed, Simulated,
+    Started, Stepped, Terrain, layer, math, stepped,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::front::Front;
-use crate::hold;
+use self::front::{Front, Retreat};
+use crate::held_lines;
 use crate::noise::Noise;
 
 /// Lets waves work at the shore: exposed capes retreat as cliffs over a platform just below the sea, hard rock is left
@@ -40,7 +43,7 @@ use crate::noise::Noise;
 ///
 /// **Limits** The sea keeps its level, and tides, currents, spits and scree are not modelled (`erode.thermal` lays scree). A
 /// hole is land that stays. The volume cut changes by about 4 % when cells of 12 m are halved. Cliffs
-/// retreat a cell at a time or less, so time grows with the cube of the resolution. 48 bytes a cell.
+/// retreat a cell at a time or less, so time grows with the cube of the resolution.
 ///
 /// **After** Sunamura, "Geomorphology of Rocky Coasts", 1992, for retreat by wave force against rock strength; Osher &
 /// Sethian, J. Comput. Phys. 79 (1988), for the moving front.
@@ -119,7 +122,7 @@ impl Op for Coast {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([hold::HOLD])
+            .using_vectors([held_lines::HOLD])
             .reading(self.hardness.layer())
             .writing([layer::SAND.name()])
     }
@@ -128,17 +131,70 @@ impl Op for Coast {
         Reach::World
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        87.0
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        stepped::run_through(self, terrain, ctx)
+    }
+
+    fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
         let hardness = self.hardness.on(&terrain)?;
-        let held = hold::held_samples(&terrain);
-        let Worked { height, sand, cut_m3, beach_m3 } =
-            coast(terrain.get(layer::HEIGHT)?, hardness, held.as_ref(), terrain.frame(), self, ctx)?;
-        ctx.report("cut", cut_m3, "m3");
-        ctx.report("beach", beach_m3, "m3");
-        ctx.report("offshore", cut_m3 - beach_m3, "m3");
-        terrain.set(layer::HEIGHT, height);
-        terrain.set(layer::SAND, sand);
-        Ok(terrain)
+        let held = held_lines::held_samples(&terrain);
+        let height = terrain.shared(layer::HEIGHT)?;
+        let retreat = retreat(&height, hardness, held.as_ref(), terrain.frame(), self, ctx)?;
+        Ok(Started::Stepped(Box::new(Working { params: self.clone(), terrain, height, held, retreat })))
+    }
+}
+
+/// Waves at work.
+struct Working {
+    params: Coast,
+    /// The land before, and its heights.
+    terrain: Terrain,
+    height: Arc<Raster<f32>>,
+    held: Option<Raster<bool>>,
+    /// The shore on its way; none where no waves reach any land.
+    retreat: Option<Retreat>,
+}
+
+impl Stepped for Working {
+    fn advance(&mut self, ctx: &Ctx<'_>) -> Result<Progress, OpError> {
+        match &mut self.retreat {
+            Some(retreat) => Ok(retreat.advance(ctx)?),
+            None => Ok(Progress::Done),
+        }
+    }
+
+    fn moment(&self) -> Moment {
+        let share = self.retreat.as_ref().map_or(1.0, Retreat::share);
+        Moment { share, time: Some(Simulated::Years(share * self.params.duration_yr)) }
+    }
+
+    fn view(&self) -> Result<Terrain, OpError> {
+        let Self { params, terrain, height, held, retreat } = self;
+        let frame = terrain.frame();
+        let worked = match retreat {
+            None => Worked::untouched(height),
+            Some(retreat) => worked(height, retreat.so_far(), held.as_ref(), frame, params, &Ctx::silent())?,
+        };
+        Ok(worked.land(terrain.clone()))
+    }
+
+    fn finish(self: Box<Self>, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let Self { params, terrain, height, held, retreat } = *self;
+        let worked = match retreat {
+            None => Worked::untouched(&height),
+            Some(retreat) => {
+                let front = retreat.into_front(ctx)?;
+                worked(&height, front, held.as_ref(), terrain.frame(), &params, ctx)?
+            }
+        };
+        ctx.report("cut", worked.cut_m3, "m3");
+        ctx.report("beach", worked.beach_m3, "m3");
+        ctx.report("offshore", worked.cut_m3 - worked.beach_m3, "m3");
+        Ok(worked.land(terrain))
     }
 }
 
@@ -153,6 +209,21 @@ pub struct Worked {
     pub cut_m3: f64,
     /// Sand laid, in cubic metres.
     pub beach_m3: f64,
+}
+
+impl Worked {
+    /// Land that no waves reach.
+    fn untouched(height: &Raster<f32>) -> Self {
+        let sand = height.map(|h| if h.is_nan() { f32::NAN } else { 0.0 });
+        Self { height: height.clone(), sand, cut_m3: 0.0, beach_m3: 0.0 }
+    }
+
+    /// The land that they leave of some other.
+    fn land(self, mut terrain: Terrain) -> Terrain {
+        terrain.set(layer::HEIGHT, self.height);
+        terrain.set(layer::SAND, self.sand);
+        terrain
+    }
 }
 
 /// Volumes are counted in whole units a cell, so that their sums do not depend on the order.
@@ -176,22 +247,48 @@ pub fn coast(
     params: &Coast,
     ctx: &Ctx<'_>,
 ) -> Result<Worked, Cancelled> {
-    let (cols, rows) = (height.cols(), height.rows());
-    let is_sea = |h: &f32| *h <= 0.0;
-    let any_sea = height.as_slice().iter().any(is_sea);
+    let Some(mut retreat) = retreat(height, hardness, held, frame, params, ctx)? else {
+        return Ok(Worked::untouched(height));
+    };
+    while retreat.advance(ctx)? == Progress::More {}
+    worked(height, retreat.into_front(ctx)?, held, frame, params, ctx)
+}
+
+/// The shore before it moves; `None` where no waves reach any land.
+fn retreat(
+    height: &Raster<f32>,
+    hardness: Field<'_>,
+    held: Option<&Raster<bool>>,
+    frame: &Frame,
+    params: &Coast,
+    ctx: &Ctx<'_>,
+) -> Result<Option<Retreat>, Cancelled> {
+    let any_sea = height.as_slice().iter().any(|h| *h <= 0.0);
     let any_land = height.as_slice().iter().any(|h| *h > 0.0);
     if !any_sea || !any_land || params.duration_yr <= 0.0 {
-        let sand = height.map(|h| if h.is_nan() { f32::NAN } else { 0.0 });
-        return Ok(Worked { height: height.clone(), sand, cut_m3: 0.0, beach_m3: 0.0 });
+        return Ok(None);
     }
-    let spacing_m = frame.spacing_m();
-    let stays = |col: usize, row: usize| held.is_some_and(|held| held.row(row)[col]);
     let mut softness = softness(height, hardness, frame, params, ctx.seed());
     softness.par_rows(|row, out| {
-        out.iter_mut().enumerate().filter(|(col, _)| stays(*col, row)).for_each(|(_, soft)| *soft = 0.0);
+        let stays = |col: usize| held.is_some_and(|held| held.row(row)[col]);
+        out.iter_mut().enumerate().filter(|(col, _)| stays(*col)).for_each(|(_, soft)| *soft = 0.0);
     });
     ctx.stop_if_asked()?;
-    let (front, worn_m) = Front::run(height, softness, spacing_m, params, ctx)?;
+    Retreat::new(height, softness, frame.spacing_m(), params, ctx).map(Some)
+}
+
+/// What waves leave that moved the shore to a place, and would have moved one that stayed so far.
+fn worked(
+    height: &Raster<f32>,
+    (front, worn_m): (Front, Raster<f32>),
+    held: Option<&Raster<bool>>,
+    frame: &Frame,
+    params: &Coast,
+    ctx: &Ctx<'_>,
+) -> Result<Worked, Cancelled> {
+    let (cols, rows) = (height.cols(), height.rows());
+    let spacing_m = frame.spacing_m();
+    let stays = |col: usize, row: usize| held.is_some_and(|held| held.row(row)[col]);
     ctx.tick(90, 100)?;
 
     // Above the cliff's face, and above the platform seaward of its foot, rock goes.

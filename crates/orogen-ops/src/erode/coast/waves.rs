@@ -1,9 +1,9 @@
 //! How strongly waves come to every place: the open water before it, by directions.
 
-use fearless_simd::{Level, dispatch};
 use orogen_core::{Raster, math};
 
 use super::Coast;
+use crate::simd::{Level, dispatch};
 
 /// Directions that waves come from: none along an axis or a diagonal, and every quarter turn maps them onto each other.
 const WAYS: usize = 16;
@@ -15,6 +15,7 @@ const RUN_UP_M: f64 = 50.0;
 const DEAD: f32 = 1e-12;
 
 /// Waves of one direction on the grid: they go from row to row, a share of a column aside with every row.
+#[derive(Clone)]
 struct Way {
     swapped: bool,
     down: bool,
@@ -59,6 +60,7 @@ fn ways([dx, dy]: [f64; 2], params: &Coast) -> Vec<Way> {
 }
 
 /// Waves on a map, looked at again and again.
+#[derive(Clone)]
 pub(super) struct Waves {
     ways: Vec<Way>,
     full_m: f32,
@@ -100,6 +102,11 @@ impl Waves {
     }
 
     /// The exposure that was found last.
+    pub fn last(&self) -> &Raster<i32> {
+        &self.across
+    }
+
+    /// The exposure that was found last, to keep.
     pub fn into_exposure(self) -> Raster<i32> {
         self.across
     }

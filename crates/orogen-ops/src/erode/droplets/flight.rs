@@ -1,9 +1,9 @@
 //! How drops run over ground that stands still: many side by side, each alone.
 
-use fearless_simd::{Level, dispatch};
 use orogen_core::Raster;
 
 use crate::drainage::basins::NO_CELL;
+use crate::simd::{Level, dispatch};
 
 /// Drops in flight at once: two vectors of eight.
 const LANES: usize = 16;

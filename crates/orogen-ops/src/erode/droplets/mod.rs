@@ -7,12 +7,16 @@ mod storm;
 #[cfg(test)]
 mod tests;
 
-use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, work};
+use orogen_core::{
+    Coef, Ctx, Frame, Layers, Moment, Op, OpError, Progress, Raster, Reach, Started, Stepped, Terrain, layer,
+    stepped, work,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::storm::{Land, Rained, droplets};
-use crate::hold;
+use self::storm::{Storm, Tiles};
+use crate::held_lines;
 
 /// Lets drops of rain run over the land: they wear gullies that join to valleys, and lay fans and floors below them.
 ///
@@ -43,7 +47,7 @@ use crate::hold;
 /// **Limits** Drops find their way by single cells, so at another resolution large valleys agree and small gullies need not.
 /// Streams are at least about a cell wide, a cell gets at most sixteen drops a round, and a round changes the land by no
 /// more than 0.08 `radius_m`: what goes beyond that waits and spreads. With `sea`, land at or below 0 m is sea, where no drop
-/// starts. A step is as long as a cell, so the time is drops × `travel_m` / cell; 84 bytes a cell.
+/// starts. A step is as long as a cell, so the time is drops × `travel_m` / cell.
 ///
 /// **After** the particles of H. T. Beyer, *Implementation of a method for hydraulic erosion*, TU München 2015, which change
 /// the land one after the other, and the length over which streams trade with their beds of P. Davy & D. Lague, *Journal of
@@ -127,7 +131,7 @@ impl Op for Droplets {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([hold::HOLD])
+            .using_vectors([held_lines::HOLD])
             .reading(self.moisture.layer())
             .reading(self.hardness.layer())
             .reading(self.loose_m.layer())
@@ -138,18 +142,55 @@ impl Op for Droplets {
         Reach::World
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        84.0
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        stepped::run_through(self, terrain, ctx)
+    }
+
+    fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
         self.check_work(terrain.frame())?;
-        let height = terrain.get(layer::HEIGHT)?;
-        let land = Land {
-            height,
-            frame: *terrain.frame(),
-            moisture: self.moisture.on(&terrain)?,
-            hardness: self.hardness.on(&terrain)?,
-            loose_m: self.loose_m.on(&terrain)?,
-            held: hold::held_samples(&terrain),
-        };
-        let rained = droplets(&land, self, ctx)?;
+        let held = held_lines::held_samples(&terrain);
+        let land = self.land(&terrain, held.as_ref())?;
+        let storm = Storm::new(&land, self, Tiles::of(land.height), ctx)?;
+        Ok(Started::Stepped(Box::new(Raining { params: self.clone(), terrain, held, storm })))
+    }
+}
+
+/// Rain on its way.
+struct Raining {
+    params: Droplets,
+    /// The land before.
+    terrain: Terrain,
+    held: Option<Raster<bool>>,
+    storm: Storm,
+}
+
+impl Stepped for Raining {
+    fn advance(&mut self, ctx: &Ctx<'_>) -> Result<Progress, OpError> {
+        let land = self.params.land(&self.terrain, self.held.as_ref())?;
+        Ok(self.storm.round(&land, &self.params, ctx)?)
+    }
+
+    fn moment(&self) -> Moment {
+        Moment { share: self.storm.share(), time: None }
+    }
+
+    fn view(&self) -> Result<Terrain, OpError> {
+        let land = self.params.land(&self.terrain, self.held.as_ref())?;
+        let (change, loose) = self.storm.so_far(&land);
+        let mut terrain = self.terrain.clone();
+        terrain.set(layer::HEIGHT, changed(land.height, change));
+        terrain.set(layer::SEDIMENT, loose);
+        Ok(terrain)
+    }
+
+    fn finish(self: Box<Self>, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let Self { params, mut terrain, held, storm } = *self;
+        let land = params.land(&terrain, held.as_ref())?;
+        let rained = storm.rained(&land, &params);
         let [dx, dy] = terrain.frame().spacing_m();
         let volume = |f: fn(f32) -> f32| rained.change.map(f).sum_f64() * dx * dy;
         let (eroded, deposited) = (volume(|v| (-v).max(0.0)), volume(|v| v.max(0.0)));
@@ -158,7 +199,7 @@ impl Op for Droplets {
         ctx.report("deposited", deposited, "m3");
         ctx.report("carried_off", rained.carried_off_m3, "m3");
         ctx.report("unaccounted", eroded - deposited - rained.carried_off_m3, "m3");
-        let after = changed(height, &rained.change);
+        let after = changed(land.height, &rained.change);
         terrain.set(layer::HEIGHT, after);
         terrain.set(layer::SEDIMENT, rained.loose);
         Ok(terrain)
@@ -170,6 +211,18 @@ const NS_A_CELL: f64 = 8.0;
 const NS_A_ROUND: f64 = 60.0;
 
 impl Droplets {
+    /// The land that it rains on.
+    fn land<'a>(&self, terrain: &'a Terrain, held: Option<&'a Raster<bool>>) -> Result<Land<'a>, OpError> {
+        Ok(Land {
+            height: terrain.get(layer::HEIGHT)?,
+            frame: *terrain.frame(),
+            moisture: self.moisture.on(terrain)?,
+            hardness: self.hardness.on(terrain)?,
+            loose_m: self.loose_m.on(terrain)?,
+            held,
+        })
+    }
+
     /// Refuses so many drops, or rounds, that they would take far too long.
     fn check_work(&self, frame: &Frame) -> Result<(), OpError> {
         let [dx, dy] = frame.spacing_m();

@@ -2,9 +2,8 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use fearless_simd::Level;
 use orogen_core::param::Field;
-use orogen_core::{Cancelled, Ctx, Frame, Raster, Seed, math};
+use orogen_core::{Cancelled, Ctx, Frame, Progress, Raster, Seed, math};
 use rayon::prelude::*;
 
 use super::Droplets;
@@ -13,6 +12,7 @@ use super::spread::Spread;
 use crate::drainage::basins::NO_CELL;
 use crate::drainage::ways::step;
 use crate::drainage::{Basins, Edge, NOWHERE, Ways};
+use crate::simd::Level;
 
 /// Samples along a side of the tiles that drops are shared out by, and beyond it until a drop changes tiles.
 pub(super) const TILE: usize = 128;
@@ -56,7 +56,7 @@ pub struct Land<'a> {
     /// Loose ground at the start, in metres.
     pub loose_m: Field<'a>,
     /// Samples that keep their height.
-    pub held: Option<Raster<bool>>,
+    pub held: Option<&'a Raster<bool>>,
 }
 
 /// The algorithm alone.
@@ -64,8 +64,7 @@ pub struct Land<'a> {
 /// # Errors
 /// When cancelled.
 pub fn droplets(land: &Land<'_>, params: &Droplets, ctx: &Ctx<'_>) -> Result<Rained, Cancelled> {
-    let tiles = Tiles { cols: land.height.cols(), rows: land.height.rows(), tile: TILE, margin: MARGIN };
-    droplets_by(land, params, tiles, ctx)
+    droplets_by(land, params, Tiles::of(land.height), ctx)
 }
 
 /// [`droplets`] shared out by given tiles, which change no bit of the result.
@@ -75,60 +74,105 @@ pub(super) fn droplets_by(
     tiles: Tiles,
     ctx: &Ctx<'_>,
 ) -> Result<Rained, Cancelled> {
-    let (cols, rows) = (land.height.cols(), land.height.rows());
-    let [dx, dy] = land.frame.spacing_m();
-    let rain = Rain::new(params, land);
-    let law = rain.law(params, [dx, dy]);
-    let unit = |v: f32| if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) };
-    let hard = Raster::from_fn(cols, rows, |c, r| unit(land.hardness.at(c, r)));
-    let held = |c: usize, r: usize| land.held.as_ref().is_some_and(|held| held.row(r)[c]);
-    let may_change = Raster::from_fn(cols, rows, |c, r| land.height.row(r)[c].is_finite() && !held(c, r));
-    ctx.stop_if_asked()?;
-    let spread = Spread::new(&may_change, params.radius_m, [dx, dy]);
-    drop(may_change);
+    let mut storm = Storm::new(land, params, tiles, ctx)?;
+    while storm.round(land, params, ctx)? == Progress::More {}
+    Ok(storm.rained(land, params))
+}
 
-    let mut state = State {
-        change: Raster::filled(cols, rows, 0.0),
-        loose: Raster::from_fn(cols, rows, |c, r| {
-            let depth = land.loose_m.at(c, r);
-            if depth.is_nan() { 0.0 } else { depth.max(0.0) }
-        }),
-        flow: Raster::filled(cols, rows, 0.0),
-        waiting: Raster::filled(cols, rows, 0.0),
-        ground: Ground {
-            height: land.height.map(|h| if h.is_finite() { h } else { f32::NAN }),
-            bed: Raster::filled(cols, rows, Bed::default()),
-            spills: vec![NO_CELL],
-        },
-        sea_m: rain.sea_m,
-    };
-    let pace = Pace::new(params, &rain, [dx, dy]);
-    state.settle(land, &hard, &spread, &pace, None);
-    let mut tally: Vec<[AtomicI64; 2]> =
-        (0..cols * rows).map(|_| [AtomicI64::new(0), AtomicI64::new(0)]).collect();
-    let mut parts = [Raster::filled(cols, rows, 0.0), Raster::filled(cols, rows, 0.0)];
-    let mut steep = Raster::filled(cols, rows, 0.0);
-    let mut carried_off = 0i64;
-    let mut drops = 0.0;
-    let rounds = params.rounds as usize;
-    let all = rounds + AFTER;
-    for round in 0..all {
+/// Rain on its way, round by round. It is given the same land and parameters every time.
+pub(super) struct Storm {
+    tiles: Tiles,
+    hard: Raster<f32>,
+    spread: Spread,
+    pace: Pace,
+    state: State,
+    tally: Vec<[AtomicI64; 2]>,
+    parts: [Raster<f32>; 2],
+    steep: Raster<f32>,
+    carried_off: i64,
+    drops: f64,
+    /// Rounds done, and in all at most.
+    round: usize,
+    all: usize,
+}
+
+impl Storm {
+    pub fn new(land: &Land<'_>, params: &Droplets, tiles: Tiles, ctx: &Ctx<'_>) -> Result<Self, Cancelled> {
+        let (cols, rows) = (land.height.cols(), land.height.rows());
+        let [dx, dy] = land.frame.spacing_m();
+        let rain = Rain::new(params, land);
+        let unit = |v: f32| if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) };
+        let hard = Raster::from_fn(cols, rows, |c, r| unit(land.hardness.at(c, r)));
+        let held = |c: usize, r: usize| land.held.is_some_and(|held| held.row(r)[c]);
+        let may_change = Raster::from_fn(cols, rows, |c, r| land.height.row(r)[c].is_finite() && !held(c, r));
+        ctx.stop_if_asked()?;
+        let spread = Spread::new(&may_change, params.radius_m, [dx, dy]);
+        drop(may_change);
+
+        let mut state = State {
+            change: Raster::filled(cols, rows, 0.0),
+            loose: Raster::from_fn(cols, rows, |c, r| {
+                let depth = land.loose_m.at(c, r);
+                if depth.is_nan() { 0.0 } else { depth.max(0.0) }
+            }),
+            flow: Raster::filled(cols, rows, 0.0),
+            waiting: Raster::filled(cols, rows, 0.0),
+            ground: Ground {
+                height: land.height.map(|h| if h.is_finite() { h } else { f32::NAN }),
+                bed: Raster::filled(cols, rows, Bed::default()),
+                spills: vec![NO_CELL],
+            },
+            sea_m: rain.sea_m,
+        };
+        let pace = Pace::new(params, &rain, [dx, dy]);
+        state.settle(land, &hard, &spread, &pace, None);
+        Ok(Self {
+            tiles,
+            hard,
+            spread,
+            pace,
+            state,
+            tally: (0..cols * rows).map(|_| [AtomicI64::new(0), AtomicI64::new(0)]).collect(),
+            parts: [Raster::filled(cols, rows, 0.0), Raster::filled(cols, rows, 0.0)],
+            steep: Raster::filled(cols, rows, 0.0),
+            carried_off: 0,
+            drops: 0.0,
+            round: 0,
+            all: params.rounds as usize + AFTER,
+        })
+    }
+
+    /// Share of the rounds that are done.
+    pub fn share(&self) -> f64 {
+        self.round as f64 / self.all as f64
+    }
+
+    /// Lets the drops of a round run, and the land take in what they did.
+    pub fn round(
+        &mut self,
+        land: &Land<'_>,
+        params: &Droplets,
+        ctx: &Ctx<'_>,
+    ) -> Result<Progress, Cancelled> {
+        let Self { tiles, hard, spread, pace, state, tally, parts, steep, .. } = self;
+        let (round, all, rounds) = (self.round, self.all, params.rounds as usize);
+        let [dx, dy] = land.frame.spacing_m();
+        let rain = Rain::new(params, land);
         ctx.tick(round, all)?;
         let seed = Seed(ctx.seed().child("drops").bits(round as u64));
         if round < rounds {
             state.find_lakes([dx, dy], ctx)?;
-        }
-        if round < rounds {
-            let flown = tiles.fly(&law, &state.ground, &rain, seed, &tally, &|| ctx.tick(round, all))?;
-            carried_off += flown.carried_off;
-            drops += flown.water;
+            let law = rain.law(params, [dx, dy]);
+            let flown = tiles.fly(&law, &state.ground, &rain, seed, tally, &|| ctx.tick(round, all))?;
+            self.carried_off += flown.carried_off;
+            self.drops += flown.water;
         }
         // From units at samples to metres of ground and of slope that drains through a metre of width.
         let (metres, drained) =
             (rain.unit_m3 / (dx * dy), rain.drop_m2 * rain.step_m / (dx * dy * f64::from(DRIPS)));
         let (metres, drained) = (metres as f32, drained as f32);
         let waiting = &state.waiting;
-        spread.along_rows(&mut tally, &mut parts, |row, tally, share, ground, water| {
+        spread.along_rows(tally, parts, |row, tally, share, ground, water| {
             let waiting = waiting.row(row);
             for (i, [g, w]) in tally.iter_mut().enumerate() {
                 ground[i] = (std::mem::take(g.get_mut()) as f32 * metres + waiting[i]) * share[i];
@@ -137,34 +181,47 @@ pub(super) fn droplets_by(
         });
         ctx.stop_if_asked()?;
         let last = round + 1 == all || (round + 1 > rounds && state.rests(pace.most_m));
-        let news = News { parts: &parts, fresh: if round == 0 { 1.0 } else { FRESH }, last };
-        state.settle(land, &hard, &spread, &pace, Some(&news));
+        let news = News { parts, fresh: if round == 0 { 1.0 } else { FRESH }, last };
+        state.settle(land, hard, spread, pace, Some(&news));
         ctx.stop_if_asked()?;
-        let [change, moves] = &mut parts;
-        state.mobility(&spread.share, &pace, moves);
+        let [change, moves] = parts;
+        state.mobility(&spread.share, pace, moves);
         for _ in 0..pace.sweeps {
             ctx.stop_if_asked()?;
-            state.steepness(&pace, &mut steep);
-            state.level_out(land, &pace, moves, &steep, change);
+            state.steepness(pace, steep);
+            state.level_out(land, pace, moves, steep, change);
         }
-        if last {
-            break;
+        self.round = if last { all } else { round + 1 };
+        Ok(if last { Progress::Done } else { Progress::More })
+    }
+
+    /// How far the ground has risen, and the depth of loose ground.
+    pub fn so_far(&self, land: &Land<'_>) -> (&Raster<f32>, Raster<f32>) {
+        (&self.state.change, with_holes(self.state.loose.clone(), land))
+    }
+
+    /// What all of it left.
+    pub fn rained(self, land: &Land<'_>, params: &Droplets) -> Rained {
+        let rain = Rain::new(params, land);
+        Rained {
+            change: self.state.change,
+            loose: with_holes(self.state.loose, land),
+            fallen_m3: self.drops * rain.drop_m3,
+            carried_off_m3: self.carried_off as f64 * rain.unit_m3,
         }
     }
-    let mut loose = state.loose;
-    loose.par_rows(|row, out| {
+}
+
+/// A layer that has the holes of the land.
+fn with_holes(mut layer: Raster<f32>, land: &Land<'_>) -> Raster<f32> {
+    layer.par_rows(|row, out| {
         for (out, h) in out.iter_mut().zip(land.height.row(row)) {
             if h.is_nan() {
                 *out = f32::NAN;
             }
         }
     });
-    Ok(Rained {
-        change: state.change,
-        loose,
-        fallen_m3: drops * rain.drop_m3,
-        carried_off_m3: carried_off as f64 * rain.unit_m3,
-    })
+    layer
 }
 
 /// What changes from round to round.
@@ -556,6 +613,11 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
+    /// The usual ones for a map.
+    pub fn of(map: &Raster<f32>) -> Self {
+        Self { cols: map.cols(), rows: map.rows(), tile: TILE, margin: MARGIN }
+    }
+
     /// Lets the drops of a round run to their ends.
     fn fly(
         &self,

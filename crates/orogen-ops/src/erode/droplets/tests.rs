@@ -4,7 +4,7 @@ use orogen_core::{Ctx, Frame, Op, Raster, Seed, Terrain, layer, math};
 
 use super::storm::{Tiles, droplets_by};
 use super::*;
-use crate::hold::{Held, hold};
+use crate::held_lines::{Held, hold};
 
 fn land(height: &Raster<f32>) -> Land<'_> {
     let (cols, rows) = (height.cols(), height.rows());
@@ -142,7 +142,7 @@ fn rock_of_hardness_one_and_held_ground_keep_their_heights() {
     terrain.set(layer::HEIGHT, height.clone());
     let line = vec![[100.0, 500.0, 0.0], [900.0, 480.0, 0.0]];
     hold(&mut terrain, vec![Held { kind: String::from("river"), points: line, radius_m: 20.0 }]);
-    let samples = hold::held_samples(&terrain).unwrap();
+    let samples = held_lines::held_samples(&terrain).unwrap();
     let after = quick().apply(terrain, &Ctx::new(Seed(5))).unwrap();
     let after = after.get(layer::HEIGHT).unwrap();
     let mut changed = 0;

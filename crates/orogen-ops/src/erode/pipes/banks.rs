@@ -1,11 +1,11 @@
 //! Banks that slide: what water has undercut falls in, so that gullies become valleys.
 
-use fearless_simd::{Level, dispatch};
 use orogen_core::math;
 use rayon::prelude::*;
 
 use super::laws::{larger, smaller};
 use super::tiles::{Fixed, State};
+use crate::simd::{Level, dispatch};
 
 /// Share of the excess over a bank's steepest slope that slides at a time, over each of eight pairs.
 const SHARE: f32 = 1.0 / 16.0;

@@ -74,7 +74,7 @@ pub(super) struct Column {
 
 /// What is given in a cell for a few steps.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Given {
+pub(super) struct CellInput {
     /// 1, or 0 where water leaves the land for good.
     pub live: f32,
     pub rain: f32,
@@ -224,7 +224,7 @@ impl Laws {
     pub fn column(
         &self,
         was: Column,
-        given: Given,
+        given: CellInput,
         leaves: f32,
         load: f32,
         able: f32,
@@ -264,21 +264,8 @@ pub(super) fn smaller(a: f32, b: f32) -> f32 {
 pub(super) fn exp2(t: f32) -> f32 {
     // Adding this rounds to a whole number, which stands in the last bits.
     const ROUND: f32 = 12_582_912.0;
-    const C: [f32; 7] = [
-        1.0,
-        std::f32::consts::LN_2,
-        0.240_226_5,
-        0.055_504_11,
-        0.009_618_129,
-        0.001_333_355_8,
-        0.000_154_035_3,
-    ];
     let whole = t + ROUND;
     let f = t - (whole - ROUND);
-    let mut sum = C[6];
-    for i in (0..6).rev() {
-        sum = sum * f + C[i];
-    }
     let power = whole.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23;
-    sum * f32::from_bits(power)
+    math::exp2_of_fraction(f) * f32::from_bits(power)
 }

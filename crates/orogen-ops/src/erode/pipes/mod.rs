@@ -8,12 +8,15 @@ mod tiles;
 mod weather;
 
 #[cfg(test)]
-mod tests;
+mod scalar;
 #[cfg(test)]
-mod twin;
+mod tests;
 
 use orogen_core::param::Fault;
-use orogen_core::{Coef, Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Reach, Terrain, layer, work};
+use orogen_core::{
+    Coef, Ctx, Frame, LayerData, LayerName, Layers, Moment, Op, OpError, Progress, Reach, Simulated, Started,
+    Stepped, Terrain, layer, stepped, work,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -242,7 +245,7 @@ impl Op for Pipes {
             [&self.moisture, &self.water_m, &self.temperature_c, &self.hardness, &self.soil_m, &self.loose_m];
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([crate::hold::HOLD])
+            .using_vectors([crate::held_lines::HOLD])
             .reading(coefs.into_iter().filter_map(Coef::layer))
             .writing([layer::WATER.name(), layer::SEDIMENT.name()])
             .writing((1..=self.snapshots).flat_map(film))
@@ -250,6 +253,10 @@ impl Op for Pipes {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        45.0 + 4.0 * Op::layers(self).writes.len() as f64
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -260,7 +267,11 @@ impl Op for Pipes {
         Vec::new()
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        stepped::run_through(self, terrain, ctx)
+    }
+
+    fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
         let total_s = self.duration_s + self.runoff_s;
         let [dx, dy] = terrain.frame().spacing_m();
         let ns_a_second = NS_A_STEP * BRISK / (storm::COURANT * dx.min(dy));
@@ -269,32 +280,85 @@ impl Op for Pipes {
             work::MOST_NS_A_SAMPLE / ns_a_second
         );
         work::check("duration_s", total_s, total_s * ns_a_second, &advice)?;
-        let stop = || ctx.stop_if_asked().is_err();
-        let mut storm = Storm::new(self, &terrain, ctx.seed())?;
-        storm.stop = &stop;
+        let storm = Storm::new(self, terrain, ctx.seed())?;
         for spring in storm.dry_springs() {
             let Spring { x_m, y_m, .. } = self.springs[spring];
             ctx.warn(format!(
                 "springs[{spring}] at x_m = {x_m}, y_m = {y_m} is outside the land and gives no water"
             ));
         }
-        let tick = |time_s: f64| ctx.tick((time_s / total_s * 1000.0) as usize, 1000);
-        let mut kept: Vec<(LayerName, LayerData)> = Vec::new();
-        for shot in 1..=self.snapshots {
-            let at_s = total_s * f64::from(shot) / f64::from(self.snapshots);
-            storm.run_to(at_s.min(self.duration_s), tick)?;
-            storm.run_to(at_s, tick)?;
-            storm.lay_in_sea();
-            let layers = [storm.water(), storm.sediment()?, storm.risen()?];
-            kept.extend(film(shot).into_iter().zip(layers.map(|raster| LayerData::F32(raster.into()))));
+        Ok(Started::Stepped(Box::new(Raining { storm, total_s, shots: 0, film: Vec::new() })))
+    }
+}
+
+/// A storm on its way, with the snapshots taken so far.
+struct Raining {
+    storm: Storm,
+    total_s: f64,
+    shots: u32,
+    film: Vec<(LayerName, LayerData)>,
+}
+
+impl Raining {
+    /// Keeps what there is, where a snapshot is due.
+    fn take_shots(&mut self) -> Result<(), OpError> {
+        while self.shots < self.storm.params.snapshots && self.storm.time_s >= self.next_shot_s() {
+            self.shots += 1;
+            let still = self.storm.still();
+            let layers = [still.water(), still.sediment()?, still.risen()?];
+            let layers = layers.map(|raster| LayerData::F32(raster.into()));
+            self.film.extend(film(self.shots).into_iter().zip(layers));
         }
-        storm.run_to(self.duration_s, tick)?;
-        storm.run_to(total_s, tick)?;
-        let Outcome { height, water, sediment } = storm.finish(ctx)?;
-        terrain.set(layer::HEIGHT, height);
-        terrain.set(layer::WATER, water);
-        terrain.set(layer::SEDIMENT, sediment);
-        for (name, data) in kept {
+        Ok(())
+    }
+
+    fn next_shot_s(&self) -> f64 {
+        self.total_s * f64::from(self.shots + 1) / f64::from(self.storm.params.snapshots)
+    }
+
+    /// The next time that a pass must end at: that of a snapshot, of the end of the rain, or of the end.
+    fn stop_s(&self) -> f64 {
+        let Pipes { snapshots, duration_s, .. } = self.storm.params;
+        let shot_s = if self.shots < snapshots { self.next_shot_s() } else { self.total_s };
+        if self.storm.time_s < duration_s { shot_s.min(duration_s) } else { shot_s }
+    }
+}
+
+impl Outcome {
+    /// The land that it leaves of some other.
+    fn land(self, mut terrain: Terrain) -> Terrain {
+        terrain.set(layer::HEIGHT, self.height);
+        terrain.set(layer::WATER, self.water);
+        terrain.set(layer::SEDIMENT, self.sediment);
+        terrain
+    }
+}
+
+impl Stepped for Raining {
+    fn advance(&mut self, ctx: &Ctx<'_>) -> Result<Progress, OpError> {
+        if self.storm.time_s < self.total_s {
+            ctx.tick((self.storm.time_s / self.total_s * 1000.0) as usize, 1000)?;
+            self.storm.pass_to(self.stop_s(), &|| ctx.stop_if_asked().is_err());
+            ctx.stop_if_asked()?;
+        }
+        self.take_shots()?;
+        Ok(if self.storm.time_s < self.total_s { Progress::More } else { Progress::Done })
+    }
+
+    fn moment(&self) -> Moment {
+        let share = if self.total_s > 0.0 { self.storm.time_s / self.total_s } else { 1.0 };
+        Moment { share, time: Some(Simulated::Seconds(self.storm.time_s)) }
+    }
+
+    fn view(&self) -> Result<Terrain, OpError> {
+        Ok(self.storm.still().outcome(None)?.land(self.storm.terrain.clone()))
+    }
+
+    fn finish(self: Box<Self>, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let Self { storm, film, .. } = *self;
+        let before = storm.terrain.clone();
+        let mut terrain = storm.finish(ctx)?.land(before);
+        for (name, data) in film {
             terrain.set_named(name, data);
         }
         Ok(terrain)

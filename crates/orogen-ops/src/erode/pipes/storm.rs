@@ -1,5 +1,7 @@
 //! A storm over some land: its state, its clock, and what comes of it.
 
+use std::sync::Arc;
+
 use orogen_core::param::Field;
 use orogen_core::{Ctx, OpError, Raster, Seed, Terrain, layer};
 use rayon::prelude::*;
@@ -10,7 +12,7 @@ use super::laws::{GRAVITY, Laws, WALL};
 use super::tiles::{self, Buffers, Cut, Fixed, Found, STEPS, State};
 use super::weather::{Source, Weather};
 use super::{Edge, Pipes, Transport};
-use crate::hold;
+use crate::held_lines;
 
 /// Water is taken to travel at least this fast when the time step is chosen, in m/s: what falls on dry land speeds up.
 const SLOWEST: f64 = 2.0;
@@ -21,20 +23,17 @@ pub(super) const COURANT: f64 = 0.45;
 const SLIDE: u64 = 4;
 
 /// A storm over some land.
-pub(super) struct Storm<'a> {
-    pub params: &'a Pipes,
-    /// Whether to give up in the middle of a pass; the land is of no use after that.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
-    terrain: &'a Terrain,
-    height: &'a Raster<f32>,
+pub(super) struct Storm {
+    pub params: Pipes,
+    /// The land at the start.
+    pub terrain: Terrain,
+    height: Arc<Raster<f32>>,
     pub spacing_m: [f64; 2],
     pub fixed: Fixed,
     pub now: State,
     /// Room for rock and loose ground that slide.
     spare: [Vec<f32>; 2],
     springs: Vec<Source>,
-    /// Depth that lies in each sample of the sea; none before it was asked for.
-    laid: Option<Raster<f32>>,
     buffers: Buffers,
     seed: Seed,
     passes: u64,
@@ -60,17 +59,17 @@ fn depth(field: Field<'_>, col: usize, row: usize) -> f32 {
     if v > 0.0 { v } else { 0.0 }
 }
 
-impl<'a> Storm<'a> {
-    pub fn new(params: &'a Pipes, terrain: &'a Terrain, seed: Seed) -> Result<Self, OpError> {
-        let height = terrain.get(layer::HEIGHT)?;
-        let (loose, water) = (params.loose_m.on(terrain)?, params.water_m.on(terrain)?);
+impl Storm {
+    pub fn new(params: &Pipes, terrain: Terrain, seed: Seed) -> Result<Self, OpError> {
+        let height = terrain.shared(layer::HEIGHT)?;
+        let (loose, water) = (params.loose_m.on(&terrain)?, params.water_m.on(&terrain)?);
         for coef in [&params.moisture, &params.temperature_c, &params.hardness, &params.soil_m] {
-            coef.on(terrain)?;
+            coef.on(&terrain)?;
         }
         let (cols, rows) = (height.cols() + 2, height.rows() + 2);
         let sea = if params.sea { params.sea_level_m as f32 } else { f32::NEG_INFINITY };
         let mut fixed = Fixed { base: vec![WALL; cols * rows], live: vec![0; cols * rows], held: Vec::new() };
-        let held = hold::held_samples(terrain);
+        let held = held_lines::held_samples(&terrain);
         let mut now = State::new(cols, rows);
         let (mut start, mut deepest) = (0.0, 0.0f32);
         for row in 0..rows {
@@ -90,7 +89,7 @@ impl<'a> Storm<'a> {
                     continue;
                 }
                 if ring {
-                    fixed.base[i] = beyond(height, [col, row], [c, r]).max(sea);
+                    fixed.base[i] = beyond(&height, [col, row], [c, r]).max(sea);
                     continue;
                 }
                 // On held ground even what lies loose is a part of the rock.
@@ -104,20 +103,18 @@ impl<'a> Storm<'a> {
                 deepest = deepest.max(deep);
             }
         }
-        let springs = Source::all(&params.springs, terrain.frame(), height);
+        let springs = Source::all(&params.springs, terrain.frame(), &height);
         let spare = std::array::from_fn(|_| vec![0.0; if params.bank_deg < 90.0 { cols * rows } else { 0 }]);
         let speed = (GRAVITY * f64::from(deepest)).sqrt();
         Ok(Self {
-            params,
-            stop: &|| false,
+            params: params.clone(),
+            spacing_m: terrain.frame().spacing_m(),
             terrain,
             height,
-            spacing_m: terrain.frame().spacing_m(),
             fixed,
             now,
             spare,
             springs,
-            laid: None,
             buffers: Buffers::default(),
             seed,
             passes: 0,
@@ -134,21 +131,17 @@ impl<'a> Storm<'a> {
         (0..self.springs.len()).filter(|&i| self.springs[i].is_dry()).collect()
     }
 
-    /// Advances to a time, pass by pass; `tick` receives the time and may stop it.
-    pub fn run_to<E>(&mut self, end_s: f64, mut tick: impl FnMut(f64) -> Result<(), E>) -> Result<(), E> {
-        while self.time_s < end_s {
-            tick(self.time_s)?;
-            let (dt, steps) = self.stride(end_s - self.time_s);
-            let time = self.time_s + steps as f64 * dt;
-            let found = self.advance(dt, steps, Cut::of(self.now.cols, self.now.rows));
-            self.rained += found.rain;
-            if self.passes.is_multiple_of(SLIDE) && self.params.bank_deg < 90.0 {
-                self.slide();
-            }
-            // The last pass ends on the dot; rounding must not add another one.
-            self.time_s = if time >= end_s - 1e-9 * end_s { end_s } else { time };
+    /// One pass towards a time; `stop` says whether to give up in the middle of it, after which the land is of no use.
+    pub fn pass_to(&mut self, end_s: f64, stop: &(dyn Fn() -> bool + Sync)) {
+        let (dt, steps) = self.stride(end_s - self.time_s);
+        let time = self.time_s + steps as f64 * dt;
+        let found = self.advance(dt, steps, Cut::of(self.now.cols, self.now.rows), stop);
+        self.rained += found.rain;
+        if self.passes.is_multiple_of(SLIDE) && self.params.bank_deg < 90.0 {
+            self.slide();
         }
-        Ok(())
+        // The last pass ends on the dot; rounding must not add another one.
+        self.time_s = if time >= end_s - 1e-9 * end_s { end_s } else { time };
     }
 
     /// Length and number of the steps of the next pass, not beyond `left_s`.
@@ -163,18 +156,18 @@ impl<'a> Storm<'a> {
     pub fn weather(&self, dt: f64) -> Weather<'_> {
         let falls = self.time_s < self.params.duration_s;
         let own_seed = self.seed.bits(self.passes) as u32;
-        Weather::new(self.params, self.terrain, &self.springs, &self.fixed, own_seed, falls, dt)
+        Weather::new(&self.params, &self.terrain, &self.springs, &self.fixed, own_seed, falls, dt)
     }
 
     /// One pass.
-    pub fn advance(&mut self, dt: f64, steps: usize, cut: Cut) -> Found {
-        let laws = Laws::new(self.params, self.spacing_m, dt);
+    pub fn advance(&mut self, dt: f64, steps: usize, cut: Cut, stop: &(dyn Fn() -> bool + Sync)) -> Found {
+        let laws = Laws::new(&self.params, self.spacing_m, dt);
         let advect = self.params.transport == Transport::Advect;
         // The pass changes the state while the weather looks at the rest of the storm.
         let mut now = std::mem::replace(&mut self.now, State::new(0, 0));
         let weather = self.weather(dt);
         let (fixed, buffers) = (&self.fixed, &self.buffers);
-        let found = tiles::pass(&laws, fixed, &weather, advect, steps, cut, buffers, self.stop, &mut now);
+        let found = tiles::pass(&laws, fixed, &weather, advect, steps, cut, buffers, stop, &mut now);
         self.now = now;
         // Water that dries up drops all; where the ground is held, the next water takes that along.
         let [_, loose, _, load, ..] = &mut self.now.planes;
@@ -197,24 +190,13 @@ impl<'a> Storm<'a> {
         }
     }
 
-    /// A layer of what is now in the cells: `f` of the cell in the grid with its ring, and of its place in the land.
-    fn map(&self, f: impl Fn(usize, usize, usize) -> f32 + Sync) -> Raster<f32> {
-        let stride = self.now.cols;
-        Raster::from_fn(self.height.cols(), self.height.rows(), |c, r| f((r + 1) * stride + c + 1, c, r))
+    /// The land if all water stood still now.
+    pub fn still(&self) -> Still<'_> {
+        Still { storm: self, laid: self.delta() }
     }
 
-    /// How the ground of a cell has changed, what is carried in it included.
-    fn change(&self, i: usize, c: usize, r: usize, loose: Field<'_>) -> f32 {
-        if self.fixed.is_held(i) {
-            return 0.0;
-        }
-        let [rock, sand, ..] = &self.now.planes;
-        let settled = self.settled(i, c, r);
-        if self.fixed.live[i] == 1 { rock[i] + (sand[i] - depth(loose, c, r)) + settled } else { settled }
-    }
-
-    /// Lays down what has reached the sea so far.
-    pub fn lay_in_sea(&mut self) {
+    /// What has reached the sea so far, where it settles.
+    fn delta(&self) -> Raster<f32> {
         let (stride, load) = (self.now.cols, &self.now.planes[3]);
         let (most, level) = (self.params.max_deposit_m as f32, self.params.sea_level_m as f32);
         let (cols, rows) = (self.height.cols(), self.height.rows());
@@ -231,65 +213,97 @@ impl<'a> Storm<'a> {
             if room.row(r)[c].is_nan() { 0.0 } else { f64::from(load[cell(c, r)]) }
         });
         let drift = self.spacing_m.map(|spacing| self.params.delta_m / spacing);
-        self.laid = Some(delta::lay(floats, &room, drift));
+        delta::lay(floats, &room, drift)
+    }
+
+    /// What came of it; reports where water and ground went.
+    pub fn finish(mut self, ctx: &Ctx<'_>) -> Result<Outcome, OpError> {
+        self.spare = Default::default();
+        self.still().outcome(Some(ctx))
+    }
+}
+
+/// A storm if all water stood still: what is carried settles.
+pub(super) struct Still<'a> {
+    storm: &'a Storm,
+    /// Depth that lies in each sample of the sea.
+    laid: Raster<f32>,
+}
+
+impl Still<'_> {
+    /// A layer of what is now in the cells: `f` of the cell in the grid with its ring, and of its place in the land.
+    fn map(&self, f: impl Fn(usize, usize, usize) -> f32 + Sync) -> Raster<f32> {
+        let stride = self.storm.now.cols;
+        Raster::from_fn(self.storm.height.cols(), self.storm.height.rows(), |c, r| {
+            f((r + 1) * stride + c + 1, c, r)
+        })
+    }
+
+    /// How the ground of a cell has changed, what is carried in it included.
+    fn change(&self, i: usize, c: usize, r: usize, loose: Field<'_>) -> f32 {
+        if self.storm.fixed.is_held(i) {
+            return 0.0;
+        }
+        let [rock, sand, ..] = &self.storm.now.planes;
+        let settled = self.settled(i, c, r);
+        if self.storm.fixed.live[i] == 1 {
+            rock[i] + (sand[i] - depth(loose, c, r)) + settled
+        } else {
+            settled
+        }
     }
 
     /// What settles of the load of a cell when all water stands still: as much as finds room; in the sea, what drifts there.
     /// 0 in a hole and on held ground.
     fn settled(&self, i: usize, c: usize, r: usize) -> f32 {
-        if self.fixed.is_held(i) {
+        if self.storm.fixed.is_held(i) {
             return 0.0;
         }
-        if self.fixed.live[i] == 0 {
-            return self.laid.as_ref().map_or(0.0, |laid| laid.row(r)[c]);
+        if self.storm.fixed.live[i] == 0 {
+            return self.laid.row(r)[c];
         }
-        let [rock, sand, _, load, ..] = &self.now.planes;
-        let room = self.params.max_deposit_m as f32 - (rock[i] + sand[i]);
+        let [rock, sand, _, load, ..] = &self.storm.now.planes;
+        let room = self.storm.params.max_deposit_m as f32 - (rock[i] + sand[i]);
         if room > 0.0 { load[i].min(room) } else { 0.0 }
     }
 
     /// Depth of water now; the sea included, holes stay holes.
     pub fn water(&self) -> Raster<f32> {
-        let sea = self.params.sea_level_m as f32;
-        self.map(|i, c, r| match self.fixed.live[i] {
-            1 => self.now.planes[2][i],
-            _ if self.height.row(r)[c].is_nan() => f32::NAN,
-            _ => (sea - (self.height.row(r)[c] + self.settled(i, c, r))).max(0.0),
+        let sea = self.storm.params.sea_level_m as f32;
+        self.map(|i, c, r| match self.storm.fixed.live[i] {
+            1 => self.storm.now.planes[2][i],
+            _ if self.storm.height.row(r)[c].is_nan() => f32::NAN,
+            _ => (sea - (self.storm.height.row(r)[c] + self.settled(i, c, r))).max(0.0),
         })
     }
 
     /// Depth of loose ground now, what is carried included.
     pub fn sediment(&self) -> Result<Raster<f32>, OpError> {
-        let loose = self.params.loose_m.on(self.terrain)?;
-        Ok(self.map(|i, c, r| match self.fixed.live[i] {
-            1 if self.fixed.is_held(i) => depth(loose, c, r),
-            1 => self.now.planes[1][i] + self.settled(i, c, r),
-            _ if self.height.row(r)[c].is_nan() => f32::NAN,
+        let loose = self.storm.params.loose_m.on(&self.storm.terrain)?;
+        Ok(self.map(|i, c, r| match self.storm.fixed.live[i] {
+            1 if self.storm.fixed.is_held(i) => depth(loose, c, r),
+            1 => self.storm.now.planes[1][i] + self.settled(i, c, r),
+            _ if self.storm.height.row(r)[c].is_nan() => f32::NAN,
             _ => self.settled(i, c, r),
         }))
     }
 
     /// How much higher the ground is than at the start.
     pub fn risen(&self) -> Result<Raster<f32>, OpError> {
-        let loose = self.params.loose_m.on(self.terrain)?;
-        Ok(self.map(
-            |i, c, r| {
-                if self.height.row(r)[c].is_nan() { f32::NAN } else { self.change(i, c, r, loose) }
-            },
-        ))
+        let loose = self.storm.params.loose_m.on(&self.storm.terrain)?;
+        Ok(self.map(|i, c, r| {
+            if self.storm.height.row(r)[c].is_nan() { f32::NAN } else { self.change(i, c, r, loose) }
+        }))
     }
 
-    /// What came of it; reports where water and ground went.
-    pub fn finish(mut self, ctx: &Ctx<'_>) -> Result<Outcome, OpError> {
-        self.spare = Default::default();
-        self.lay_in_sea();
-        let risen = self.risen()?;
-        let (cols, rows) = (self.height.cols(), self.height.rows());
-        let stride = self.now.cols;
-        let [_, _, water, load, ..] = &self.now.planes;
+    /// Reports where water and ground went.
+    fn account(&self, risen: &Raster<f32>, ctx: &Ctx<'_>) {
+        let (cols, rows) = (self.storm.height.cols(), self.storm.height.rows());
+        let stride = self.storm.now.cols;
+        let [_, _, water, load, ..] = &self.storm.now.planes;
         // Eroded, deposited, carried off, standing, run off, laid down in the sea, and samples of sea that became land, row
         // by row in a fixed order.
-        let sea = self.params.sea_level_m as f32;
+        let sea = self.storm.params.sea_level_m as f32;
         let sums = |row: usize| {
             let mut sums = [0.0f64; 7];
             for col in 0..stride {
@@ -304,35 +318,43 @@ impl<'a> Storm<'a> {
                 }
                 let settled = if inside { self.settled(i, col - 1, row - 1) } else { 0.0 };
                 sums[2] += carried - f64::from(settled);
-                if inside && self.fixed.live[i] == 0 {
+                if inside && self.storm.fixed.live[i] == 0 {
                     sums[5] += f64::from(settled);
-                    let rises = settled > 0.0 && self.height.row(row - 1)[col - 1] + settled > sea;
+                    let rises = settled > 0.0 && self.storm.height.row(row - 1)[col - 1] + settled > sea;
                     sums[6] += if rises { 1.0 } else { 0.0 };
                 }
-                sums[if inside && self.fixed.live[i] == 1 { 3 } else { 4 }] += deep;
+                sums[if inside && self.storm.fixed.live[i] == 1 { 3 } else { 4 }] += deep;
             }
             sums
         };
-        let lines: Vec<[f64; 7]> = (0..self.now.rows).into_par_iter().map(sums).collect();
+        let lines: Vec<[f64; 7]> = (0..self.storm.now.rows).into_par_iter().map(sums).collect();
         let [eroded, deposited, carried_off, standing, left, in_sea, won] =
             std::array::from_fn(|k| lines.iter().map(|line| line[k]).sum::<f64>());
-        let area = self.spacing_m[0] * self.spacing_m[1];
-        ctx.report("steps", self.steps as f64, "");
-        ctx.report("water_at_start", self.start * area, "m3");
-        ctx.report("water_fallen", self.rained * area, "m3");
+        let area = self.storm.spacing_m[0] * self.storm.spacing_m[1];
+        ctx.report("steps", self.storm.steps as f64, "");
+        ctx.report("water_at_start", self.storm.start * area, "m3");
+        ctx.report("water_fallen", self.storm.rained * area, "m3");
         ctx.report("water_standing", standing * area, "m3");
         ctx.report("water_run_off", left * area, "m3");
-        ctx.report("water_evaporated", (self.start + self.rained - standing - left) * area, "m3");
+        ctx.report("water_evaporated", (self.storm.start + self.storm.rained - standing - left) * area, "m3");
         ctx.report("ground_eroded", eroded * area, "m3");
         ctx.report("ground_deposited", deposited * area, "m3");
         ctx.report("ground_in_sea", in_sea * area, "m3");
         ctx.report("land_won", won * area, "m2");
         ctx.report("ground_carried_off", carried_off * area, "m3");
         ctx.report("ground_imbalance", (eroded - deposited - carried_off) * area, "m3");
+    }
+
+    /// Heights, water and loose ground. Where water and ground went is reported to `ctx`, if there is one.
+    pub fn outcome(&self, ctx: Option<&Ctx<'_>>) -> Result<Outcome, OpError> {
+        let risen = self.risen()?;
+        if let Some(ctx) = ctx {
+            self.account(&risen, ctx);
+        }
         let (water, sediment) = (self.water(), self.sediment()?);
         let mut height = risen;
         height.par_rows(|r, line| {
-            for (change, ground) in line.iter_mut().zip(self.height.row(r)) {
+            for (change, ground) in line.iter_mut().zip(self.storm.height.row(r)) {
                 *change += ground;
             }
         });

@@ -16,11 +16,11 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use fearless_simd::{Level, dispatch};
 use rayon::prelude::*;
 
-use super::laws::{Column, End, GRAVITY, Given, Laws, larger};
+use super::laws::{CellInput, Column, End, GRAVITY, Laws, larger};
 use super::weather::Weather;
+use crate::simd::{Level, dispatch};
 
 /// Time steps a pass.
 pub(super) const STEPS: usize = 8;
@@ -889,7 +889,8 @@ fn column_loop<const ADVECT: bool>(
     }
     for i in 0..STRETCH {
         let was = Column { rock: rock[i], loose: loose[i], water: water[i], load: load[i] };
-        let given = Given { live: live[i], rain: rain[i], soft: soft[i], sinks: sinks[i], stays: stays[i] };
+        let given =
+            CellInput { live: live[i], rain: rain[i], soft: soft[i], sinks: sinks[i], stays: stays[i] };
         let is = laws.column(was, given, bed[i], was.load, able[i], yields[i]);
         rock[i] = is.rock;
         loose[i] = is.loose;

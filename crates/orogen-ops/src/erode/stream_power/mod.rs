@@ -6,9 +6,12 @@ pub(super) mod slopes;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
-use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer, math, work};
+use orogen_core::{
+    Coef, Ctx, Frame, Layers, Moment, Op, OpError, Progress, Raster, Reach, Seed, Simulated, Started,
+    Stepped, Terrain, layer, math, stepped, work,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +19,8 @@ use self::cut::Cut;
 use self::nodes::Nodes;
 use crate::drainage::ways::{Spans, Ways};
 use crate::drainage::{Basins, Edge, area, check_size};
-use crate::hold::{self, Held};
-use crate::octaves::{Octaves, Room};
+use crate::held_lines::{self, Held};
+use crate::octaves::{OctaveBuffers, Octaves};
 use crate::water::sea_level;
 
 /// Lets land rise while rivers cut it down, over millions of years: branching valleys, sharp divides, slopes that fit
@@ -147,7 +150,7 @@ impl Op for StreamPower {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([hold::HOLD])
+            .using_vectors([held_lines::HOLD])
             .reading(self.uplift_mm_per_yr.layer())
             .reading(self.incision_mm_per_yr.layer())
     }
@@ -156,29 +159,16 @@ impl Op for StreamPower {
         Reach::World
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let frame = *terrain.frame();
-        let height = terrain.get(layer::HEIGHT)?;
-        check_size(height)?;
-        let (uplift, incision) = (self.uplift_mm_per_yr.on(&terrain)?, self.incision_mm_per_yr.on(&terrain)?);
-        let softness = self.softness(&frame, &ctx.world(&terrain), ctx.seed());
-        ctx.stop_if_asked()?;
-        let land = Land {
-            height: Cow::Borrowed(height),
-            uplift: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
-                nothing_in_holes(uplift.at(c, r)) * 1e-3
-            }),
-            incision: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
-                nothing_in_holes(incision.at(c, r)).max(0.0) * 1e-3 * softness.row(r)[c]
-            }),
-            grade: self.grade(&softness),
-            held: Cow::Owned(hold::held(&terrain)),
-        };
-        ctx.stop_if_asked()?;
-        let height = self.grow(&land, &frame, ctx)?;
-        self.account(&land, &height, &frame, ctx);
-        terrain.set(layer::HEIGHT, height);
-        Ok(terrain)
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        if nodes::base(frame).is_some() { 55.0 } else { 71.5 }
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        stepped::run_through(self, terrain, ctx)
+    }
+
+    fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
+        Ok(Started::Stepped(Box::new(Growing::new(self, terrain, ctx)?)))
     }
 }
 
@@ -190,55 +180,77 @@ const DETAIL_SHARE: f64 = 1.0 / 32.0;
 const RIVER_CELLS: u32 = 30;
 
 /// What the land is made of before time goes by.
-struct Land<'a> {
-    height: Cow<'a, Raster<f32>>,
+struct Land {
+    height: Arc<Raster<f32>>,
     /// Metres a year.
     uplift: Raster<f32>,
     incision: Raster<f32>,
     /// Steepest slope that stands, rise over distance.
     grade: Raster<f32>,
-    held: Cow<'a, [Held]>,
+    held: Arc<[Held]>,
 }
 
-impl Land<'_> {
+impl Land {
+    /// What a terrain gives for an operator.
+    fn of(params: &StreamPower, terrain: &Terrain, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+        let frame = *terrain.frame();
+        let height = terrain.shared(layer::HEIGHT)?;
+        check_size(&height)?;
+        let uplift = params.uplift_mm_per_yr.on(terrain)?;
+        let incision = params.incision_mm_per_yr.on(terrain)?;
+        let softness = params.softness(&frame, &ctx.world(terrain), ctx.seed());
+        ctx.stop_if_asked()?;
+        Ok(Self {
+            height,
+            uplift: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
+                nothing_in_holes(uplift.at(c, r)) * 1e-3
+            }),
+            incision: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
+                nothing_in_holes(incision.at(c, r)).max(0.0) * 1e-3 * softness.row(r)[c]
+            }),
+            grade: params.grade(&softness),
+            held: held_lines::held(terrain).into(),
+        })
+    }
+
     /// The land as it is at the nodes of a lattice.
-    fn thinned(&self, nodes: &Nodes) -> Land<'_> {
+    fn thinned(&self, nodes: &Nodes) -> Self {
         self.each(|raster| nodes.thin(raster))
     }
 
     /// The land as it is in the mean round the nodes of a coarser lattice.
     /// Gives up at once when asked to stop: the caller asks too before it uses the land.
-    fn averaged(&self, nodes: &Nodes, ctx: &Ctx<'_>) -> Land<'_> {
+    fn averaged(&self, nodes: &Nodes, ctx: &Ctx<'_>) -> Self {
         self.each(|raster| match ctx.stop_if_asked() {
             Ok(()) => nodes.sample(raster),
             Err(_) => Raster::filled(nodes.cols, nodes.rows, 0.0),
         })
     }
 
-    fn each(&self, on_nodes: impl Fn(&Raster<f32>) -> Raster<f32>) -> Land<'_> {
-        Land {
-            height: Cow::Owned(on_nodes(&self.height)),
+    fn each(&self, on_nodes: impl Fn(&Raster<f32>) -> Raster<f32>) -> Self {
+        Self {
+            height: Arc::new(on_nodes(&self.height)),
             uplift: on_nodes(&self.uplift),
             incision: on_nodes(&self.incision),
             grade: on_nodes(&self.grade),
-            held: Cow::Borrowed(&self.held),
+            held: self.held.clone(),
         }
     }
 }
 
 /// What a finer lattice takes over from a coarser one.
-struct Coarser<'a> {
-    nodes: &'a Nodes,
+struct Coarser {
+    nodes: Arc<Nodes>,
     /// Height gained.
     change: Raster<f32>,
     /// Rivers: the nodes at the upper and lower end of each piece.
     rivers: Vec<[u32; 2]>,
 }
 
-impl Coarser<'_> {
+impl Coarser {
     /// Brings the land on a finer lattice up to the time of the coarser one.
     fn hand_over(&self, nodes: &Nodes, height: &mut Raster<f32>, sea_m: f32, ctx: &Ctx<'_>) {
-        let change = nodes.refine(self.nodes, &self.change, ctx);
+        let change = nodes.refine(&self.nodes, &self.change, ctx);
         height.par_rows(|row, out| {
             for (h, change) in out.iter_mut().zip(change.row(row)) {
                 // Sea stays sea, and land stays land.
@@ -274,7 +286,7 @@ fn nothing_in_holes(value: f32) -> f32 {
 
 impl StreamPower {
     /// Reports where the rock went: what rose and is no longer there was worn away.
-    fn account(&self, land: &Land<'_>, height: &Raster<f32>, frame: &Frame, ctx: &Ctx<'_>) {
+    fn account(&self, land: &Land, height: &Raster<f32>, frame: &Frame, ctx: &Ctx<'_>) {
         let sea_m = sea_level(self.sea);
         let [dx, dy] = frame.spacing_m();
         let (mut risen, mut gained) = (0.0, 0.0);
@@ -297,7 +309,7 @@ impl StreamPower {
         let mut rock = Raster::filled(frame.cols(), frame.rows(), 1.0);
         if by > 0.0 {
             rock.par_rows(|row, out| {
-                noise.row(frame, row, 0..frame.cols(), &mut Room::default(), out);
+                noise.row(frame, row, 0..frame.cols(), &mut OctaveBuffers::default(), out);
                 out.iter_mut().for_each(|value| *value = math::exp(by * 0.5 * f64::from(*value)) as f32);
             });
         }
@@ -310,54 +322,8 @@ impl StreamPower {
         softness.map(|soft| (middle * math::pow(f64::from(soft), -0.6)) as f32)
     }
 
-    /// Runs through all lattices, coarse to fine.
-    fn grow(&self, land: &Land<'_>, frame: &Frame, ctx: &Ctx<'_>) -> Result<Raster<f32>, OpError> {
-        let mut lattices = nodes::lattices(frame, ctx.seed().child("nodes"));
-        if !self.coarse_first {
-            lattices.drain(..lattices.len() - 1);
-        }
-        let plan = self.plan(&lattices);
-        self.check_work(&plan, &lattices, frame)?;
-        let total: f64 =
-            plan.iter().zip(&lattices).map(|(p, l)| f64::from(p.steps) * (l.cols * l.rows) as f64).sum();
-        let sea_m = sea_level(self.sea);
-        // The base and all that is coarser know the land only at the nodes of the base, so that they are the same for every frame.
-        let base = lattices.iter().rposition(|nodes| !nodes.detail).unwrap_or(0);
-        ctx.stop_if_asked()?;
-        let thinned = land.thinned(&lattices[base]);
-        ctx.stop_if_asked()?;
-        let outlet = (self.outlets == Outlets::Lowest).then(|| lowest_at_edge(&lattices[0], &thinned.height));
-        let mut done = 0.0;
-        let mut coarser: Option<Coarser<'_>> = None;
-        let mut height = Raster::filled(1, 1, 0.0);
-        for (number, (nodes, stretch)) in lattices.iter().zip(&plan).enumerate() {
-            let level = if number > base {
-                Level::new(self, land.thinned(nodes), frame, nodes, outlet)
-            } else {
-                Level::new(self, thinned.averaged(nodes, ctx), frame, nodes, outlet)
-            };
-            ctx.stop_if_asked()?;
-            height = level.before.clone();
-            if let Some(coarser) = &coarser {
-                coarser.hand_over(nodes, &mut height, sea_m, ctx);
-            }
-            ctx.stop_if_asked()?;
-            level.roughen(&mut height, Seed(ctx.seed().child("rough").bits(number as u64)));
-            for _ in 0..stretch.steps {
-                ctx.tick((1e6 * done / total) as usize, 1_000_000)?;
-                level.step(&mut height, stretch.dt_yr, ctx)?;
-                done += (nodes.cols * nodes.rows) as f64;
-            }
-            ctx.stop_if_asked()?;
-            if number + 1 < lattices.len() {
-                coarser = Some(level.coarser(&height, number >= base, ctx)?);
-            }
-        }
-        Ok(height)
-    }
-
     /// Refuses so many steps, and so much creep in each, that they would take far too long.
-    fn check_work(&self, plan: &[Stretch], lattices: &[Nodes], frame: &Frame) -> Result<(), OpError> {
+    fn check_work(&self, plan: &[Stretch], lattices: &[Arc<Nodes>], frame: &Frame) -> Result<(), OpError> {
         let (mut steps_ns, mut creep_ns) = (0.0, 0.0);
         for (stretch, nodes) in plan.iter().zip(lattices) {
             let visits = f64::from(stretch.steps) * (nodes.cols * nodes.rows) as f64 / frame.len() as f64;
@@ -379,7 +345,7 @@ impl StreamPower {
 
     /// Half of the time left for each lattice up to the base, all but a little of it for the base; half of that little for
     /// each finer one.
-    fn plan(&self, lattices: &[Nodes]) -> Vec<Stretch> {
+    fn plan(&self, lattices: &[Arc<Nodes>]) -> Vec<Stretch> {
         let mut left = self.duration_yr;
         let detail_yr = self.duration_yr * DETAIL_SHARE;
         (0..lattices.len())
@@ -408,12 +374,154 @@ struct Stretch {
     dt_yr: f64,
 }
 
+/// Land on its way through all lattices, coarse to fine.
+struct Growing {
+    params: Arc<StreamPower>,
+    terrain: Terrain,
+    land: Land,
+    lattices: Vec<Arc<Nodes>>,
+    plan: Vec<Stretch>,
+    /// Which lattice is the base.
+    base: usize,
+    /// The land at the nodes of the base: the base and all that is coarser know it only there, so that they are the same for
+    /// every frame.
+    thinned: Land,
+    outlet: Option<[f64; 2]>,
+    /// Which lattice is worked on, once it has begun, and the steps done there.
+    number: usize,
+    level: Option<Level>,
+    steps: u32,
+    /// What the lattice before leaves.
+    coarser: Option<Coarser>,
+    height: Raster<f32>,
+    /// Visits of nodes, done and in all.
+    done: f64,
+    total: f64,
+    time_yr: f64,
+}
+
+impl Growing {
+    fn new(params: &StreamPower, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+        let frame = *terrain.frame();
+        let land = Land::of(params, &terrain, ctx)?;
+        ctx.stop_if_asked()?;
+        let mut lattices: Vec<Arc<Nodes>> =
+            nodes::lattices(&frame, ctx.seed().child("nodes")).into_iter().map(Arc::new).collect();
+        if !params.coarse_first {
+            lattices.drain(..lattices.len() - 1);
+        }
+        let plan = params.plan(&lattices);
+        params.check_work(&plan, &lattices, &frame)?;
+        let total =
+            plan.iter().zip(&lattices).map(|(p, l)| f64::from(p.steps) * (l.cols * l.rows) as f64).sum();
+        let base = lattices.iter().rposition(|nodes| !nodes.detail).unwrap_or(0);
+        ctx.stop_if_asked()?;
+        let thinned = land.thinned(&lattices[base]);
+        ctx.stop_if_asked()?;
+        let outlet =
+            (params.outlets == Outlets::Lowest).then(|| lowest_at_edge(&lattices[0], &thinned.height));
+        Ok(Self {
+            params: Arc::new(params.clone()),
+            terrain,
+            land,
+            lattices,
+            plan,
+            base,
+            thinned,
+            outlet,
+            number: 0,
+            level: None,
+            steps: 0,
+            coarser: None,
+            height: Raster::filled(1, 1, 0.0),
+            done: 0.0,
+            total,
+            time_yr: 0.0,
+        })
+    }
+
+    /// Begins the next lattice.
+    fn begin(&mut self, ctx: &Ctx<'_>) -> Result<Level, OpError> {
+        let nodes = &self.lattices[self.number];
+        let land = if self.number > self.base {
+            self.land.thinned(nodes)
+        } else {
+            self.thinned.averaged(nodes, ctx)
+        };
+        let level = Level::new(&self.params, land, self.terrain.frame(), nodes, self.outlet);
+        ctx.stop_if_asked()?;
+        self.height = Raster::clone(&level.before);
+        if let Some(coarser) = self.coarser.take() {
+            coarser.hand_over(nodes, &mut self.height, level.sea_m, ctx);
+        }
+        ctx.stop_if_asked()?;
+        level.roughen(&mut self.height, Seed(ctx.seed().child("rough").bits(self.number as u64)));
+        Ok(level)
+    }
+}
+
+impl Stepped for Growing {
+    fn advance(&mut self, ctx: &Ctx<'_>) -> Result<Progress, OpError> {
+        let Some(level) = self.level.take() else {
+            self.level = Some(self.begin(ctx)?);
+            return Ok(Progress::More);
+        };
+        let Stretch { steps, dt_yr } = self.plan[self.number];
+        ctx.tick((1e6 * self.done / self.total) as usize, 1_000_000)?;
+        level.step(&mut self.height, dt_yr, ctx)?;
+        self.done += (level.nodes.cols * level.nodes.rows) as f64;
+        self.time_yr += dt_yr;
+        self.steps += 1;
+        if self.steps < steps {
+            self.level = Some(level);
+            return Ok(Progress::More);
+        }
+        ctx.stop_if_asked()?;
+        if self.number + 1 == self.lattices.len() {
+            return Ok(Progress::Done);
+        }
+        self.coarser = Some(level.coarser(&self.height, self.number >= self.base, ctx)?);
+        self.number += 1;
+        self.steps = 0;
+        Ok(Progress::More)
+    }
+
+    fn moment(&self) -> Moment {
+        Moment { share: self.done / self.total, time: Some(Simulated::Years(self.time_yr)) }
+    }
+
+    fn view(&self) -> Result<Terrain, OpError> {
+        let mut terrain = self.terrain.clone();
+        if self.number + 1 == self.lattices.len() && self.steps > 0 {
+            terrain.set(layer::HEIGHT, self.height.clone());
+            return Ok(terrain);
+        }
+        // What has become of a coarser lattice, on top of the finer land.
+        let of_level = self.level.as_ref().map(|level| level.so_far(&self.height));
+        if let (Some(change), Some(finest)) =
+            (of_level.as_ref().or(self.coarser.as_ref()), self.lattices.last())
+        {
+            let mut height = Raster::clone(&self.land.height);
+            change.hand_over(finest, &mut height, sea_level(self.params.sea), &Ctx::silent());
+            terrain.set(layer::HEIGHT, height);
+        }
+        Ok(terrain)
+    }
+
+    fn finish(self: Box<Self>, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let Self { params, mut terrain, land, height, .. } = *self;
+        params.account(&land, &height, terrain.frame(), ctx);
+        terrain.set(layer::HEIGHT, height);
+        Ok(terrain)
+    }
+}
+
 /// One lattice with everything that stays the same while time goes by.
-struct Level<'a> {
-    params: &'a StreamPower,
-    nodes: &'a Nodes,
+struct Level {
+    params: Arc<StreamPower>,
+    nodes: Arc<Nodes>,
     spans: Spans,
-    before: Raster<f32>,
+    before: Arc<Raster<f32>>,
     uplift: Raster<f32>,
     incision: Raster<f32>,
     grade: Raster<f32>,
@@ -422,21 +530,21 @@ struct Level<'a> {
     edge: Edge,
 }
 
-impl<'a> Level<'a> {
+impl Level {
     /// A lattice with the land at its nodes.
     fn new(
-        params: &'a StreamPower,
-        land: Land<'_>,
+        params: &Arc<StreamPower>,
+        land: Land,
         frame: &Frame,
-        nodes: &'a Nodes,
+        nodes: &Arc<Nodes>,
         outlet: Option<[f64; 2]>,
     ) -> Self {
         Self {
-            params,
-            nodes,
+            params: params.clone(),
+            nodes: nodes.clone(),
             spans: nodes.spans(),
             pins: pins(&land.held, frame, nodes),
-            before: land.height.into_owned(),
+            before: land.height,
             uplift: land.uplift,
             incision: land.incision,
             grade: land.grade,
@@ -446,27 +554,27 @@ impl<'a> Level<'a> {
     }
 
     /// What the next lattice takes over.
-    fn coarser(
-        &self,
-        height: &Raster<f32>,
-        with_rivers: bool,
-        ctx: &Ctx<'_>,
-    ) -> Result<Coarser<'a>, OpError> {
-        let mut change = height.clone();
-        change.par_rows(|row, out| {
-            out.iter_mut().zip(self.before.row(row)).for_each(|(h, before)| *h -= before);
-        });
-        let mut rivers = Vec::new();
+    fn coarser(&self, height: &Raster<f32>, with_rivers: bool, ctx: &Ctx<'_>) -> Result<Coarser, OpError> {
+        let mut coarser = self.so_far(height);
         if with_rivers {
             let (ways, _, area) = self.flow(height, ctx)?;
             let next = |node: usize| Some([node as u32, ways.next(node)? as u32]);
-            rivers.extend(
+            coarser.rivers.extend(
                 (0..area.as_slice().len())
                     .filter(|&node| area.as_slice()[node] >= RIVER_CELLS)
                     .filter_map(next),
             );
         }
-        Ok(Coarser { nodes: self.nodes, change, rivers })
+        Ok(coarser)
+    }
+
+    /// What has become of the land here, without its rivers.
+    fn so_far(&self, height: &Raster<f32>) -> Coarser {
+        let mut change = height.clone();
+        change.par_rows(|row, out| {
+            out.iter_mut().zip(self.before.row(row)).for_each(|(h, before)| *h -= before);
+        });
+        Coarser { nodes: self.nodes.clone(), change, rivers: Vec::new() }
     }
 
     /// Where water runs: the ways, the donors and the cells drained.
@@ -496,7 +604,7 @@ impl<'a> Level<'a> {
     }
 
     fn step(&self, height: &mut Raster<f32>, dt_yr: f64, ctx: &Ctx<'_>) -> Result<(), OpError> {
-        let params = self.params;
+        let params = &self.params;
         let [dx, dy] = self.nodes.spacing_m;
         // Creep first: rivers then clear away what crept into their beds, and end graded.
         slopes::creep(height, [dx, dy], params.creep_m2_per_yr * dt_yr, self.sea_m, ctx)?;
@@ -552,11 +660,18 @@ fn pins(held: &[Held], frame: &Frame, nodes: &Nodes) -> Option<Raster<f32>> {
     let mut pins = Raster::filled(nodes.cols, nodes.rows, f32::NAN);
     let mut nearest = vec![f64::INFINITY; nodes.cols * nodes.rows];
     let place_m = |col: usize, row: usize| nodes.place_m(col, row);
-    hold::beside(held, frame, nodes.spacing_m, [nodes.cols, nodes.rows], place_m, |cell, far_m, height| {
-        if far_m < nearest[cell] {
-            nearest[cell] = far_m;
-            pins.as_mut_slice()[cell] = height as f32;
-        }
-    });
+    held_lines::beside(
+        held,
+        frame,
+        nodes.spacing_m,
+        [nodes.cols, nodes.rows],
+        place_m,
+        |cell, far_m, height| {
+            if far_m < nearest[cell] {
+                nearest[cell] = far_m;
+                pins.as_mut_slice()[cell] = height as f32;
+            }
+        },
+    );
     Some(pins)
 }

@@ -1,8 +1,9 @@
 //! What happens on slopes: ground creeps, and gives way where it is too steep.
 
-use fearless_simd::{Level, dispatch};
 use orogen_core::{Cancelled, Ctx, Raster};
 use rayon::prelude::*;
+
+use crate::simd::{Level, dispatch};
 
 /// Creep: diffusion of the height by `metres2 = D dt`. Sea and holes take no part; nothing crosses the edge of the map.
 ///

@@ -19,7 +19,7 @@ fn bare() -> StreamPower {
 fn run(op: &StreamPower, frame: Frame, height: Raster<f32>, held: Vec<Held>) -> Raster<f32> {
     let mut terrain = Terrain::new(frame);
     terrain.set(layer::HEIGHT, height);
-    hold::hold(&mut terrain, held);
+    held_lines::hold(&mut terrain, held);
     let terrain = op.apply(terrain, &Ctx::silent()).unwrap();
     terrain.get(layer::HEIGHT).unwrap().clone()
 }
@@ -77,7 +77,7 @@ fn valleys_lie_where_they_do_on_a_finer_frame() {
         let noise = Octaves::new(Seed(8), 6000.0, 8, 0.6);
         let mut height = Raster::filled(frame.cols(), frame.rows(), 0.0);
         height.par_rows(|row, out| {
-            noise.row(&frame, row, 0..frame.cols(), &mut Room::default(), out);
+            noise.row(&frame, row, 0..frame.cols(), &mut OctaveBuffers::default(), out);
             out.iter_mut().for_each(|h| *h = 500.0 + 150.0 * *h);
         });
         (frame, height)

@@ -1,10 +1,10 @@
 //! One blow of the wind: row by row downwind, what is carried is passed on, taken up and dropped.
 
-use fearless_simd::{Level, dispatch};
 use orogen_core::math;
 
 use super::stress::Stress;
 use super::{Edge, HOLE, Land, Wind};
+use crate::simd::{Level, dispatch};
 
 /// Drag, as a share of that on level ground, at which sand begins to move.
 const THRESHOLD: f32 = 0.3;
@@ -54,7 +54,7 @@ impl Gale {
 }
 
 /// What one wind carries from blow to blow.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Blow {
     /// What left the map and comes in again with the next blow.
     waiting: Vec<i32>,

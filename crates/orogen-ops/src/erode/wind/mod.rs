@@ -2,14 +2,17 @@
 
 mod blow;
 mod lattice;
-mod rest;
+mod repose;
 mod slide;
 mod stress;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use orogen_core::{
-    Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math, work,
+    Cancelled, Coef, Ctx, Frame, Layers, Moment, Op, OpError, Progress, Raster, Reach, Simulated, Started,
+    Stepped, Terrain, layer, math, stepped, work,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +21,7 @@ use self::blow::{Blow, Gale};
 use self::lattice::Lattice;
 use self::slide::Slide;
 use self::stress::Stress;
-use crate::hold;
+use crate::held_lines;
 use crate::noise::Noise;
 
 /// Blows sand into dunes: the wind lifts it where it is fast, drops it in the lee, and what is too steep slides down a
@@ -49,7 +52,7 @@ use crate::noise::Noise;
 ///
 /// **Limits** Ground finer than the lattice rises from the sand but does not steer the wind. The lattice has at most
 /// four million nodes; dunes too small for it come out larger, with a warning. The time grows with the duration times
-/// `flux_m2_per_yr` and with the fourth power of 1/`saturation_m`. 40 bytes a node, 24 a sample. A hole takes no sand:
+/// `flux_m2_per_yr` and with the fourth power of 1/`saturation_m`. A hole takes no sand:
 /// it passes over.
 ///
 /// **After** Sauermann, Kroy & Herrmann, Phys. Rev. E 64 (2001), for the flux; Jackson & Hunt, Q. J. R. Meteorol. Soc.
@@ -145,7 +148,7 @@ impl Op for Wind {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([hold::HOLD])
+            .using_vectors([held_lines::HOLD])
             .reading(self.sand_m.layer())
             .writing([layer::SAND.name()])
     }
@@ -154,33 +157,25 @@ impl Op for Wind {
         Reach::World
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let before = terrain.get(layer::HEIGHT)?;
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        56.0
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        stepped::run_through(self, terrain, ctx)
+    }
+
+    fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
+        let height = terrain.shared(layer::HEIGHT)?;
         let field = self.sand_m.on(&terrain)?;
-        let sand = Raster::from_fn(before.cols(), before.rows(), |c, r| match field.at(c, r) {
-            depth if depth > 0.0 && !before.row(r)[c].is_nan() => depth,
+        let sand = Raster::from_fn(height.cols(), height.rows(), |c, r| match field.at(c, r) {
+            depth if depth > 0.0 && !height.row(r)[c].is_nan() => depth,
             _ => 0.0,
         });
-        let held = hold::held_samples(&terrain);
-        let Blown { height, sand, figures } = wind(before, sand, held.as_ref(), terrain.frame(), self, ctx)?;
-        let [dx, dy] = terrain.frame().spacing_m();
-        let mut moved = Raster::filled(height.cols(), height.rows(), 0.0f32);
-        moved.par_rows(|row, out| {
-            for ((out, a), b) in out.iter_mut().zip(height.row(row)).zip(before.row(row)) {
-                *out = if a.is_nan() { 0.0 } else { (a - b).abs() };
-            }
-        });
-        ctx.report("moved", moved.sum_f64() / 2.0 * dx * dy, "m3");
-        for (name, volume) in figures {
-            ctx.report(name, volume, "m3");
-        }
-        let holes = terrain.get(layer::HEIGHT)?;
-        let sand = Raster::from_fn(sand.cols(), sand.rows(), |c, r| {
-            if holes.row(r)[c].is_nan() { f32::NAN } else { sand.row(r)[c] }
-        });
-        terrain.set(layer::HEIGHT, height);
-        terrain.set(layer::SAND, sand);
-        Ok(terrain)
+        let held = held_lines::held_samples(&terrain);
+        let mut blowing = Blowing { params: self.clone(), terrain, height, sand, held, desert: None };
+        blowing.desert = Desert::new(&blowing.given(), ctx)?;
+        Ok(Started::Stepped(Box::new(blowing)))
     }
 
     /// Two deserts that fade into each other are steeper in places than either.
@@ -190,10 +185,10 @@ impl Op for Wind {
         if frame != ctx.world(&terrain) || cols < 3 || rows < 3 || self.is_still() {
             return Ok(terrain);
         }
-        let held = hold::held_samples(&terrain).map(|held| held.crop(0, 0, cols - 1, rows - 1));
+        let held = held_lines::held_samples(&terrain).map(|held| held.crop(0, 0, cols - 1, rows - 1));
         let mut height = terrain.get(layer::HEIGHT)?.crop(0, 0, cols - 1, rows - 1);
         let mut sand = terrain.get(layer::SAND)?.crop(0, 0, cols - 1, rows - 1);
-        rest::bring_to_rest(
+        repose::bring_to_rest(
             &mut height,
             &mut sand,
             held.as_ref(),
@@ -207,6 +202,86 @@ impl Op for Wind {
         terrain.set(layer::HEIGHT, whole(&height));
         terrain.set(layer::SAND, whole(&sand));
         Ok(terrain)
+    }
+}
+
+/// The wind on its way.
+struct Blowing {
+    params: Wind,
+    /// The land before, its heights, and the depth of its sand.
+    terrain: Terrain,
+    height: Arc<Raster<f32>>,
+    sand: Raster<f32>,
+    held: Option<Raster<bool>>,
+    /// None where no sand is moved.
+    desert: Option<Desert>,
+}
+
+impl Blowing {
+    fn given(&self) -> Given<'_> {
+        Given {
+            height: &self.height,
+            sand: &self.sand,
+            held: self.held.as_ref(),
+            frame: self.terrain.frame(),
+            params: &self.params,
+        }
+    }
+
+    /// The land with what was blown.
+    fn land(&self, blown: Blown) -> Terrain {
+        let mut terrain = self.terrain.clone();
+        let sand = Raster::from_fn(blown.sand.cols(), blown.sand.rows(), |c, r| {
+            if self.height.row(r)[c].is_nan() { f32::NAN } else { blown.sand.row(r)[c] }
+        });
+        terrain.set(layer::HEIGHT, blown.height);
+        terrain.set(layer::SAND, sand);
+        terrain
+    }
+}
+
+impl Stepped for Blowing {
+    fn advance(&mut self, ctx: &Ctx<'_>) -> Result<Progress, OpError> {
+        match &mut self.desert {
+            Some(desert) => Ok(desert.gusts.advance(&self.params, ctx)?),
+            None => Ok(Progress::Done),
+        }
+    }
+
+    fn moment(&self) -> Moment {
+        match &self.desert {
+            None => Moment { share: 1.0, time: Some(Simulated::Years(self.params.duration_yr)) },
+            Some(desert) => desert.gusts.moment(&self.params),
+        }
+    }
+
+    fn view(&self) -> Result<Terrain, OpError> {
+        let given = self.given();
+        let blown = match &self.desert {
+            None => given.still(),
+            Some(desert) => desert.blown(&given, &desert.gusts.set_down(), &Ctx::silent())?,
+        };
+        Ok(self.land(blown))
+    }
+
+    fn finish(self: Box<Self>, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let given = self.given();
+        let blown = match &self.desert {
+            None => given.still(),
+            Some(desert) => desert.blown(&given, &desert.gusts.land, ctx)?,
+        };
+        let [dx, dy] = self.terrain.frame().spacing_m();
+        let mut moved = Raster::filled(self.height.cols(), self.height.rows(), 0.0f32);
+        moved.par_rows(|row, out| {
+            for ((out, a), b) in out.iter_mut().zip(blown.height.row(row)).zip(self.height.row(row)) {
+                *out = if a.is_nan() { 0.0 } else { (a - b).abs() };
+            }
+        });
+        ctx.report("moved", moved.sum_f64() / 2.0 * dx * dy, "m3");
+        for (name, volume) in blown.figures {
+            ctx.report(name, volume, "m3");
+        }
+        Ok(self.land(blown))
     }
 }
 
@@ -240,6 +315,8 @@ const CREEP: f64 = 0.3;
 const NS_A_BLOW: f64 = 60.0;
 /// Sweeps of sliding at the end, at most.
 const LAST_SLIDES: usize = 400;
+/// Sweeps of sliding done at once.
+const SLIDES_A_PIECE: usize = 16;
 
 /// The algorithm alone. `sand` is the depth at the start, part of the height and 0 in holes; `held` marks the samples
 /// that must stay.
@@ -254,87 +331,146 @@ pub fn wind(
     params: &Wind,
     ctx: &Ctx<'_>,
 ) -> Result<Blown, OpError> {
-    let [dx, dy] = frame.spacing_m();
-    let volume = |raster: &Raster<f32>| raster.sum_f64() * dx * dy;
-    let before = volume(&sand);
-    if before <= 0.0 || params.is_still() {
+    let given = Given { height, sand: &sand, held, frame, params };
+    let Some(mut desert) = Desert::new(&given, ctx)? else { return Ok(given.still()) };
+    while desert.gusts.advance(params, ctx)? == Progress::More {}
+    desert.blown(&given, &desert.gusts.land, ctx)
+}
+
+/// What the wind finds: `sand` is the depth at the start, part of the height and 0 in holes; `held` marks the samples
+/// that must stay.
+struct Given<'a> {
+    height: &'a Raster<f32>,
+    sand: &'a Raster<f32>,
+    held: Option<&'a Raster<bool>>,
+    frame: &'a Frame,
+    params: &'a Wind,
+}
+
+impl Given<'_> {
+    /// Cubic metres of a depth.
+    fn volume(&self, depth: &Raster<f32>) -> f64 {
+        let [dx, dy] = self.frame.spacing_m();
+        depth.sum_f64() * dx * dy
+    }
+
+    /// Land over which no sand is moved.
+    fn still(&self) -> Blown {
+        let before = self.volume(self.sand);
         let figures = [("sand_before", before), ("sand_after", before), ("blown_out", 0.0), ("abraded", 0.0)];
-        return Ok(Blown { height: height.clone(), sand, figures });
+        Blown { height: self.height.clone(), sand: self.sand.clone(), figures }
     }
-    let lattice = Lattice::over(height.cols(), height.rows(), [dx, dy], params.saturation_m);
-    if lattice.cell_m() > 1.5 * params.saturation_m {
-        ctx.warn(format!(
-            "saturation_m is {}, but a map this large is worked out in steps of {:.1} m, so dunes come out larger",
-            params.saturation_m,
-            lattice.cell_m()
-        ));
-    }
-    check_work(params, &lattice, height.as_slice().len())?;
-    let ground = lattice.sample(height);
-    let given = lattice.sample(&sand);
-    let mut depth = given.clone();
-    if matches!(params.sand_m, Coef::Const(_)) {
-        roughen(&mut depth, &lattice, frame, params, ctx);
-    }
+}
 
-    let closed = held.map(|held| lattice.touched(held));
-    if let Some(closed) = &closed {
-        for (i, depth) in depth.as_mut_slice().iter_mut().enumerate().filter(|(i, _)| closed.as_slice()[*i]) {
-            *depth = given.as_slice()[i];
-        }
-    }
-    let mut land = Land::new(&ground, &given, &depth, closed, &lattice);
-    let rock = land.bed();
-    let total = land.total();
-    let out = land.blow(params, ctx)?;
-    let (after, worn) =
-        (land.total(), rock.iter().zip(land.bed()).map(|(a, b)| i64::from(a - b)).sum::<i64>());
+/// The lattice that the wind blows over, and what lay there at the start.
+struct Desert {
+    lattice: Lattice,
+    ground: Raster<f32>,
+    rock: Vec<i32>,
+    total: i64,
+    before: f64,
+    gusts: Gusts,
+}
 
-    // What the lattice did is done to the samples, and the sums of both are made to agree.
-    let per_unit = before / total.max(1) as f64;
-    let depth_after = land.depth();
-    ctx.stop_if_asked()?;
-    let drop = land.drop_of(&rock);
-    let mut fine = lattice.lay(height, &ground, &depth_after);
-    ctx.stop_if_asked()?;
-    let mut fine_drop = lattice.spread(&drop, height);
-    ctx.stop_if_asked()?;
-    let stays = |i: usize| held.is_some_and(|held| held.as_slice()[i]);
-    // What lies on held ground is none of the sand that was blown.
-    let mut kept = 0.0;
-    for i in (0..sand.as_slice().len()).filter(|&i| stays(i)) {
-        kept += f64::from(sand.as_slice()[i]) * dx * dy;
-        (fine.as_mut_slice()[i], fine_drop.as_mut_slice()[i]) = (0.0, 0.0);
-    }
-    let share = (per_unit * after as f64 - kept).max(0.0) / volume(&fine).max(f64::MIN_POSITIVE);
-    let drop_share = per_unit * worn as f64 / volume(&fine_drop).max(f64::MIN_POSITIVE);
-    let mut height_after = height.clone();
-    let mut sand_after = fine;
-    let cols = height.cols();
-    sand_after.par_rows(|row, out| {
-        for (col, (d, &was)) in out.iter_mut().zip(sand.row(row)).enumerate() {
-            *d = if stays(row * cols + col) { was } else { (f64::from(*d) * share) as f32 };
+impl Desert {
+    /// Before the wind; `None` where no sand is moved.
+    fn new(given: &Given<'_>, ctx: &Ctx<'_>) -> Result<Option<Self>, OpError> {
+        let Given { height, sand, held, frame, params } = *given;
+        let before = given.volume(sand);
+        if before <= 0.0 || params.is_still() {
+            return Ok(None);
         }
-    });
-    height_after.par_rows(|row, out| {
-        let depths = sand.row(row).iter().zip(sand_after.row(row));
-        for ((h, (&was, &is)), &drop) in out.iter_mut().zip(depths).zip(fine_drop.row(row)) {
-            if was != is || drop > 0.0 {
-                let change = f64::from(is) - f64::from(was) - f64::from(drop) * drop_share;
-                *h = (f64::from(*h) + change) as f32;
+        let lattice = Lattice::over(height.cols(), height.rows(), frame.spacing_m(), params.saturation_m);
+        if lattice.cell_m() > 1.5 * params.saturation_m {
+            ctx.warn(format!(
+                "saturation_m is {}, but a map this large is worked out in steps of {:.1} m, so dunes come out larger",
+                params.saturation_m,
+                lattice.cell_m()
+            ));
+        }
+        check_work(params, &lattice, height.as_slice().len())?;
+        let ground = lattice.sample(height);
+        let given = lattice.sample(sand);
+        let mut depth = given.clone();
+        if matches!(params.sand_m, Coef::Const(_)) {
+            roughen(&mut depth, &lattice, frame, params, ctx);
+        }
+        let closed = held.map(|held| lattice.touched(held));
+        if let Some(closed) = &closed {
+            for (i, depth) in
+                depth.as_mut_slice().iter_mut().enumerate().filter(|(i, _)| closed.as_slice()[*i])
+            {
+                *depth = given.as_slice()[i];
             }
         }
-    });
-    // Between nodes, and across an edge where samples lie closer than nodes, slopes are steeper than the lattice knows.
-    let round = params.edge == Edge::Loop;
-    rest::bring_to_rest(&mut height_after, &mut sand_after, held, [dx, dy], params.repose_deg, round, ctx)?;
-    let figures = [
-        ("sand_before", before),
-        ("sand_after", volume(&sand_after)),
-        ("blown_out", per_unit * out as f64),
-        ("abraded", per_unit * worn as f64),
-    ];
-    Ok(Blown { height: height_after, sand: sand_after, figures })
+        let land = Land::new(&ground, &given, &depth, closed, &lattice);
+        let (rock, total) = (land.bed(), land.total());
+        Ok(Some(Self { gusts: Gusts::new(land, params), lattice, ground, rock, total, before }))
+    }
+
+    /// What the wind did to the lattice is done to the samples.
+    fn blown(&self, given: &Given<'_>, land: &Land, ctx: &Ctx<'_>) -> Result<Blown, OpError> {
+        let Given { height, sand, held, frame, params } = *given;
+        let Self { lattice, ground, rock, total, before, gusts } = self;
+        let [dx, dy] = frame.spacing_m();
+        let volume = |raster: &Raster<f32>| given.volume(raster);
+        let (after, worn) =
+            (land.total(), rock.iter().zip(land.bed()).map(|(a, b)| i64::from(a - b)).sum::<i64>());
+
+        // The sums of both are made to agree.
+        let per_unit = before / (*total).max(1) as f64;
+        let depth_after = land.depth();
+        ctx.stop_if_asked()?;
+        let drop = land.drop_of(rock);
+        let mut fine = lattice.lay(height, ground, &depth_after);
+        ctx.stop_if_asked()?;
+        let mut fine_drop = lattice.spread(&drop, height);
+        ctx.stop_if_asked()?;
+        let stays = |i: usize| held.is_some_and(|held| held.as_slice()[i]);
+        // What lies on held ground is none of the sand that was blown.
+        let mut kept = 0.0;
+        for i in (0..sand.as_slice().len()).filter(|&i| stays(i)) {
+            kept += f64::from(sand.as_slice()[i]) * dx * dy;
+            (fine.as_mut_slice()[i], fine_drop.as_mut_slice()[i]) = (0.0, 0.0);
+        }
+        let share = (per_unit * after as f64 - kept).max(0.0) / volume(&fine).max(f64::MIN_POSITIVE);
+        let drop_share = per_unit * worn as f64 / volume(&fine_drop).max(f64::MIN_POSITIVE);
+        let mut height_after = height.clone();
+        let mut sand_after = fine;
+        let cols = height.cols();
+        sand_after.par_rows(|row, out| {
+            for (col, (d, &was)) in out.iter_mut().zip(sand.row(row)).enumerate() {
+                *d = if stays(row * cols + col) { was } else { (f64::from(*d) * share) as f32 };
+            }
+        });
+        height_after.par_rows(|row, out| {
+            let depths = sand.row(row).iter().zip(sand_after.row(row));
+            for ((h, (&was, &is)), &drop) in out.iter_mut().zip(depths).zip(fine_drop.row(row)) {
+                if was != is || drop > 0.0 {
+                    let change = f64::from(is) - f64::from(was) - f64::from(drop) * drop_share;
+                    *h = (f64::from(*h) + change) as f32;
+                }
+            }
+        });
+        // Between nodes, and across an edge where samples lie closer than nodes, slopes are steeper than the lattice knows.
+        let round = params.edge == Edge::Loop;
+        repose::bring_to_rest(
+            &mut height_after,
+            &mut sand_after,
+            held,
+            [dx, dy],
+            params.repose_deg,
+            round,
+            ctx,
+        )?;
+        let figures = [
+            ("sand_before", *before),
+            ("sand_after", volume(&sand_after)),
+            ("blown_out", per_unit * gusts.out as f64),
+            ("abraded", per_unit * worn as f64),
+        ];
+        Ok(Blown { height: height_after, sand: sand_after, figures })
+    }
 }
 
 /// Refuses so many blows over so many nodes that they would take far too long.
@@ -369,7 +505,149 @@ fn roughen(depth: &mut Raster<f32>, lattice: &Lattice, frame: &Frame, params: &W
     });
 }
 
+/// All winds that blow by turns, on their way.
+struct Gusts {
+    land: Land,
+    gales: Vec<Gale>,
+    blows: Vec<Blow>,
+    slide: Slide,
+    stress: Stress,
+    /// How long the wind that blows longest blows in a round, in years.
+    dt_yr: f64,
+    /// The length of the round at work, how many of its winds have blown, and the fastest change of depth in it.
+    round_yr: f64,
+    blown: usize,
+    fastest: f32,
+    /// Time beyond the round at work.
+    left_yr: f64,
+    /// Sweeps of sliding after the last wind; none while winds blow.
+    slides: Option<usize>,
+    /// Sand that left the map, in units.
+    out: i64,
+}
+
+impl Gusts {
+    fn new(mut land: Land, params: &Wind) -> Self {
+        let gales: Vec<Gale> =
+            turns(params).map(|(deg, share)| Gale::new(deg, share, land.spacing_m)).collect();
+        let (cols, rows) = (land.height.cols(), land.height.rows());
+        if params.abrasion_mm_per_yr > 0.0 {
+            land.wear = Some(Raster::filled(cols, rows, 0.0));
+        }
+        Self {
+            dt_yr: land.longest_yr(params),
+            blows: gales.iter().map(|_| Blow::default()).collect(),
+            gales,
+            slide: Slide::new(),
+            stress: Stress::new(cols, rows),
+            land,
+            round_yr: 0.0,
+            blown: 0,
+            fastest: 0.0,
+            left_yr: params.duration_yr,
+            slides: None,
+            out: 0,
+        }
+    }
+
+    fn moment(&self, params: &Wind) -> Moment {
+        let ahead = if self.blown > 0 { 1.0 - self.blown as f64 / self.gales.len() as f64 } else { 0.0 };
+        let time_yr = params.duration_yr - self.left_yr - ahead * self.round_yr;
+        let most = if self.slides == Some(LAST_SLIDES) { 1.0 } else { 0.999 };
+        let share = (time_yr / params.duration_yr).min(most);
+        Moment { share, time: Some(Simulated::Years(time_yr)) }
+    }
+
+    /// Lets the next wind of a round blow; when all time is over, lets sand slide.
+    fn advance(&mut self, params: &Wind, ctx: &Ctx<'_>) -> Result<Progress, Cancelled> {
+        if let Some(done) = self.slides {
+            return self.slide_down(done, params, ctx);
+        }
+        if self.blown == 0 {
+            if self.left_yr <= 0.0 {
+                self.land = self.set_down();
+                self.slides = Some(0);
+                return Ok(Progress::More);
+            }
+            // The wind that blows longest blows for `dt_yr`.
+            let widest = self.gales.iter().map(|gale| gale.share).fold(0.0, f64::max);
+            let shares: f64 = self.gales.iter().map(|gale| gale.share).sum();
+            self.round_yr = (self.dt_yr * shares / widest).min(self.left_yr);
+            self.left_yr = if self.round_yr < self.left_yr { self.left_yr - self.round_yr } else { 0.0 };
+            self.fastest = 0.0;
+        }
+        let done = 1.0 - self.left_yr / params.duration_yr;
+        ctx.tick((done * 1e6) as usize, 1_000_001)?;
+        self.blow(params);
+        self.blown += 1;
+        if self.blown == self.gales.len() {
+            self.blown = 0;
+            self.land.wear_down();
+            // As long as the ground lets it; never many times longer than the last.
+            let cell = self.land.cell_m();
+            let most = (f64::from(MOST_CHANGE) * cell * tan_repose(params) * self.land.unit) as f32;
+            let longest = self.land.longest_yr(params);
+            self.dt_yr = f64::from(most / self.fastest.max(f32::MIN_POSITIVE))
+                .min(2.0 * self.dt_yr)
+                .min(longest)
+                .max(1e-3 * longest);
+        }
+        Ok(Progress::More)
+    }
+
+    /// One wind of the round.
+    fn blow(&mut self, params: &Wind) {
+        let Self { land, gales, blows, slide, stress, .. } = self;
+        let shares: f64 = gales.iter().map(|gale| gale.share).sum();
+        let (gale, blow) = (&gales[self.blown], &mut blows[self.blown]);
+        let dt = self.round_yr * gale.share / shares;
+        if dt <= 0.0 {
+            return;
+        }
+        land.turn(gale.swapped);
+        stress.turn(gale.swapped);
+        let change = blow.step(land, gale, dt, stress, params);
+        self.out += blow.take_out();
+        self.fastest = self.fastest.max(change / dt as f32);
+        slide.sweep(land, tan_repose(params), CREEP * params.flux_m2_per_yr * dt, params.edge);
+        slide.sweep(land, tan_repose(params), 0.0, params.edge);
+    }
+
+    /// The land when the winds set down what they carry.
+    fn set_down(&self) -> Land {
+        let mut land = self.land.clone();
+        if self.slides.is_none() {
+            for (gale, blow) in self.gales.iter().zip(&self.blows) {
+                land.turn(gale.swapped);
+                blow.clone().set_down(&mut land, gale);
+            }
+        }
+        land.turn(false);
+        land
+    }
+
+    /// A few of the last sweeps of sliding.
+    fn slide_down(&mut self, done: usize, params: &Wind, ctx: &Ctx<'_>) -> Result<Progress, Cancelled> {
+        ctx.tick(1_000_000, 1_000_001)?;
+        let until = (done + SLIDES_A_PIECE).min(LAST_SLIDES);
+        for _ in done..until {
+            ctx.stop_if_asked()?;
+            if !self.slide.sweep(&mut self.land, tan_repose(params), 0.0, params.edge) {
+                self.slides = Some(LAST_SLIDES);
+                return Ok(Progress::Done);
+            }
+        }
+        self.slides = Some(until);
+        Ok(if until < LAST_SLIDES { Progress::More } else { Progress::Done })
+    }
+}
+
+fn tan_repose(params: &Wind) -> f64 {
+    math::tan(params.repose_deg.to_radians())
+}
+
 /// Sand on rock at the nodes of the lattice, in whole units; rows and columns may be swapped while a wind blows.
+#[derive(Clone)]
 struct Land {
     height: Raster<i32>,
     sand: Raster<i32>,
@@ -410,6 +688,15 @@ impl Land {
         Self { height, sand, unit, closed, spacing_m: lattice.spacing_m, swapped: false, wear: None }
     }
 
+    fn cell_m(&self) -> f64 {
+        self.spacing_m[0].min(self.spacing_m[1])
+    }
+
+    /// The longest that a wind may blow at once.
+    fn longest_yr(&self, params: &Wind) -> f64 {
+        LONGEST * self.cell_m() * self.cell_m() / params.flux_m2_per_yr
+    }
+
     fn total(&self) -> i64 {
         self.sand.as_slice().iter().map(|&d| i64::from(d)).sum()
     }
@@ -432,69 +719,6 @@ impl Land {
         Raster::from_fn(cols, self.height.rows(), |c, r| {
             (f64::from(rock[r * cols + c] - bed[r * cols + c]) / self.unit) as f32
         })
-    }
-
-    /// Lets all winds blow by turns; returns how much sand left the map, in units.
-    fn blow(&mut self, params: &Wind, ctx: &Ctx<'_>) -> Result<i64, Cancelled> {
-        let gales: Vec<Gale> =
-            turns(params).map(|(deg, share)| Gale::new(deg, share, self.spacing_m)).collect();
-        let tan_repose = math::tan(params.repose_deg.to_radians());
-        let cell = self.spacing_m[0].min(self.spacing_m[1]);
-        let most = (f64::from(MOST_CHANGE) * cell * tan_repose * self.unit) as f32;
-        let longest = LONGEST * cell * cell / params.flux_m2_per_yr;
-        let shares: f64 = gales.iter().map(|gale| gale.share).sum();
-        let mut dt = longest;
-        let mut slide = Slide::new();
-        let mut stress = Stress::new(self.height.cols(), self.height.rows());
-        let mut blows: Vec<Blow> = gales.iter().map(|_| Blow::default()).collect();
-        if params.abrasion_mm_per_yr > 0.0 {
-            self.wear = Some(Raster::filled(self.height.cols(), self.height.rows(), 0.0));
-        }
-        let mut left = params.duration_yr;
-        let mut out = 0;
-        while left > 0.0 {
-            // The wind that blows longest blows for `dt`.
-            let widest = gales.iter().map(|gale| gale.share).fold(0.0, f64::max);
-            let round = (dt * shares / widest).min(left);
-            left = if round < left { left - round } else { 0.0 };
-            let mut fastest = 0.0f32;
-            for (gale, blow) in gales.iter().zip(&mut blows) {
-                let done = 1.0 - left / params.duration_yr;
-                ctx.tick((done * 1e6) as usize, 1_000_001)?;
-                let dt = round * gale.share / shares;
-                if dt <= 0.0 {
-                    continue;
-                }
-                self.turn(gale.swapped);
-                stress.turn(gale.swapped);
-                let change = blow.step(self, gale, dt, &mut stress, params);
-                out += blow.take_out();
-                fastest = fastest.max(change / dt as f32);
-                slide.sweep(self, tan_repose, CREEP * params.flux_m2_per_yr * dt, params.edge);
-                slide.sweep(self, tan_repose, 0.0, params.edge);
-            }
-            self.wear_down();
-            // As long as the ground lets it; never many times longer than the last.
-            dt = f64::from(most / fastest.max(f32::MIN_POSITIVE))
-                .min(2.0 * dt)
-                .min(longest)
-                .max(1e-3 * longest);
-        }
-        for (gale, blow) in gales.iter().zip(&mut blows) {
-            self.turn(gale.swapped);
-            blow.set_down(self, gale);
-        }
-        self.turn(false);
-        for n in 0..LAST_SLIDES {
-            if n % 16 == 0 {
-                ctx.tick(1_000_000, 1_000_001)?;
-            }
-            ctx.stop_if_asked()?;
-            if !slide.sweep(self, tan_repose, 0.0, params.edge) {
-                break;
-            }
-        }
-        Ok(out)
     }
 
     /// Puts rows and columns as a wind needs them.

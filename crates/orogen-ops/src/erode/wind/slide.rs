@@ -1,10 +1,10 @@
 //! Slip faces: sand steeper than it can rest slides down.
 
-use fearless_simd::{Level, dispatch};
 use orogen_core::Raster;
 use rayon::prelude::*;
 
 use super::{Edge, HOLE, Land};
+use crate::simd::{Level, dispatch};
 
 /// How much of the slope is too steep at a node that neither gives nor takes: so far below 0 that the mean with any other is.
 const CLOSED: f32 = -4.0;

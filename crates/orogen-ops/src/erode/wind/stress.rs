@@ -6,8 +6,9 @@
 //! the land blurred by ever wider bells, each an octave wider than the one before: those of a pyramid. All blurs are B-splines,
 //! so nothing of the grid shows.
 
-use fearless_simd::{Level, dispatch};
 use orogen_core::Raster;
+
+use crate::simd::{Level, dispatch};
 
 /// How much faster the wind is on crests, and how far before the crest it is fastest.
 const CREST: f32 = 3.4;
@@ -63,7 +64,7 @@ impl Stress {
             let (fine, coarse) = self.levels.split_at_mut(n + 1);
             let (land, bend) = &mut fine[n];
             bend.par_rows(|row, out| {
-                let lines = around(land, row);
+                let lines = three_rows(land, row);
                 dispatch!(level, _simd => curve_row(lines, stencil, out));
                 if let Some((_, wide)) = coarse.first() {
                     dispatch!(level, _simd => widen_row(wide, row, out));
@@ -74,7 +75,7 @@ impl Stress {
         let (x, y) = ((0.5 * way[0] / dx) as f32, (0.5 * way[1] / dy) as f32);
         self.drag.par_rows(|row, out| {
             let bend = bend.row(row);
-            let lines = around(land, row);
+            let lines = three_rows(land, row);
             dispatch!(level, _simd => drag_row(lines, bend, [x, y], out));
         });
     }
@@ -93,7 +94,7 @@ fn share(level: usize) -> f64 {
 }
 
 /// A row with those to its north and south, those at the edge twice.
-fn around(land: &Raster<f32>, row: usize) -> [&[f32]; 3] {
+fn three_rows(land: &Raster<f32>, row: usize) -> [&[f32]; 3] {
     [land.row(row.saturating_sub(1)), land.row(row), land.row((row + 1).min(land.rows() - 1))]
 }
 
@@ -149,7 +150,7 @@ fn drag(east: f32, south: f32, bend: f32, [x, y]: [f32; 2]) -> f32 {
 /// Blurs by (1 4 1)/6 along both axes.
 fn soften(land: &Raster<f32>, out: &mut Raster<f32>, level: Level) {
     out.par_rows(|row, out| {
-        let lines = around(land, row);
+        let lines = three_rows(land, row);
         dispatch!(level, _simd => soften_row(lines, out));
     });
 }

@@ -8,13 +8,15 @@ mod tests;
 
 use orogen_core::param::{Fault, Segment};
 use orogen_core::{
-    Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Rect, Seed, Terrain, layer, math,
+    Cancelled, Ctx, Footprint, Frame, Layers, Op, OpError, Prepared, Raster, Reach, Rect, Seed, Terrain,
+    layer, math,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hold::{HOLD, Held, hold};
+use crate::brush::changed;
+use crate::held_lines::{HOLD, Held, hold};
 use crate::noise::Noise;
 use rasterise::{Asked, Group, rasterise};
 use spline::{Bounds, Line, join};
@@ -241,20 +243,64 @@ impl Op for Curves {
         faults
     }
 
+    fn footprint(&self, old: &Self, frame: &Frame) -> Footprint {
+        if *self != (Self { curves: self.curves.clone(), ..old.clone() }) {
+            return Footprint::Everything;
+        }
+        let edited = changed(&old.curves, &self.curves).into_iter().cloned().collect();
+        let edited: Vec<Rect> = (Self { curves: edited, ..self.clone() }.lines().iter())
+            .map(|line| rect(line.bounds, frame.spacing_m()))
+            .collect();
+        // Envelopes that overlap are solved together.
+        let touched = |curves: &Self| {
+            let lines = curves.lines();
+            let parts =
+                groups(&lines).into_iter().map(|group| rect(bounds(&lines, &group), frame.spacing_m()));
+            let meets = |part: &Rect| edited.iter().any(|edited| part.intersection(edited).is_some());
+            Footprint::of(parts.filter(meets))
+        };
+        touched(self).union(touched(old))
+    }
+
+    fn prepare(&self, _: &Frame, _: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Drawn::new(self))))
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Drawn::new(self).run(terrain, ctx)
+    }
+}
+
+/// The curves as lines, and which of them meet: no window changes that.
+struct Drawn {
+    params: Curves,
+    lines: Vec<Line>,
+    groups: Vec<Vec<usize>>,
+    held: Vec<Held>,
+}
+
+impl Drawn {
+    fn new(params: &Curves) -> Self {
+        let lines = params.lines();
+        Self { groups: groups(&lines), lines, held: params.held(), params: params.clone() }
+    }
+}
+
+impl Prepared for Drawn {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let Self { params, lines, groups, held } = self;
         let frame = *terrain.frame();
         let world = ctx.world(&terrain).extent();
         let before = terrain.get(layer::HEIGHT)?;
-        let lines = self.lines();
         // All samples of the world on this lattice, of which the frame may be a window.
         let lattice = frame.resampled(&world, frame.spacing_m()).unwrap_or(frame);
-        let jobs: Vec<(Vec<&Line>, Frame, [usize; 2])> = groups(&lines)
-            .into_iter()
+        let jobs: Vec<(Vec<&Line>, Frame, [usize; 2])> = groups
+            .iter()
             .filter_map(|group| {
-                let part = lattice.clipped(&rect(bounds(&lines, &group), frame.spacing_m()))?;
+                let part = lattice.clipped(&rect(bounds(lines, group), frame.spacing_m()))?;
                 // A group that is not wholly here cannot touch what this window was cut for.
                 let (col, row) = frame.offset_of(&part)?;
-                let touches = self.wanted(&frame, &world, &part.extent());
+                let touches = params.wanted(&frame, &world, &part.extent());
                 touches.then(|| (group.iter().map(|&i| &lines[i]).collect(), part, [col, row]))
             })
             .collect();
@@ -268,7 +314,7 @@ impl Op for Curves {
             .into_par_iter()
             .map(|(lines, part, place)| {
                 let land = before.crop(place[0], place[1], part.cols(), part.rows());
-                self.solve(lines, part, place, &land, ctx.seed().child("noise"), &|| counter.done())
+                params.solve(lines, part, place, &land, ctx.seed().child("noise"), &|| counter.done())
             })
             .collect::<Result<_, OpError>>()?;
         for group in &solved {
@@ -277,11 +323,11 @@ impl Op for Curves {
         if let Some(error) = solved.iter().filter_map(|group| group.missed).reduce(f32::max) {
             ctx.warn(format!(
                 "the curves were solved to {error} m only; a tolerance of {} is beyond single precision",
-                self.tolerance
+                params.tolerance
             ));
         }
         terrain.set(layer::HEIGHT, height);
-        hold(&mut terrain, self.held());
+        hold(&mut terrain, held.clone());
         Ok(terrain)
     }
 }

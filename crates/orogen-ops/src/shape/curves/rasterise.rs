@@ -168,144 +168,37 @@ fn one_block(group: &Group<'_>, frame: &Frame, land: &Raster<f32>, first: usize,
     for line in &group.lines {
         touch.line(line);
     }
-    let [dx, dy] = frame.spacing_m();
-    let ratio = [dy / dx, dx / dy];
-    let height = |col: usize, row: usize| f64::from(land.row(row)[col]);
-    let gradient = |col: usize, row: usize| -> [f64; 2] {
-        let slope = |a: (usize, usize), b: (usize, usize), d: f64| {
-            let rise = (height(b.0, b.1) - height(a.0, a.1)) / d;
-            if rise.is_finite() { rise } else { 0.0 }
-        };
-        let (w, e) = (col.saturating_sub(1), (col + 1).min(cols - 1));
-        let (n, s) = (row.saturating_sub(1), (row + 1).min(rows - 1));
-        [
-            if e > w { slope((w, row), (e, row), (e - w) as f64 * dx) } else { 0.0 },
-            if s > n { slope((col, s), (col, n), (s - n) as f64 * dy) } else { 0.0 },
-        ]
-    };
-    let keeps = match group.mode {
-        Mode::Relative => 1.0,
-        Mode::Bounded => 0.0,
-    };
-    // Conductance, asked slope, and how far the land's own differences are kept.
-    let nature = |(cell, spot): (usize, &Spot)| -> (f64, [f64; 2], f64) {
-        if spot.slope_weight <= 0.0 {
-            return (1.0, [0.0, 0.0], keeps);
-        }
-        let (col, row) = (cell % cols, above + cell / cols);
-        let w = 1.0 / spot.slope_weight;
-        let mut asked = spot.slope.map(|s| s * w);
-        if spot.along != [0.0; 3] {
-            let ([gx, gy], [xx, xy, yy]) = (gradient(col, row), spot.along);
-            asked[0] += w * (xx * gx + xy * gy);
-            asked[1] += w * (xy * gx + yy * gy);
-        }
-        (STIFF, asked, 0.0)
-    };
-    let natures: Vec<_> = spots.iter().enumerate().map(nature).collect();
-    let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
-    let mut meet = |value: f64| {
-        if value.is_finite() {
-            low = low.min(value as f32);
-            high = high.max(value as f32);
-        }
-    };
+    let mut block = Block { land, spacing_m: frame.spacing_m(), above, spots, natures: Vec::new() };
+    block.natures = block.natures(group.mode);
+    let mut met = Met::default();
     let mut rights = vec![[0.0f64; 2]; cols * (last - first)];
     for row in first..last {
         for col in 0..cols {
-            let at = (row - above) * cols + col;
-            let spot = &spots[at];
-            let here = height(col, row);
+            let spot = &block.spots[(row - above) * cols + col];
+            let here = block.height(col, row);
             if !spot.touched || here.is_nan() {
                 continue;
             }
             let to = (row - first) * (cols + 2) + col + 1;
             out.touched[to] = true;
-            meet(here);
+            met.add(here);
             if !out.noise.is_empty() && spot.noise > 0.0 {
                 out.noise[to] = [spot.noise as f32, (spot.rough[0] / spot.rough[1].max(1e-12)) as f32];
             }
             if spot.is_fixed() {
                 let held = spot.held[0] / spot.held[1];
-                meet(held);
+                met.add(held);
                 out.fixed[to] = (held - here) as f32;
                 continue;
             }
-            let (k, asked, keep) = natures[at];
-            let (mut slack, mut right) = (0.0f64, 0.0f64);
-            for (side, (sx, sy)) in SIDES.into_iter().enumerate() {
-                let (Some(c), Some(r)) = (col.checked_add_signed(sx), row.checked_add_signed(sy)) else {
-                    continue;
-                };
-                if c >= cols || r >= rows {
-                    continue;
-                }
-                let beside = (r - above) * cols + c;
-                let other = &spots[beside];
-                let there = height(c, r);
-                let is_cut = spot.cut & (1 << side) != 0 || other.cut & (1 << (side ^ 1)) != 0;
-                if there.is_nan() || (is_cut && !(other.is_fixed() && spot.cut & (1 << side) == 0)) {
-                    continue;
-                }
-                let axis = side / 2;
-                // From the neighbour to here, in metres east and north.
-                let way = [-(sx as f64) * dx, sy as f64 * dy];
-                if other.is_fixed() {
-                    let link = k * ratio[axis];
-                    let ask = asked[axis] * way[axis] - (1.0 - keep) * (here - there);
-                    slack += link;
-                    right += link * (other.held[0] / other.held[1] - there + ask);
-                    continue;
-                }
-                let (k2, asked2, keep2) = natures[beside];
-                // Each has its share of the way between them; where a slope ends on it, up to there. Halves would let the
-                // foot of a slope follow the cells.
-                let mine = share_of(spot, other);
-                let link = k * k2 / (mine * k2 + (1.0 - mine) * k) * ratio[axis];
-                let ask = (mine * asked[axis] + (1.0 - mine) * asked2[axis]) * way[axis]
-                    - (1.0 - mine * keep - (1.0 - mine) * keep2) * (here - there);
-                right += link * ask;
-                match side {
-                    _ if !other.touched => slack += link,
-                    1 => out.east[to] = link as f32,
-                    3 => out.south[to] = link as f32,
-                    _ => {}
-                }
-            }
-            let pull = spot.pull.min(1e9) * dx * dy;
-            slack += pull;
-            if spot.soft[1] > 0.0 {
-                let soft = spot.soft[1] * dx * dy;
-                let z = spot.soft[0] / spot.soft[1];
-                meet(z);
-                slack += soft;
-                right += soft * (z - here);
-            }
-            rights[(row - first) * cols + col] = [slack, right];
+            let mut equation = block.links(col, row, [&mut out.east[to], &mut out.south[to]]);
+            block.pull(spot, here, &mut equation, &mut met);
+            rights[(row - first) * cols + col] = equation;
         }
     }
-    for tie in &ties {
-        let (col, row) = (tie.cell % cols, above + tie.cell / cols);
-        let spot = &spots[tie.cell];
-        let here = height(col, row);
-        if row < first || row >= last || spot.is_fixed() || here.is_nan() {
-            continue;
-        }
-        let (k, asked, keep) = natures[tie.cell];
-        let axis = tie.side / 2;
-        let (sx, sy) = SIDES[tie.side];
-        let beyond = match (col.checked_add_signed(sx), row.checked_add_signed(sy)) {
-            (Some(c), Some(r)) if c < cols && r < rows && !height(c, r).is_nan() => height(c, r),
-            _ => here,
-        };
-        let ground = here + tie.share * (beyond - here);
-        let way = tie.share * [-(sx as f64) * dx, sy as f64 * dy][axis];
-        let target = tie.z + asked[axis] * way - here + keep * (here - ground);
-        let resistance = tie.share / (k * ratio[axis]) + 1.0 / (tie.strength * [dy, dx][axis]);
-        let [slack, right] = &mut rights[(row - first) * cols + col];
-        *slack += 1.0 / resistance;
-        *right += target / resistance;
-        meet(tie.z);
+    for tie in ties.iter().filter(|tie| (first..last).contains(&(above + tie.cell / cols))) {
+        let equation = &mut rights[(above + tie.cell / cols - first) * cols + tie.cell % cols];
+        block.tie(tie, equation, &mut met);
     }
     for row in first..last {
         for col in 0..cols {
@@ -315,7 +208,182 @@ fn one_block(group: &Group<'_>, frame: &Frame, land: &Raster<f32>, first: usize,
             out.right[to] = right as f32;
         }
     }
-    (low, high)
+    (met.low, met.high)
+}
+
+/// The lowest and highest elevation met.
+struct Met {
+    low: f32,
+    high: f32,
+}
+
+impl Default for Met {
+    fn default() -> Self {
+        Self { low: f32::INFINITY, high: f32::NEG_INFINITY }
+    }
+}
+
+impl Met {
+    fn add(&mut self, value: f64) {
+        if value.is_finite() {
+            self.low = self.low.min(value as f32);
+            self.high = self.high.max(value as f32);
+        }
+    }
+}
+
+/// How a cell conducts: conductance, asked slope, and how far the land's own differences are kept.
+type Nature = (f64, [f64; 2], f64);
+
+/// The cells of some rows, what curves ask of them, and the land below.
+struct Block<'a> {
+    land: &'a Raster<f32>,
+    spacing_m: [f64; 2],
+    /// The first row.
+    above: usize,
+    spots: Vec<Spot>,
+    natures: Vec<Nature>,
+}
+
+impl Block<'_> {
+    #[inline]
+    fn height(&self, col: usize, row: usize) -> f64 {
+        f64::from(self.land.row(row)[col])
+    }
+
+    /// Conductance of a square's side against that of a square cell, along x and along y.
+    #[inline]
+    fn ratio(&self) -> [f64; 2] {
+        let [dx, dy] = self.spacing_m;
+        [dy / dx, dx / dy]
+    }
+
+    /// Slope of the land, east and north.
+    fn gradient(&self, col: usize, row: usize) -> [f64; 2] {
+        let ([dx, dy], cols, rows) = (self.spacing_m, self.land.cols(), self.land.rows());
+        let slope = |a: (usize, usize), b: (usize, usize), d: f64| {
+            let rise = (self.height(b.0, b.1) - self.height(a.0, a.1)) / d;
+            if rise.is_finite() { rise } else { 0.0 }
+        };
+        let (w, e) = (col.saturating_sub(1), (col + 1).min(cols - 1));
+        let (n, s) = (row.saturating_sub(1), (row + 1).min(rows - 1));
+        [
+            if e > w { slope((w, row), (e, row), (e - w) as f64 * dx) } else { 0.0 },
+            if s > n { slope((col, s), (col, n), (s - n) as f64 * dy) } else { 0.0 },
+        ]
+    }
+
+    fn natures(&self, mode: Mode) -> Vec<Nature> {
+        let cols = self.land.cols();
+        let keeps = match mode {
+            Mode::Relative => 1.0,
+            Mode::Bounded => 0.0,
+        };
+        let nature = |(cell, spot): (usize, &Spot)| -> Nature {
+            if spot.slope_weight <= 0.0 {
+                return (1.0, [0.0, 0.0], keeps);
+            }
+            let w = 1.0 / spot.slope_weight;
+            let mut asked = spot.slope.map(|s| s * w);
+            if spot.along != [0.0; 3] {
+                let ([gx, gy], [xx, xy, yy]) =
+                    (self.gradient(cell % cols, self.above + cell / cols), spot.along);
+                asked[0] += w * (xx * gx + xy * gy);
+                asked[1] += w * (xy * gx + yy * gy);
+            }
+            (STIFF, asked, 0.0)
+        };
+        self.spots.iter().enumerate().map(nature).collect()
+    }
+
+    /// Slack and right side of a cell that follow from its neighbours, and its links to the east and south.
+    #[inline]
+    fn links(&self, col: usize, row: usize, [east, south]: [&mut f32; 2]) -> [f64; 2] {
+        let ([dx, dy], cols, rows) = (self.spacing_m, self.land.cols(), self.land.rows());
+        let ratio = self.ratio();
+        let at = (row - self.above) * cols + col;
+        let (spot, here) = (&self.spots[at], self.height(col, row));
+        let (k, asked, keep) = self.natures[at];
+        let (mut slack, mut right) = (0.0f64, 0.0f64);
+        for (side, (sx, sy)) in SIDES.into_iter().enumerate() {
+            let (Some(c), Some(r)) = (col.checked_add_signed(sx), row.checked_add_signed(sy)) else {
+                continue;
+            };
+            if c >= cols || r >= rows {
+                continue;
+            }
+            let beside = (r - self.above) * cols + c;
+            let other = &self.spots[beside];
+            let there = self.height(c, r);
+            let is_cut = spot.cut & (1 << side) != 0 || other.cut & (1 << (side ^ 1)) != 0;
+            if there.is_nan() || (is_cut && !(other.is_fixed() && spot.cut & (1 << side) == 0)) {
+                continue;
+            }
+            let axis = side / 2;
+            // From the neighbour to here, in metres east and north.
+            let way = [-(sx as f64) * dx, sy as f64 * dy];
+            if other.is_fixed() {
+                let link = k * ratio[axis];
+                let ask = asked[axis] * way[axis] - (1.0 - keep) * (here - there);
+                slack += link;
+                right += link * (other.held[0] / other.held[1] - there + ask);
+                continue;
+            }
+            let (k2, asked2, keep2) = self.natures[beside];
+            // Each has its share of the way between them; where a slope ends on it, up to there. Halves would let the
+            // foot of a slope follow the cells.
+            let mine = share_of(spot, other);
+            let link = k * k2 / (mine * k2 + (1.0 - mine) * k) * ratio[axis];
+            let ask = (mine * asked[axis] + (1.0 - mine) * asked2[axis]) * way[axis]
+                - (1.0 - mine * keep - (1.0 - mine) * keep2) * (here - there);
+            right += link * ask;
+            match side {
+                _ if !other.touched => slack += link,
+                1 => *east = link as f32,
+                3 => *south = link as f32,
+                _ => {}
+            }
+        }
+        [slack, right]
+    }
+
+    /// What pulls a cell to its own height and to those of soft curves.
+    #[inline]
+    fn pull(&self, spot: &Spot, here: f64, [slack, right]: &mut [f64; 2], met: &mut Met) {
+        let [dx, dy] = self.spacing_m;
+        *slack += spot.pull.min(1e9) * dx * dy;
+        if spot.soft[1] > 0.0 {
+            let soft = spot.soft[1] * dx * dy;
+            let z = spot.soft[0] / spot.soft[1];
+            met.add(z);
+            *slack += soft;
+            *right += soft * (z - here);
+        }
+    }
+
+    /// What a curve that passes between a cell and its neighbour asks of the cell.
+    fn tie(&self, tie: &Tie, [slack, right]: &mut [f64; 2], met: &mut Met) {
+        let ([dx, dy], cols, rows) = (self.spacing_m, self.land.cols(), self.land.rows());
+        let (col, row) = (tie.cell % cols, self.above + tie.cell / cols);
+        let here = self.height(col, row);
+        if self.spots[tie.cell].is_fixed() || here.is_nan() {
+            return;
+        }
+        let (k, asked, keep) = self.natures[tie.cell];
+        let axis = tie.side / 2;
+        let (sx, sy) = SIDES[tie.side];
+        let beyond = match (col.checked_add_signed(sx), row.checked_add_signed(sy)) {
+            (Some(c), Some(r)) if c < cols && r < rows && !self.height(c, r).is_nan() => self.height(c, r),
+            _ => here,
+        };
+        let ground = here + tie.share * (beyond - here);
+        let way = tie.share * [-(sx as f64) * dx, sy as f64 * dy][axis];
+        let target = tie.z + asked[axis] * way - here + keep * (here - ground);
+        let resistance = tie.share / (k * self.ratio()[axis]) + 1.0 / (tie.strength * [dy, dx][axis]);
+        *slack += 1.0 / resistance;
+        *right += target / resistance;
+        met.add(tie.z);
+    }
 }
 
 /// The share of the way to a neighbour that is of a cell's own nature: half of it, unless just one of them lies on a slope.

@@ -464,7 +464,7 @@ impl Level {
 
     /// The sum over the neighbours of each cell of a row, with what they are coupled by.
     #[inline]
-    fn around(&self, values: &[f32], row: usize, out: &mut [f32]) {
+    fn neighbour_sums(&self, values: &[f32], row: usize, out: &mut [f32]) {
         let (n, from) = (self.cols, row * self.stride);
         let part = |shift: isize| {
             let start = (from + 1).wrapping_add_signed(shift);
@@ -504,7 +504,7 @@ impl Level {
                 let mut sums = vec![0.0; cols];
                 for (r, out) in out.chunks_mut(stride).enumerate() {
                     let row = 1 + block * BLOCK + r;
-                    self.around(values, row, &mut sums);
+                    self.neighbour_sums(values, row, &mut sums);
                     let from = row * stride + 1;
                     f(from..from + cols, &sums, &mut out[1..=cols]);
                 }

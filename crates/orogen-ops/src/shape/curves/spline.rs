@@ -146,7 +146,7 @@ impl Line {
     fn of(samples: Vec<Sample>, closed: bool) -> Self {
         let stretches: Vec<Bounds> = (0..samples.len() - 1)
             .step_by(STRETCH)
-            .map(|from| around(&samples[from..(from + STRETCH + 1).min(samples.len())]))
+            .map(|from| bounds_of(&samples[from..(from + STRETCH + 1).min(samples.len())]))
             .collect();
         let bounds = stretches.iter().copied().fold(NOWHERE, join);
         let reach = samples.iter().map(|s| s.values.reach()).fold(0.0, f64::max);
@@ -166,7 +166,7 @@ impl Line {
 
 const NOWHERE: Bounds = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
 
-fn around(samples: &[Sample]) -> Bounds {
+fn bounds_of(samples: &[Sample]) -> Bounds {
     samples.iter().fold(NOWHERE, |bounds, s| {
         let r = s.values.reach();
         join(bounds, [[s.at[0] - r, s.at[1] - r], [s.at[0] + r, s.at[1] + r]])

@@ -1,7 +1,7 @@
 use super::solve::{System, jacobi, solve};
 use super::*;
-use crate::hold::held;
-use crate::trial::{self, place, whole};
+use crate::held_lines::held;
+use crate::test_support::{self, place, whole};
 use orogen_core::Operator;
 use orogen_core::testkit::{assert_close, hills};
 
@@ -517,10 +517,10 @@ fn several() -> Vec<Curve> {
 fn windows_equal_the_whole() {
     for mode in both() {
         let all = Curves { mode, ..with(several()) };
-        trial::assert_windows(&all);
+        test_support::assert_windows(&all);
         assert_ne!(whole(&all), whole(&Curves { mode, ..with(several()[..3].to_vec()) }));
         for one in several() {
-            trial::assert_windows(&Curves { mode, ..with(vec![one]) });
+            test_support::assert_windows(&Curves { mode, ..with(vec![one]) });
         }
     }
 }
@@ -859,4 +859,23 @@ fn what_nothing_fixes_stays_and_cancelling_stops() {
     let found = solve(system.clone(), 1e-3, || Ok(())).unwrap();
     assert!(found.values.iter().all(|v| *v == 0.0));
     assert_eq!(solve(system, 1e-3, || Err(Cancelled)).unwrap_err(), Cancelled);
+}
+
+#[test]
+fn an_edit_changes_nothing_outside_the_envelopes_that_it_meets() {
+    for mode in both() {
+        let curves = |edit: fn(&mut Vec<Curve>)| {
+            let mut curves = several();
+            edit(&mut curves);
+            Curves { mode, ..with(curves) }
+        };
+        let before = curves(|_| {});
+        for edit in [
+            (|curves| curves[0].points[1].z_m = Some(700.0)) as fn(&mut Vec<Curve>),
+            |curves| drop(curves.remove(0)),
+            |curves| curves[0].points[2].x_m += 30.0,
+        ] {
+            test_support::assert_footprint(&before, &curves(edit), 0.4);
+        }
+    }
 }

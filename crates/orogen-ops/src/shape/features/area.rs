@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::flats::Flat;
-use super::fractal::{self, Fractal, Grain};
+use super::fractal::{Fractal, Grain};
 use super::index::columns;
 use super::peaks::below_top;
 use super::round::cubic;
@@ -13,6 +13,7 @@ use super::sand::Sand;
 use super::{half, one};
 use crate::brush::{Near, Path};
 use crate::mask::polygon;
+use crate::octaves::OctaveBuffers;
 
 /// Rings of corners around a middle, in radii.
 pub(super) type Rings = Vec<Vec<[f64; 2]>>;
@@ -118,9 +119,9 @@ pub(super) struct Slope {
     fractal: Option<Fractal>,
 }
 
-/// Room to work in, for one thread.
+/// Buffers of one thread.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct AreaBuffers {
     near: Near,
     /// Metres inside the outline, negative outside, minus infinity where it does nothing.
     inside: Vec<f32>,
@@ -128,7 +129,7 @@ pub(super) struct Room {
     east: Vec<f64>,
     noise: Vec<f32>,
     breaks: Vec<f32>,
-    fractal: fractal::Room,
+    fractal: OctaveBuffers,
 }
 
 impl Area {
@@ -164,7 +165,7 @@ impl Area {
     }
 
     /// Metres inside the outline for a part of a row; the first column of the part, or `None` when it touches none.
-    fn inside(&self, frame: &Frame, row: usize, xs: &[f64], room: &mut Room) -> Option<usize> {
+    fn inside(&self, frame: &Frame, row: usize, xs: &[f64], buffers: &mut AreaBuffers) -> Option<usize> {
         let y = frame.y_m(row);
         if y < self.bounds.min[1] || y > self.bounds.max[1] {
             return None;
@@ -173,49 +174,49 @@ impl Area {
         if cols.is_empty() {
             return None;
         }
-        room.inside.clear();
-        room.inside.resize(cols.len(), f32::INFINITY);
+        buffers.inside.clear();
+        buffers.inside.resize(cols.len(), f32::INFINITY);
         for ring in &self.rings {
             let [min, max] = ring.bounds();
             if y < min[1] || y > max[1] {
                 continue;
             }
-            ring.nearest(frame, row, cols.clone(), &mut room.near);
-            room.inside.iter_mut().zip(&room.near.distance2).for_each(|(d, d2)| *d = d.min(*d2));
+            ring.nearest(frame, row, cols.clone(), &mut buffers.near);
+            buffers.inside.iter_mut().zip(&buffers.near.distance2).for_each(|(d, d2)| *d = d.min(*d2));
         }
-        room.within.clear();
-        room.within.resize(frame.cols(), 0.0);
-        polygon::fill(&self.edges, frame, row, &mut room.within);
+        buffers.within.clear();
+        buffers.within.resize(frame.cols(), 0.0);
+        polygon::fill(&self.edges, frame, row, &mut buffers.within);
         let start = cols.start;
-        for (d, within) in room.inside.iter_mut().zip(&room.within[cols.clone()]) {
+        for (d, within) in buffers.inside.iter_mut().zip(&buffers.within[cols.clone()]) {
             *d = if *within > 0.0 { d.sqrt() } else { -d.sqrt() };
         }
-        room.east.clear();
-        room.east.extend(xs[cols].iter().map(|x| x - self.at[0]));
+        buffers.east.clear();
+        buffers.east.extend(xs[cols].iter().map(|x| x - self.at[0]));
         Some(start)
     }
 
     /// Lays it on a row whose samples lie at `xs`.
-    pub fn row(&self, frame: &Frame, row: usize, xs: &[f64], heights: &mut [f32], room: &mut Room) {
-        let Some(start) = self.inside(frame, row, xs, room) else { return };
-        let heights = &mut heights[start..start + room.east.len()];
+    pub fn row(&self, frame: &Frame, row: usize, xs: &[f64], heights: &mut [f32], buffers: &mut AreaBuffers) {
+        let Some(start) = self.inside(frame, row, xs, buffers) else { return };
+        let heights = &mut heights[start..start + buffers.east.len()];
         match &self.form {
             Form::Slope(slope) => {
                 match &slope.fractal {
                     Some(fractal) => {
                         fractal.row(
-                            &room.east,
+                            &buffers.east,
                             frame.y_m(row) - self.at[1],
-                            &mut room.fractal,
-                            &mut room.noise,
+                            &mut buffers.fractal,
+                            &mut buffers.noise,
                         );
                     }
                     None => {
-                        room.noise.clear();
-                        room.noise.resize(room.east.len(), 0.0);
+                        buffers.noise.clear();
+                        buffers.noise.resize(buffers.east.len(), 0.0);
                     }
                 }
-                for ((h, inside), noise) in heights.iter_mut().zip(&room.inside).zip(&room.noise) {
+                for ((h, inside), noise) in heights.iter_mut().zip(&buffers.inside).zip(&buffers.noise) {
                     let share = ((inside + slope.apron) * slope.per_m).min(1.0);
                     if share > 0.0 {
                         *h += self.strength * slope.at(share, *noise);
@@ -224,14 +225,21 @@ impl Area {
             }
             Form::Sand { sand, per_m } => {
                 let north = frame.y_m(row) - self.at[1];
-                sand.noise(&room.east, north, &mut room.fractal, &mut room.noise, &mut room.breaks);
-                for (i, h) in heights.iter_mut().enumerate().filter(|(i, _)| room.inside[*i] > 0.0) {
-                    let t = (1.0 - room.inside[i] * per_m).max(0.0);
-                    *h += self.strength * sand.height(room.east[i], north, t, room.noise[i], room.breaks[i]);
+                sand.noise(
+                    &buffers.east,
+                    north,
+                    &mut buffers.fractal,
+                    &mut buffers.noise,
+                    &mut buffers.breaks,
+                );
+                for (i, h) in heights.iter_mut().enumerate().filter(|(i, _)| buffers.inside[*i] > 0.0) {
+                    let t = (1.0 - buffers.inside[i] * per_m).max(0.0);
+                    *h += self.strength
+                        * sand.height(buffers.east[i], north, t, buffers.noise[i], buffers.breaks[i]);
                 }
             }
             Form::Flat { flat, shore, inside, outside } => {
-                for (h, d) in heights.iter_mut().zip(&room.inside) {
+                for (h, d) in heights.iter_mut().zip(&buffers.inside) {
                     let t = share(*d, *shore, *inside, *outside);
                     if t < 1.0 {
                         *h = flat.apply(self.strength, t, *h);
@@ -249,11 +257,11 @@ impl Area {
         xs: &[f64],
         heights: &[f32],
         water: &mut [f32],
-        room: &mut Room,
+        buffers: &mut AreaBuffers,
     ) {
         let Form::Flat { flat, shore, inside, outside } = &self.form else { return };
-        let Some(start) = self.inside(frame, row, xs, room) else { return };
-        for (i, d) in room.inside.iter().enumerate() {
+        let Some(start) = self.inside(frame, row, xs, buffers) else { return };
+        for (i, d) in buffers.inside.iter().enumerate() {
             let depth = flat.water(share(*d, *shore, *inside, *outside), heights[start + i]);
             water[start + i] = water[start + i].max(depth);
         }

@@ -2,7 +2,7 @@
 
 use orogen_core::Seed;
 
-use crate::noise::Noise;
+use crate::octaves::{OctaveBuffers, Octaves};
 
 /// What the noises of a feature come from.
 #[derive(Clone, Copy, Debug)]
@@ -21,30 +21,18 @@ impl Grain {
 }
 
 /// Octaves of noise around the place of a feature, each twice as fine and half as strong as the one before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fractal {
-    seed: Seed,
-    wavelength_m: f64,
-    octaves: u32,
-    /// Of these, how many are long enough to be shown.
-    shown: u32,
+    /// Those that are long enough to be shown.
+    octaves: Octaves,
     ridged: bool,
-}
-
-/// Room to work in, for one thread.
-#[derive(Default)]
-pub(super) struct Room {
-    xs: Vec<f64>,
-    lines: Vec<[f32; 2]>,
-    wave: Vec<f32>,
 }
 
 impl Fractal {
     /// Soft noise, within -1 to 1 and mostly within -0.5 to 0.5.
     pub fn soft(grain: Grain, wavelength_m: f64, octaves: u32) -> Self {
-        let long = |octave: &u32| wavelength_m >= grain.finest_m * (1u64 << octave) as f64;
-        let shown = (0..octaves).take_while(long).count() as u32;
-        Self { seed: grain.seed, wavelength_m, octaves, shown, ridged: false }
+        let shown = shown(grain, wavelength_m, octaves);
+        Self { octaves: Octaves::new(grain.seed, wavelength_m, octaves, 0.5).truncated(shown), ridged: false }
     }
 
     /// Noise with sharp crests: within -1.7 to 0.6, about 0 in the mean.
@@ -52,49 +40,29 @@ impl Fractal {
         Self { ridged: true, ..Self::soft(grain, wavelength_m, octaves) }
     }
 
-    /// Noise, places a metre, shift and weight of an octave.
-    fn wave(&self, octave: u32) -> (Noise, f64, [f64; 2], f32) {
-        let own_seed = Seed(self.seed.bits(u64::from(octave)));
-        let halves = (1u64 << octave) as f64;
-        // Weights of a geometric series that add up to 1.
-        let whole = 2.0 - 1.0 / (1u64 << (self.octaves - 1)) as f64;
-        (
-            Noise::new(own_seed),
-            halves / self.wavelength_m,
-            [own_seed.unit(1), own_seed.unit(2)],
-            (1.0 / (halves * whole)) as f32,
-        )
-    }
-
-    #[inline]
-    fn crest(noise: f32) -> f32 {
-        0.55 - 2.2 * noise.abs()
-    }
-
     /// The noise at offsets from the feature along a row, into `out`.
-    pub fn row(&self, east: &[f64], north: f64, room: &mut Room, out: &mut Vec<f32>) {
-        out.clear();
+    pub fn row(&self, east: &[f64], north: f64, buffers: &mut OctaveBuffers, out: &mut Vec<f32>) {
         out.resize(east.len(), 0.0);
-        room.wave.resize(east.len(), 0.0);
-        for octave in 0..self.shown {
-            let (noise, per_m, shift, weight) = self.wave(octave);
-            room.xs.clear();
-            room.xs.extend(east.iter().map(|x| x * per_m + shift[0]));
-            noise.row(&room.xs, north * per_m + shift[1], &mut room.lines, &mut room.wave);
-            if self.ridged {
-                out.iter_mut().zip(&room.wave).for_each(|(sum, n)| *sum += weight * Self::crest(*n));
-            } else {
-                out.iter_mut().zip(&room.wave).for_each(|(sum, n)| *sum += weight * n);
-            }
+        let east = east.iter().copied();
+        if self.ridged {
+            self.octaves.row_at(east, north, |noise| 0.55 - 2.2 * noise.abs(), buffers, out);
+        } else {
+            self.octaves.row_at(east, north, |noise| noise, buffers, out);
         }
     }
 
     /// The noise at the feature itself.
     pub fn at_center(&self) -> f32 {
         let mut out = Vec::with_capacity(1);
-        self.row(&[0.0], 0.0, &mut Room::default(), &mut out);
+        self.row(&[0.0], 0.0, &mut OctaveBuffers::default(), &mut out);
         out[0]
     }
+}
+
+/// How many octaves have waves that samples can show.
+fn shown(grain: Grain, wavelength_m: f64, octaves: u32) -> usize {
+    let long = |octave: &u32| wavelength_m >= grain.finest_m * (1u64 << octave) as f64;
+    (0..octaves).take_while(long).count()
 }
 
 #[cfg(test)]
@@ -104,16 +72,16 @@ mod tests {
     #[test]
     fn noise_stays_in_range_and_parts_of_a_row_have_its_bits() {
         let east: Vec<f64> = (0..500).map(|i| -900.0 + 3.7 * f64::from(i)).collect();
-        let mut room = Room::default();
+        let mut buffers = OctaveBuffers::default();
         let grain = Grain { seed: Seed(4), finest_m: 1.0 };
         for fractal in [Fractal::soft(grain, 300.0, 3), Fractal::ridged(grain, 300.0, 5)] {
             let (mut all, mut part) = (Vec::new(), Vec::new());
-            fractal.row(&east, 12.5, &mut room, &mut all);
-            fractal.row(&east[200..230], 12.5, &mut room, &mut part);
+            fractal.row(&east, 12.5, &mut buffers, &mut all);
+            fractal.row(&east[200..230], 12.5, &mut buffers, &mut part);
             assert_eq!(all[200..230], part);
             let (low, high) = all.iter().fold((0.0f32, 0.0f32), |(a, b), v| (a.min(*v), b.max(*v)));
             assert!(low >= -1.7 && high <= 1.0 && high - low > 0.3, "{low} to {high}");
-            fractal.row(&[-900.0, 0.0], 0.0, &mut room, &mut part);
+            fractal.row(&[-900.0, 0.0], 0.0, &mut buffers, &mut part);
             assert_eq!(part[1], fractal.at_center());
         }
     }
@@ -121,7 +89,7 @@ mod tests {
     #[test]
     fn waves_that_samples_cannot_show_are_left_out() {
         let grain = |finest_m| Grain { seed: Seed(4), finest_m };
-        let shown = |finest_m| Fractal::soft(grain(finest_m), 300.0, 5).shown;
+        let shown = |finest_m| shown(grain(finest_m), 300.0, 5);
         assert_eq!([shown(1.0), shown(75.0), shown(80.0), shown(301.0)], [5, 3, 2, 0]);
     }
 }

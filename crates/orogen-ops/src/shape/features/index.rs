@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use orogen_core::{Frame, Rect};
 
+use crate::brush::span;
+
 /// Rows of a band: few enough that hardly a feature in it misses a row, many enough that a band is quickly filled.
 const TALL: usize = 16;
 
@@ -67,12 +69,6 @@ pub(super) fn columns(frame: &Frame, west: f64, east: f64) -> Range<usize> {
 
 fn rows(frame: &Frame, rect: &Rect) -> Range<usize> {
     span(frame.locate(0.0, rect.max[1])[1], frame.locate(0.0, rect.min[1])[1], frame.rows())
-}
-
-fn span(from: f64, to: f64, count: usize) -> Range<usize> {
-    let clamp = |at: f64| at.clamp(0.0, count as f64) as usize;
-    let range = clamp(from.floor() - 1.0)..clamp(to.ceil() + 2.0);
-    if range.start < range.end { range } else { 0..0 }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use orogen_core::Rect;
 use orogen_core::vector::{Column, Point, Shape, VectorLayer};
 
 use super::{Feature, Ready};
-use crate::hold::Held;
+use crate::held_lines::Held;
 
 /// Lines of rivers with their widths.
 struct Lines {
@@ -35,10 +35,8 @@ pub(super) fn rivers(
         let (of_vertices, of_lines) = (former.vertex_numbers("width_m"), former.numbers("width_m"));
         for line in 0..former.len() {
             if !is_touched(former, line, touched) {
-                let name = match former.feature_attributes().get("name") {
-                    Some(Column::Text(names)) => names[line].as_str(),
-                    _ => "",
-                };
+                let names = former.feature_attributes().get("name");
+                let name = names.and_then(|names| names.text(line)).unwrap_or_default();
                 let width = |i: usize| of_vertices.map(|w| w[i]).or(of_lines.map(|w| w[line])).unwrap_or(0.0);
                 let points = former.parts(line).flatten().map(|i| (former.vertices()[i], width(i)));
                 lines.push(name, points);

@@ -17,7 +17,10 @@ use std::collections::BTreeMap;
 
 use orogen_core::param::{Fault, Segment};
 use orogen_core::vector::{Shape, VectorLayer};
-use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Rect, Seed, Terrain, layer};
+use orogen_core::{
+    Cancelled, Ctx, Footprint, Frame, Layers, Op, OpError, Prepared, Raster, Reach, Rect, Seed, Terrain,
+    layer,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +31,8 @@ pub use peaks::{Crater, Hill, Mountain, Volcano};
 pub use river::{River, RiverPoint};
 pub use sand::DuneField;
 
-use crate::hold::{self, HOLD};
+use crate::brush::changed;
+use crate::held_lines::{self, HOLD};
 use fractal::Grain;
 use index::{Bands, Part};
 
@@ -241,7 +245,7 @@ fn half() -> f64 {
 /// **Limits** A hole stays a hole. Where a river crosses itself at two heights its bed goes from one to the other within
 /// a quarter of its width. On the inside of a bend as tight as the river is wide, its bed is a few per cent wider. A
 /// held mountain, hill, ridge, canyon, crater, volcano or dune field is marked without a height: erosion keeps the one it
-/// finds there. 8 bytes a cell for the copy; a feature costs only what it touches.
+/// finds there. A feature costs only what it touches.
 ///
 /// **After** Zaaijer, "GPU Based Generation and Real-Time Rendering of Semi-Procedural Terrain Using Features", chapters
 /// 3.3 to 3.5; the curves are those of Yuksel, Schaefer & Keyser, "Parameterization and applications of Catmull-Rom
@@ -323,18 +327,56 @@ impl Op for Features {
         faults
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let frame = *terrain.frame();
-        let layers = Op::layers(self);
-        let seed = if self.seed.is_empty() { ctx.seed() } else { Seed::from_text(&self.seed) };
-        let seed = seed.child("features");
-        let finest_m = 2.0 * frame.spacing_m()[0].max(frame.spacing_m()[1]);
-        let ready: Vec<Ready> = (self.features.iter())
+    fn footprint(&self, old: &Self, _: &Frame) -> Footprint {
+        if self.seed != old.seed || self.keep_water != old.keep_water {
+            return Footprint::Everything;
+        }
+        Footprint::of(changed(&old.features, &self.features).into_iter().map(Feature::extent))
+    }
+
+    fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Traced::new(self, world, ctx.seed()))))
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Traced::new(self, terrain.frame(), ctx.seed()).run(terrain, ctx)
+    }
+}
+
+/// Features with their splines traced and their noise set up, for frames of one spacing: finer ones have finer noise.
+struct Traced {
+    params: Features,
+    finest_m: f64,
+    ready: Vec<Ready>,
+    parts: Vec<(Part, Rect)>,
+}
+
+impl Traced {
+    fn new(params: &Features, frame: &Frame, seed: Seed) -> Self {
+        let seed = if params.seed.is_empty() { seed } else { Seed::from_text(&params.seed) };
+        let (seed, finest_m) = (seed.child("features"), Self::finest_m(frame));
+        let ready: Vec<Ready> = (params.features.iter())
             .map(|feature| feature.ready(Grain { seed: feature.own_seed(seed), finest_m }))
             .collect();
-        let parts: Vec<(Part, Rect)> =
-            ready.iter().enumerate().flat_map(|(i, ready)| ready.parts(i as u32)).collect();
-        let height = lay(&ready, &parts, terrain.get(layer::HEIGHT)?, &frame, ctx)?;
+        let parts = ready.iter().enumerate().flat_map(|(i, ready)| ready.parts(i as u32)).collect();
+        Self { params: params.clone(), finest_m, ready, parts }
+    }
+
+    /// The shortest waves that a frame can show.
+    fn finest_m(frame: &Frame) -> f64 {
+        2.0 * frame.spacing_m()[0].max(frame.spacing_m()[1])
+    }
+}
+
+impl Prepared for Traced {
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let frame = *terrain.frame();
+        if Self::finest_m(&frame) != self.finest_m {
+            return Self::new(&self.params, &frame, ctx.seed()).run(terrain, ctx);
+        }
+        let Self { params, ready, parts, .. } = self;
+        let layers = Op::layers(params);
+        let height = lay(ready, parts, terrain.get(layer::HEIGHT)?, &frame, ctx)?;
         let former = terrain.vectors().get(RIVERS).cloned();
         let wet = match layers.reads.contains(&layer::WATER.name()) {
             true => Some((terrain.get(layer::HEIGHT)?.clone(), terrain.get(layer::WATER)?.clone())),
@@ -343,7 +385,7 @@ impl Op for Features {
         terrain.set(layer::HEIGHT, height);
 
         if layers.writes.contains(&layer::WATER.name()) {
-            let mut water = self.water(&ready, &parts, terrain.get(layer::HEIGHT)?, &frame);
+            let mut water = params.water(ready, parts, terrain.get(layer::HEIGHT)?, &frame);
             if let Some((height, former)) = wet {
                 let now = terrain.get(layer::HEIGHT)?;
                 water.par_rows(|row, out| {
@@ -368,13 +410,13 @@ impl Op for Features {
             }
             None if !own => {}
             former => {
-                let rivers = marks::rivers(former.as_deref(), &self.features, &ready, &touched);
+                let rivers = marks::rivers(former.as_deref(), &params.features, ready, &touched);
                 terrain.set_vector(RIVERS, rivers);
             }
         }
         if layers.writes_vectors.iter().any(|name| name.as_str() == HOLD) {
-            let marks = marks::held(&self.features, &ready);
-            hold::hold(&mut terrain, marks);
+            let marks = marks::held(&params.features, ready);
+            held_lines::hold(&mut terrain, marks);
             if terrain.vector(HOLD).is_none() {
                 terrain.set_vector(HOLD, VectorLayer::new(Shape::Lines));
             }
@@ -413,7 +455,7 @@ impl Features {
         let xs: Vec<f64> = (0..frame.cols()).map(|col| frame.x_m(col)).collect();
         let mut water = Raster::filled(frame.cols(), frame.rows(), 0.0);
         water.par_rows(|row, out| {
-            let (mut around, mut inside) = (round::Room::default(), area::Room::default());
+            let (mut around, mut inside) = (round::RoundBuffers::default(), area::AreaBuffers::default());
             for parts in bands.of_row(row) {
                 match &ready[parts[0].feature as usize] {
                     Ready::Round(round) => {
@@ -479,8 +521,8 @@ fn lay(
     let runs = runs(ready);
     height.try_par_rows(|row, out| {
         out.copy_from_slice(before.row(row));
-        let (mut around, mut along) = (round::Room::default(), trace::Room::default());
-        let mut inside = area::Room::default();
+        let (mut around, mut along) = (round::RoundBuffers::default(), trace::TraceBuffers::default());
+        let mut inside = area::AreaBuffers::default();
         // Beds of the current rivers, and the run of the list they are in.
         let (mut beds, mut run) = (Vec::new(), 0);
         for parts in bands.of_row(row) {

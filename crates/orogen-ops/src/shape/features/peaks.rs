@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::fractal::{self, Fractal, Grain};
+use super::fractal::{Fractal, Grain};
 use super::round::{Form, Round, cubic};
 use super::{half, one};
+use crate::octaves::OctaveBuffers;
 
 /// A mountain: a wide cubic with a smaller, pointed one on top, times a fractal with sharp crests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -276,15 +277,16 @@ pub(super) struct Peak {
 impl Peak {
     fn new(shape: Shape, fractal: Fractal, roughness: f64) -> Self {
         let fractal = (roughness > 0.0).then_some((roughness as f32, fractal));
-        Self { shape, fractal, middle: fractal.map_or(0.0, |(_, fractal)| fractal.at_center()) }
+        let middle = fractal.as_ref().map_or(0.0, |(_, fractal)| fractal.at_center());
+        Self { shape, fractal, middle }
     }
 
     /// The fractal along a row; `false` when there is none.
-    pub fn noise(&self, east: &[f64], north: f64, room: &mut fractal::Room, out: &mut Vec<f32>) -> bool {
+    pub fn noise(&self, east: &[f64], north: f64, buffers: &mut OctaveBuffers, out: &mut Vec<f32>) -> bool {
         match &self.fractal {
             None => false,
             Some((_, fractal)) => {
-                fractal.row(east, north, room, out);
+                fractal.row(east, north, buffers, out);
                 true
             }
         }

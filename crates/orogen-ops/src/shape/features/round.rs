@@ -3,10 +3,11 @@
 use orogen_core::{Frame, Rect};
 
 use super::flats::Flat;
-use super::fractal::{self, Fractal, Grain};
+use super::fractal::{Fractal, Grain};
 use super::index::columns;
 use super::peaks::Peak;
 use super::sand::Sand;
+use crate::octaves::OctaveBuffers;
 
 /// How far the outline of a rough feature wanders.
 pub(super) const OUTLINE: f64 = 2.2;
@@ -57,10 +58,10 @@ pub(super) enum Form {
     Sand(Sand),
 }
 
-/// Room to work in, for one thread.
+/// Buffers of one thread.
 #[derive(Default)]
-pub(super) struct Room {
-    pub fractal: fractal::Room,
+pub(super) struct RoundBuffers {
+    pub fractal: OctaveBuffers,
     pub east: Vec<f64>,
     /// Distance as a share of the radius: plain, and with the outline's noise.
     plain: Vec<f32>,
@@ -91,7 +92,7 @@ impl Round {
     }
 
     /// Distances of the samples of a row that it may touch, in shares of the radius; `None` when it touches none.
-    fn shares(&self, frame: &Frame, row: usize, xs: &[f64], room: &mut Room) -> Option<usize> {
+    fn shares(&self, frame: &Frame, row: usize, xs: &[f64], buffers: &mut RoundBuffers) -> Option<usize> {
         let north = frame.y_m(row) - self.at[1];
         let half2 = self.radius * self.radius - north * north;
         if half2 <= 0.0 {
@@ -103,53 +104,68 @@ impl Round {
             return None;
         }
         let start = cols.start;
-        room.east.clear();
-        room.east.extend(xs[cols].iter().map(|x| x - self.at[0]));
+        buffers.east.clear();
+        buffers.east.extend(xs[cols].iter().map(|x| x - self.at[0]));
         let (y2, by) = ((north * north) as f32, (1.0 / self.radius) as f32);
-        room.plain.clear();
-        room.plain.extend(room.east.iter().map(|x| {
+        buffers.plain.clear();
+        buffers.plain.extend(buffers.east.iter().map(|x| {
             let x = *x as f32;
             (x * x + y2).sqrt() * by
         }));
-        room.share.clear();
+        buffers.share.clear();
         match &self.outline {
-            None => room.share.extend_from_slice(&room.plain),
+            None => buffers.share.extend_from_slice(&buffers.plain),
             Some((wander, fractal)) => {
-                fractal.row(&room.east, north, &mut room.fractal, &mut room.noise);
-                room.share.extend(room.plain.iter().zip(&room.noise).map(|(t, n)| wandering(*t, wander * n)));
+                fractal.row(&buffers.east, north, &mut buffers.fractal, &mut buffers.noise);
+                buffers
+                    .share
+                    .extend(buffers.plain.iter().zip(&buffers.noise).map(|(t, n)| wandering(*t, wander * n)));
             }
         }
         Some(start)
     }
 
     /// Lays it on a row whose samples lie at `xs`.
-    pub fn row(&self, frame: &Frame, row: usize, xs: &[f64], heights: &mut [f32], room: &mut Room) {
-        let Some(start) = self.shares(frame, row, xs, room) else { return };
-        let heights = &mut heights[start..start + room.east.len()];
+    pub fn row(
+        &self,
+        frame: &Frame,
+        row: usize,
+        xs: &[f64],
+        heights: &mut [f32],
+        buffers: &mut RoundBuffers,
+    ) {
+        let Some(start) = self.shares(frame, row, xs, buffers) else { return };
+        let heights = &mut heights[start..start + buffers.east.len()];
         let north = frame.y_m(row) - self.at[1];
         let strength = self.strength;
         match &self.form {
             Form::Peak(peak) => {
-                let rough = peak.noise(&room.east, north, &mut room.fractal, &mut room.noise);
+                let rough = peak.noise(&buffers.east, north, &mut buffers.fractal, &mut buffers.noise);
                 if !rough {
-                    room.noise.clear();
-                    room.noise.resize(room.east.len(), 0.0);
+                    buffers.noise.clear();
+                    buffers.noise.resize(buffers.east.len(), 0.0);
                 }
-                peak.row(strength, &room.plain, &room.share, &room.noise, heights);
+                peak.row(strength, &buffers.plain, &buffers.share, &buffers.noise, heights);
             }
             Form::Flat(flat) => {
-                for ((h, plain), t) in heights.iter_mut().zip(&room.plain).zip(&room.share) {
+                for ((h, plain), t) in heights.iter_mut().zip(&buffers.plain).zip(&buffers.share) {
                     if *plain < 1.0 {
                         *h = flat.apply(strength, *t, *h);
                     }
                 }
             }
             Form::Sand(sand) => {
-                sand.noise(&room.east, north, &mut room.fractal, &mut room.noise, &mut room.breaks);
+                sand.noise(
+                    &buffers.east,
+                    north,
+                    &mut buffers.fractal,
+                    &mut buffers.noise,
+                    &mut buffers.breaks,
+                );
                 for (i, h) in heights.iter_mut().enumerate() {
-                    if room.plain[i] < 1.0 {
-                        let (noise, breaks) = (room.noise[i], room.breaks[i]);
-                        *h += strength * sand.height(room.east[i], north, room.share[i], noise, breaks);
+                    if buffers.plain[i] < 1.0 {
+                        let (noise, breaks) = (buffers.noise[i], buffers.breaks[i]);
+                        *h += strength * sand.height(buffers.east[i], north, buffers.share[i], noise, breaks);
                     }
                 }
             }
@@ -164,12 +180,12 @@ impl Round {
         xs: &[f64],
         heights: &[f32],
         water: &mut [f32],
-        room: &mut Room,
+        buffers: &mut RoundBuffers,
     ) {
         let Form::Flat(flat) = &self.form else { return };
-        let Some(start) = self.shares(frame, row, xs, room) else { return };
-        for (i, t) in room.share.iter().enumerate() {
-            if room.plain[i] < 1.0 {
+        let Some(start) = self.shares(frame, row, xs, buffers) else { return };
+        for (i, t) in buffers.share.iter().enumerate() {
+            if buffers.plain[i] < 1.0 {
                 let depth = flat.water(*t, heights[start + i]);
                 water[start + i] = water[start + i].max(depth);
             }

@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::area::{self, Area};
-use super::fractal::{self, Fractal, Grain};
+use super::fractal::{Fractal, Grain};
 use super::round::{Form, Round, cubic};
 use super::{Ready, half, one};
+use crate::octaves::OctaveBuffers;
 
 /// A field of dunes: sharp crests across the wind that waver, begin and end, and fade towards the edge of the field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -99,8 +100,8 @@ impl DuneField {
             way: [math::sin(wind) / self.spacing_m, math::cos(wind) / self.spacing_m],
             height: self.height_m as f32,
             wander: self.wander as f32,
-            fractal,
             middle: fractal.at_center(),
+            fractal,
             breaks: (self.breaks > 0.0)
                 .then(|| (self.breaks as f32, Fractal::soft(grain.child("breaks"), 3.5 * self.spacing_m, 3))),
             per_m: (1.0 / self.radius_m) as f32,
@@ -143,18 +144,18 @@ impl Sand {
         &self,
         east: &[f64],
         north: f64,
-        room: &mut fractal::Room,
+        buffers: &mut OctaveBuffers,
         out: &mut Vec<f32>,
         breaks: &mut Vec<f32>,
     ) {
         if self.wander > 0.0 {
-            self.fractal.row(east, north, room, out);
+            self.fractal.row(east, north, buffers, out);
         } else {
             out.clear();
             out.resize(east.len(), self.middle);
         }
         match &self.breaks {
-            Some((_, fractal)) => fractal.row(east, north, room, breaks),
+            Some((_, fractal)) => fractal.row(east, north, buffers, breaks),
             None => {
                 breaks.clear();
                 breaks.resize(east.len(), 1.0);

@@ -66,9 +66,9 @@ pub(super) struct Near {
     pub values: Values,
 }
 
-/// Room to work in, for one thread.
+/// Buffers of one thread.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct NearestBuffers {
     /// Arc and squared distance to its chord.
     chords: Vec<(u32, f64)>,
 }
@@ -240,22 +240,29 @@ impl Spline {
     /// branch to the other. A straight line has ∫K = 16/15·κ; two branches equally near have twice that. By this excess
     /// the distance itself is made smooth: `D² = m² − E·(15/16·∫K/κ − 1)` has no crease between two straight
     /// branches, is m wherever there is one, and is not below m at the reach.
-    pub fn near(&self, at: [f64; 2], arcs: &[u32], reach: f64, floor: f64, room: &mut Room) -> Option<Near> {
+    pub fn near(
+        &self,
+        at: [f64; 2],
+        arcs: &[u32],
+        reach: f64,
+        floor: f64,
+        buffers: &mut NearestBuffers,
+    ) -> Option<Near> {
         let at = sub(at, self.origin);
         let far2 = (reach + 2.0 * self.bow) * (reach + 2.0 * self.bow);
-        room.chords.clear();
+        buffers.chords.clear();
         for &k in arcs {
             let distance2 = self.arcs[k as usize].to_chord(at);
             if distance2 <= far2 {
-                room.chords.push((k, distance2));
+                buffers.chords.push((k, distance2));
             }
         }
-        let (near2, length) = self.nearest(at, &room.chords);
+        let (near2, length) = self.nearest(at, &buffers.chords);
         let reach2 = reach * reach;
         if near2.is_nan() || near2 >= reach2 {
             return None;
         }
-        let chord2 = room.chords.iter().fold(f64::INFINITY, |best, (_, distance2)| best.min(*distance2));
+        let chord2 = buffers.chords.iter().fold(f64::INFINITY, |best, (_, distance2)| best.min(*distance2));
         let kappa2 = (0.75 * chord2).max(floor * floor).min(reach2 - near2).max(1e-12 * reach2);
         let kappa = kappa2.sqrt();
         let mut sums = [0.0; CARRIED];
@@ -284,7 +291,7 @@ impl Spline {
             weight
         };
         let mut inside = 0.0;
-        for &(k, distance2) in &room.chords {
+        for &(k, distance2) in &buffers.chords {
             if distance2 < chord2 + kappa2 {
                 inside += add(&self.arcs[k as usize]);
             }
@@ -611,7 +618,7 @@ mod tests {
             let mut spline = Spline::new(&points, 0.1);
             spline.carry(&vec![[1.0, 2.0, 3.0, 4.0]; points.len()], 1.0);
             assert!((spline.closest([8.0, 10.0]).0 - 5.0).abs() < 1e-12);
-            let near = spline.near([8.0, 10.0], &[0], 20.0, 1.0, &mut Room::default()).unwrap();
+            let near = spline.near([8.0, 10.0], &[0], 20.0, 1.0, &mut NearestBuffers::default()).unwrap();
             assert!((near.distance - 5.0).abs() < 1e-9);
             assert!((near.values[2] - 3.0).abs() < 1e-9, "{:?}", near.values);
         }
@@ -622,18 +629,18 @@ mod tests {
         let mut spline = Spline::new(&[[0.0, 0.0], [100.0, 0.0], [250.0, 0.0]], 0.1);
         spline.carry(&[[10.0; 4], [8.0; 4], [5.0; 4]], 4.0);
         let all: Vec<u32> = (0..spline.len() as u32).collect();
-        let mut room = Room::default();
+        let mut buffers = NearestBuffers::default();
         for (x, y) in [(60.0, 20.0), (120.0, -33.0), (150.0, 0.0)] {
-            let near = spline.near([x, y], &all, 80.0, 4.0, &mut room).unwrap();
+            let near = spline.near([x, y], &all, 80.0, 4.0, &mut buffers).unwrap();
             assert!((near.distance - f64::abs(y)).abs() < 1e-9, "{near:?}");
             assert!((near.values[0] - (10.0 - 0.02 * x)).abs() < 1e-6, "{near:?} at {x}");
         }
         // Both ends have exactly what was asked.
         for (x, z) in [(0.0, 10.0), (100.0, 8.0), (250.0, 5.0)] {
-            let near = spline.near([x, 0.0], &all, 80.0, 4.0, &mut room).unwrap();
+            let near = spline.near([x, 0.0], &all, 80.0, 4.0, &mut buffers).unwrap();
             assert!((near.values[0] - z).abs() < 1e-6, "{near:?} at {x}");
         }
-        assert!(spline.near([60.0, 80.0], &all, 80.0, 4.0, &mut room).is_none());
+        assert!(spline.near([60.0, 80.0], &all, 80.0, 4.0, &mut buffers).is_none());
     }
 
     #[test]
@@ -642,8 +649,8 @@ mod tests {
             Spline::new(&[[0.0, 50.0], [600.0, 50.0], [650.0, 0.0], [600.0, -50.0], [0.0, -50.0]], 0.1);
         spline.carry(&[[50.0; 4], [40.0; 4], [39.0; 4], [38.0; 4], [20.0; 4]], 2.0);
         let all: Vec<u32> = (0..spline.len() as u32).collect();
-        let mut room = Room::default();
-        let mut at = |y: f64| spline.near([100.0, y], &all, 120.0, 2.0, &mut room).unwrap();
+        let mut buffers = NearestBuffers::default();
+        let mut at = |y: f64| spline.near([100.0, y], &all, 120.0, 2.0, &mut buffers).unwrap();
         let step = 0.25;
         let (mut before, mut last): (Option<Near>, Option<f64>) = (None, None);
         for i in 0..=480 {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::hold::held;
-use crate::trial::{self, place, world};
+use crate::held_lines::held;
+use crate::test_support::{self, place, world};
 use orogen_core::testkit::{assert_close, hills};
 
 const SIZE_M: f64 = 4000.0;
@@ -210,7 +210,7 @@ fn dunes_begin_and_end_inside_their_outline() {
         assert_close!(at(&height, 2000.0, 2000.0), 30.0, abs = 0.01);
         assert_eq!((at(&height, 2000.0, 2920.0), at(&height, 480.0, 2000.0)), (0.0, 0.0));
     }
-    trial::assert_windows(&Features::new(vec![
+    test_support::assert_windows(&Features::new(vec![
         DuneField { outline: ring, edge_m: 90.0, ..DuneField::new(place(0.4, 0.5), 400.0, 30.0) }.into(),
     ]));
 }
@@ -510,16 +510,16 @@ fn crowd() -> Vec<Feature> {
 
 #[test]
 fn windows_have_the_bits_of_the_whole() {
-    trial::assert_windows(&Features::new(crowd()));
+    test_support::assert_windows(&Features::new(crowd()));
     for feature in crowd() {
-        trial::assert_windows(&Features::new(vec![feature]));
+        test_support::assert_windows(&Features::new(vec![feature]));
     }
 }
 
 #[test]
 fn holes_stay_holes_and_nothing_else_becomes_one() {
-    let after = trial::whole(&Features::new(crowd()));
-    let before = trial::whole(&Features::default());
+    let after = test_support::whole(&Features::new(crowd()));
+    let before = test_support::whole(&Features::default());
     let holes =
         |t: &Terrain| t.get(layer::HEIGHT).unwrap().as_slice().iter().map(|h| h.is_nan()).collect::<Vec<_>>();
     assert_eq!(holes(&after), holes(&before));
@@ -743,7 +743,7 @@ fn outlines_take_the_place_of_circles() {
     // In windows too, rough and turned away from the axes.
     let ring = |by: f64| vec![[-1.0 + by, -0.6], [0.9, -0.8 - by], [1.1, 0.5], [0.1, 0.1 + by], [-0.7, 0.9]];
     let small = vec![ring(0.07)];
-    trial::assert_windows(&Features::new(vec![
+    test_support::assert_windows(&Features::new(vec![
         Massif { outline: small.clone(), ..Massif::new(place(0.4, 0.5), 400.0, 300.0, Vec::new()) }.into(),
         Lake { outline: small.clone(), ..Lake::new(place(0.6, 0.4), 200.0, 90.0) }.into(),
         Plateau { outline: small, ..Plateau::new(place(0.3, 0.7), 200.0, 90.0) }.into(),
@@ -751,4 +751,20 @@ fn outlines_take_the_place_of_circles() {
     let line = Lake { outline: vec![vec![[0.0, 0.0], [1.0, 1.0]]], ..Lake::new(MIDDLE, 10.0, 9.0) };
     let faults = Features::new(vec![line.into()]).faults();
     assert_eq!(faults[0].to_string(), "features[0].outline[0]: an outline needs at least 3 corners, found 2");
+}
+
+#[test]
+fn an_edit_changes_nothing_outside_its_footprint() {
+    let all = Features::new(crowd());
+    for i in 0..crowd().len() {
+        let mut fewer = crowd();
+        fewer.remove(i);
+        let fewer = Features::new(fewer);
+        // Footprints tell of edits that touch the same layers, not of the last lake or river that goes.
+        if Op::layers(&fewer) == Op::layers(&all) {
+            test_support::assert_footprint(&all, &fewer, 1.1);
+        }
+    }
+    let hill = |x: f64| Features::new(vec![Hill::new(place(x, 0.5), 100.0, 60.0).into(), crowd()[0].clone()]);
+    test_support::assert_footprint(&hill(0.4), &hill(0.5), 0.2);
 }

@@ -2,11 +2,12 @@
 
 use orogen_core::{Frame, Rect};
 
-use super::fractal::{self, Fractal, Grain};
+use super::fractal::{Fractal, Grain};
 use super::index::{Part, columns};
 use super::lines::Profile;
 use super::round::OUTLINE;
 use super::spline::{self, Spline};
+use crate::octaves::OctaveBuffers;
 
 /// Columns for which the arcs nearby are picked out together.
 const CHUNK: usize = 32;
@@ -24,11 +25,11 @@ pub(super) struct Trace {
     profile: Profile,
 }
 
-/// Room to work in, for one thread.
+/// Buffers of one thread.
 #[derive(Default)]
-pub(super) struct Room {
-    fractal: fractal::Room,
-    spline: spline::Room,
+pub(super) struct TraceBuffers {
+    fractal: OctaveBuffers,
+    spline: spline::NearestBuffers,
     /// Arcs that come near the row, and of those the ones near a chunk of columns.
     row: Vec<u32>,
     chunk: Vec<u32>,
@@ -77,50 +78,51 @@ impl Trace {
         xs: &[f64],
         heights: &mut [f32],
         beds: &mut [f32],
-        room: &mut Room,
+        buffers: &mut TraceBuffers,
     ) {
         let y = frame.y_m(row);
         let reach = self.reach;
-        room.row.clear();
+        buffers.row.clear();
         let (mut west, mut east) = (f64::INFINITY, f64::NEG_INFINITY);
         for part in parts {
             let Rect { min, max } = self.spline.bounds(part.arc as usize);
             if y >= min[1] - reach && y <= max[1] + reach {
-                room.row.push(part.arc);
+                buffers.row.push(part.arc);
                 (west, east) = (west.min(min[0] - reach), east.max(max[0] + reach));
             }
         }
-        if room.row.is_empty() {
+        if buffers.row.is_empty() {
             return;
         }
         let cols = columns(frame, west, east);
         for start in cols.clone().step_by(CHUNK) {
             let end = cols.end.min(start + CHUNK);
             let (west, east) = (xs[start] - reach, xs[end - 1] + reach);
-            room.chunk.clear();
-            room.chunk.extend(room.row.iter().copied().filter(|arc| {
+            buffers.chunk.clear();
+            buffers.chunk.extend(buffers.row.iter().copied().filter(|arc| {
                 let Rect { min, max } = self.spline.bounds(*arc as usize);
                 max[0] >= west && min[0] <= east
             }));
-            if room.chunk.is_empty() {
+            if buffers.chunk.is_empty() {
                 continue;
             }
             match &self.wander {
                 None => {
-                    room.noise.clear();
-                    room.noise.resize(end - start, 0.0);
+                    buffers.noise.clear();
+                    buffers.noise.resize(end - start, 0.0);
                 }
                 Some((wander, fractal)) => {
-                    room.east.clear();
-                    room.east.extend(xs[start..end].iter().map(|x| x - self.at[0]));
-                    fractal.row(&room.east, y - self.at[1], &mut room.fractal, &mut room.noise);
-                    room.noise.iter_mut().for_each(|n| *n *= wander);
+                    buffers.east.clear();
+                    buffers.east.extend(xs[start..end].iter().map(|x| x - self.at[0]));
+                    fractal.row(&buffers.east, y - self.at[1], &mut buffers.fractal, &mut buffers.noise);
+                    buffers.noise.iter_mut().for_each(|n| *n *= wander);
                 }
             }
             for col in start..end {
-                let near = self.spline.near([xs[col], y], &room.chunk, reach, self.floor, &mut room.spline);
+                let near =
+                    self.spline.near([xs[col], y], &buffers.chunk, reach, self.floor, &mut buffers.spline);
                 if let Some(near) = near {
-                    let noise = room.noise[col - start];
+                    let noise = buffers.noise[col - start];
                     let (h, bed) = (heights[col], &mut beds[col]);
                     heights[col] = self.profile.apply(self.strength, near, noise, reach, h, bed);
                 }

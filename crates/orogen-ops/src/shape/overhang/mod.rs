@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blur::{self, Blur};
-use crate::octaves::{Octaves, Room};
+use crate::octaves::{OctaveBuffers, Octaves};
 use crate::survey::gradient::{self, Method};
 use crate::survey::slope::degrees;
 
@@ -47,7 +47,7 @@ mod tests;
 /// mountains to it triangle by triangle. A mask on the step scales the layers afterwards, which that guarantee does not
 /// cover: give the mask to `strength` instead. Land in a cave's roof that does not hang on a cliff, arches and caves are
 /// beyond any displacement of one surface. Nothing within `radius_m` of a hole leans. Slope belongs to a resolution: where
-/// features are as small as a cell, a coarser preview sees gentler slopes and leans less. 64 bytes a cell.
+/// features are as small as a cell, a coarser preview sees gentler slopes and leans less.
 ///
 /// **After** the vector height field of Halo Wars (a vector for each vertex instead of a height); Gamito & Musgrave,
 /// "Procedural landscapes with overhangs", 2001, who warp space along a flow that cannot fold. Theirs is integrated along
@@ -117,6 +117,10 @@ impl Op for Overhang {
         // Two means for the pivot, its extremes within the lean, then the extremes and the mean of the limit; each may
         // round up to whole cells, and gradients look one cell further.
         Reach::Within(4.0 * self.radius_m + self.lean_m + 8.0 * dx.max(dy))
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        68.0
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -259,8 +263,8 @@ fn lean(
     let variety = params.variety as f32;
     let counter = ctx.counter(frame.rows());
     raw.try_par_rows(|row, out| {
-        let (mut room, mut noise) = (Room::default(), vec![0.0; out.len()]);
-        octaves.row(&frame, row, 0..out.len(), &mut room, &mut noise);
+        let (mut buffers, mut noise) = (OctaveBuffers::default(), vec![0.0; out.len()]);
+        octaves.row(&frame, row, 0..out.len(), &mut buffers, &mut noise);
         for (col, value) in out.iter_mut().enumerate() {
             let strength = strength.at(col, row);
             let share = if strength.is_nan() { 0.0 } else { strength.clamp(0.0, 1.0) };

@@ -1,7 +1,7 @@
 use super::*;
 use crate::shape::Terrace;
 use crate::source;
-use crate::trial;
+use crate::test_support;
 use orogen_core::Seed;
 
 const SIDE_M: f64 = 960.0;
@@ -282,7 +282,7 @@ fn windows_equal_the_whole() {
                 full_deg: 30.0,
                 ..Overhang::default()
             };
-            trial::assert_windows(&op);
+            test_support::assert_windows(&op);
         }
     }
 }

@@ -276,7 +276,8 @@ impl Canvas {
         for cell in 0..lattice.len() {
             // What is finer than a cell is not lost.
             let lone = counts[cell][1] > 0
-                && (picture.kind == Kind::River || !lattice.around(cell).any(|(other, _)| whole(other)));
+                && (picture.kind == Kind::River
+                    || !lattice.neighbours_of(cell).any(|(other, _)| whole(other)));
             if whole(cell) || lone {
                 layer[cell] = item;
             }

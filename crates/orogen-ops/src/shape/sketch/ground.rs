@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use orogen_core::{Ctx, Op, OpError, Raster, Rect, Seed, Terrain, layer, math};
+use orogen_core::{Ctx, Op, OpError, Raster, Rect, Seed, Terrain, distance, layer, math};
 
 use super::density::{Crowd, Kind, Spot};
 use super::drawn::Item;
-use super::lattice::{Component, Lattice, area, distances, rings, simplify_ring, soften};
+use super::lattice::{Component, Lattice, area, rings, simplify_ring, soften};
 use crate::noise::Noise;
 use crate::shape::features::{Feature, Features, Hill, Massif, Mountain, Ridge, RidgePoint};
 
@@ -36,7 +36,7 @@ pub(super) fn fractal(seed: Seed, [x, y]: [f64; 2], wave_m: f64) -> f64 {
 
 impl Patch {
     /// Fits a window round cells, with a margin in cells.
-    fn around(cells: &[usize], lattice: &Lattice, margin: isize) -> ([isize; 2], [usize; 2]) {
+    fn window_of(cells: &[usize], lattice: &Lattice, margin: isize) -> ([isize; 2], [usize; 2]) {
         let (mut min, mut max) = ([isize::MAX; 2], [isize::MIN; 2]);
         for cell in cells {
             let at = [(cell % lattice.cols()) as isize, (cell / lattice.cols()) as isize];
@@ -51,7 +51,7 @@ impl Patch {
 
     fn of_inside(corner: [isize; 2], cols: usize, inside: &[bool]) -> Self {
         let outside: Vec<bool> = inside.iter().map(|v| !v).collect();
-        let (within, without) = (distances(inside, cols), distances(&outside, cols));
+        let (within, without) = (distance::to_nearest(&outside, cols), distance::to_nearest(inside, cols));
         let most = inside.len() as f32;
         let field = (within.iter().zip(&without).zip(inside))
             .map(|((a, b), inside)| if *inside { (a - 0.5).min(most) } else { (0.5 - b).max(-most) })
@@ -70,7 +70,7 @@ impl Patch {
     ) -> Self {
         let deep = (component.cells.len() as f64).sqrt();
         let margin = (4.0 + 0.5 * deep).min(48.0) as isize;
-        let (corner, [cols, rows]) = Self::around(&component.cells, lattice, margin);
+        let (corner, [cols, rows]) = Self::window_of(&component.cells, lattice, margin);
         let mut drawn = vec![false; lattice.len()];
         component.cells.iter().for_each(|cell| drawn[*cell] = true);
         let inside: Vec<bool> = (0..cols * rows)

@@ -72,7 +72,7 @@ impl Lattice {
     }
 
     /// The eight cells around one that are inside, with their distance in cells.
-    pub fn around(&self, cell: usize) -> impl Iterator<Item = (usize, f64)> + use<> {
+    pub fn neighbours_of(&self, cell: usize) -> impl Iterator<Item = (usize, f64)> + use<> {
         let (cols, rows) = (self.cols() as isize, self.rows() as isize);
         let (col, row) = (cell as isize % cols, cell as isize / cols);
         const STEPS: [(isize, isize); 8] =
@@ -153,63 +153,6 @@ pub(super) fn label(layer: &[u32], cols: usize, apart: bool) -> Vec<Component> {
         component.item = most.map_or(0, |run| run[0]);
     }
     found
-}
-
-/// Distance in cells from each cell to the nearest one that is not `inside`, exactly; infinite when there is none.
-///
-/// Along columns first, then the lower envelope of parabolas along rows: linear in cells.
-pub(super) fn distances(inside: &[bool], cols: usize) -> Vec<f32> {
-    let rows = inside.len() / cols.max(1);
-    let far = f64::from(u32::MAX);
-    let mut squared = vec![far; inside.len()];
-    for col in 0..cols {
-        let mut last = far;
-        for row in 0..rows {
-            last = if inside[row * cols + col] { last + 1.0 } else { 0.0 };
-            squared[row * cols + col] = last.min(far);
-        }
-        last = far;
-        for row in (0..rows).rev() {
-            last = if inside[row * cols + col] { last + 1.0 } else { 0.0 };
-            let best = squared[row * cols + col].min(last);
-            squared[row * cols + col] = if best >= far { f64::INFINITY } else { best * best };
-        }
-    }
-    let (mut vertex, mut from, mut line) = (Vec::new(), Vec::new(), vec![0.0; cols]);
-    for row in squared.chunks_mut(cols.max(1)) {
-        vertex.clear();
-        from.clear();
-        for (q, f) in row.iter().enumerate().filter(|(_, f)| f.is_finite()) {
-            loop {
-                let Some(&v) = vertex.last() else {
-                    vertex.push(q);
-                    from.push(f64::NEG_INFINITY);
-                    break;
-                };
-                let meet = ((f + (q * q) as f64) - (row[v] + (v * v) as f64)) / (2.0 * (q - v) as f64);
-                if meet <= from[from.len() - 1] {
-                    vertex.pop();
-                    from.pop();
-                } else {
-                    vertex.push(q);
-                    from.push(meet);
-                    break;
-                }
-            }
-        }
-        let mut k = 0;
-        for (q, out) in line.iter_mut().enumerate() {
-            while k + 1 < vertex.len() && from[k + 1] < q as f64 {
-                k += 1;
-            }
-            *out = vertex.get(k).map_or(f64::INFINITY, |v| {
-                let d = q as f64 - *v as f64;
-                d * d + row[*v]
-            });
-        }
-        row.copy_from_slice(&line);
-    }
-    squared.iter().map(|d| d.sqrt() as f32).collect()
 }
 
 /// Rings around where a field is above 0, in cells; anything outside the field is below. Above lies to the left.
@@ -358,7 +301,6 @@ pub(super) fn simplify_ring(ring: &[[f64; 2]], tolerance: f64) -> Vec<[f64; 2]> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orogen_core::Seed;
     use orogen_core::testkit::assert_close;
 
     #[test]
@@ -379,25 +321,6 @@ mod tests {
         assert_eq!(found.iter().map(|c| c.item).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
         assert!(label(&[0; 25], 5, true).is_empty());
         assert_eq!(label(&[7; 25], 5, true).len(), 1);
-    }
-
-    #[test]
-    fn distances_are_euclidean_to_the_last_cell() {
-        let (cols, rows) = (37, 23);
-        for share in [0.03, 0.3, 0.9] {
-            let inside: Vec<bool> = (0..cols * rows).map(|i| Seed(9).unit(i as u64) > share).collect();
-            let found = distances(&inside, cols);
-            for i in 0..cols * rows {
-                let to = |k: usize| {
-                    let d = [(i % cols) as f64 - (k % cols) as f64, (i / cols) as f64 - (k / cols) as f64];
-                    (d[0] * d[0] + d[1] * d[1]).sqrt()
-                };
-                let exact = (0..cols * rows).filter(|k| !inside[*k]).map(to).fold(f64::INFINITY, f64::min);
-                assert_close!(found[i], exact as f32, abs = 1e-4);
-            }
-        }
-        assert!(distances(&[true; 12], 4).iter().all(|d| d.is_infinite()));
-        assert_eq!(distances(&[false; 12], 4), [0.0; 12]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use density::{Kind, Rule};
 pub use drawn::{Drawn, Picture};
 pub use list::fragment;
 
-use crate::hold::HOLD;
+use crate::held_lines::HOLD;
 use crate::mask;
 use crate::shape::features::{Feature, Features};
 use crate::source::Placement;
@@ -86,7 +86,7 @@ pub enum Crossing {
 /// **Limits** Details smaller than `cell_m` are lost, except that a lone pixel or thin river still counts; outlines are
 /// finer than cells. Shapes of one picture that touch are one shape, lakes that touch are one lake; all others keep
 /// what they were asked for. Only the 500 largest shapes of a kind are used. The layer `water` is replaced. A hole of
-/// the land stays a hole. 70 bytes a cell of the lattice (at most 1025 a side) beside the copy of the land.
+/// the land stays a hole. 145 bytes a cell of the lattice (at most 1025 a side).
 ///
 /// **After** Zaaijer, "GPU Based Generation and Real-Time Rendering of Semi-Procedural Terrain Using Features", chapter
 /// 4; the distances are those of Felzenszwalb & Huttenlocher, "Distance transforms of sampled functions", 2012.
@@ -227,6 +227,13 @@ impl Op for Sketch {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        // The sketch on its own lattice, or the land beside the lattice.
+        let nodes = Lattice::new(&frame.extent(), self.cell_m).map_or(0, |lattice| lattice.len());
+        let nodes = nodes as f64 / frame.len() as f64;
+        (145.0 * nodes).max(12.0 + 42.0 * nodes)
     }
 
     fn loops(&self) -> Loops {

@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::lattice::{Component, Lattice, distances};
+use orogen_core::distance;
+
+use super::lattice::{Component, Lattice};
 
 /// Lines of cells between ends and junctions; lines that meet share their first or last cell. One cell alone is a line too.
 pub(super) struct Skeleton {
@@ -57,7 +59,8 @@ impl Skeleton {
 
 impl Shape {
     fn new(cols: usize, inside: Vec<bool>) -> Self {
-        let depth: Vec<f64> = distances(&inside, cols).into_iter().map(f64::from).collect();
+        let outside: Vec<bool> = inside.iter().map(|inside| !inside).collect();
+        let depth: Vec<f64> = distance::to_nearest(&outside, cols).into_iter().map(f64::from).collect();
         let widest = depth.iter().copied().fold(0.0, f64::max);
         Self { cols, inside, depth, widest }
     }

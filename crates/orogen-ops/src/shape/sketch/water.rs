@@ -401,7 +401,7 @@ impl<'a> Land<'a> {
     fn lowest_near(&self, p: [f64; 2]) -> f64 {
         let Some(cell) = self.lattice.cell_at(p) else { return self.at(p) };
         let height = |cell: usize| f64::from(self.height.as_slice()[cell]);
-        self.lattice.around(cell).map(|(c, _)| height(c)).fold(self.at(p).min(height(cell)), f64::min)
+        self.lattice.neighbours_of(cell).map(|(c, _)| height(c)).fold(self.at(p).min(height(cell)), f64::min)
     }
 
     pub fn lake_at(&self, p: [f64; 2]) -> u32 {
@@ -427,8 +427,9 @@ impl<'a> Land<'a> {
     /// What is within two cells of a place, water first; and the cell it is.
     pub fn mouth_near(&self, p: [f64; 2], river: &RiverIn<'_>) -> Option<(Mouth, usize)> {
         let Some(cell) = self.lattice.cell_at(p) else { return Some((Mouth::Border, 0)) };
-        let ring = self.lattice.around(cell).map(|(c, _)| c);
-        let wide = self.lattice.around(cell).flat_map(|(c, _)| self.lattice.around(c)).map(|(c, _)| c);
+        let ring = self.lattice.neighbours_of(cell).map(|(c, _)| c);
+        let wide =
+            self.lattice.neighbours_of(cell).flat_map(|(c, _)| self.lattice.neighbours_of(c)).map(|(c, _)| c);
         let cells: Vec<usize> = std::iter::once(cell).chain(ring).chain(wide).collect();
         let found: Vec<(Mouth, usize)> =
             cells.iter().filter_map(|c| Some((self.mouth(*c, 0, river)?, *c))).collect();
@@ -475,7 +476,7 @@ impl<'a> Land<'a> {
                 let way = tries.into_iter().find(|way| clear(way)).unwrap_or(straight.clone());
                 return Some((way, mouth));
             }
-            for (next, far) in lattice.around(cell).filter(|(next, _)| river(*next) != Some(None)) {
+            for (next, far) in lattice.neighbours_of(cell).filter(|(next, _)| river(*next) != Some(None)) {
                 let h = f64::from(heights[next]);
                 let h = if h.is_nan() { top } else { h };
                 let dear =

@@ -137,13 +137,13 @@ impl Bounds {
 }
 
 /// Between which heights every node lies where land goes on rising and falling where it crosses a line.
-pub(super) struct Room {
+pub(super) struct HeightBounds {
     pub low: Vec<f32>,
     pub high: Vec<f32>,
 }
 
-impl Room {
-    /// Moves every node into its room.
+impl HeightBounds {
+    /// Moves every node between its bounds.
     pub fn keep(&self, height: &mut [f32]) {
         for ((h, low), high) in height.iter_mut().zip(&self.low).zip(&self.high) {
             *h = h.max(*low).min(*high);
@@ -161,7 +161,7 @@ const LOOK: usize = 1 << 16;
 const NONE: u32 = u32::MAX;
 
 impl Bounds {
-    /// The room that lines leave: beyond a line land goes on with [`ONWARD`] of the slope that leads to it on the other
+    /// The bounds that lines set: beyond a line land goes on with [`ONWARD`] of the slope that leads to it on the other
     /// side, ever less so, up to [`ONWARD`] times [`FADING`] of the interval there.
     ///
     /// The smoothest surface knows no such thing: where a line of the same height comes back after a short way, as on
@@ -169,7 +169,12 @@ impl Bounds {
     ///
     /// # Errors
     /// When `stop` says so.
-    pub fn room(&self, crossings: &[Crossing], lattice: &Lattice, stop: Stop<'_>) -> Result<Room, Cancelled> {
+    pub fn height_bounds(
+        &self,
+        crossings: &[Crossing],
+        lattice: &Lattice,
+        stop: Stop<'_>,
+    ) -> Result<HeightBounds, Cancelled> {
         let nearest =
             [self.nearest(crossings, lattice, false, stop)?, self.nearest(crossings, lattice, true, stop)?];
         let onward: Vec<[Option<[f32; 2]>; 2]> =
@@ -185,7 +190,7 @@ impl Bounds {
                 }
             }
         }
-        let mut room = Room {
+        let mut bounds = HeightBounds {
             low: vec![f32::NEG_INFINITY; self.patch.len()],
             high: vec![f32::INFINITY; self.patch.len()],
         };
@@ -205,19 +210,19 @@ impl Bounds {
             if patch.above > 0.0 {
                 let (vote, away) = (votes[number as usize], away(0).unwrap_or(0.0));
                 if vote > 0 {
-                    room.low[node] = patch.low + away.min(MOST_ONWARD * patch.above);
+                    bounds.low[node] = patch.low + away.min(MOST_ONWARD * patch.above);
                 } else if vote < 0 {
-                    room.high[node] = patch.high - away.min(MOST_ONWARD * patch.below);
+                    bounds.high[node] = patch.high - away.min(MOST_ONWARD * patch.below);
                 }
             } else if patch.is_between_lines() {
                 let most = MOST_ONWARD * (patch.high - patch.low);
-                room.low[node] = away(0).map_or(f32::NEG_INFINITY, |away| patch.low + away.min(most));
-                room.high[node] = away(1).map_or(f32::INFINITY, |away| patch.high - away.min(most));
+                bounds.low[node] = away(0).map_or(f32::NEG_INFINITY, |away| patch.low + away.min(most));
+                bounds.high[node] = away(1).map_or(f32::INFINITY, |away| patch.high - away.min(most));
             }
         }
-        self.soften(&mut room.low, lattice.cols, f32::min, stop)?;
-        self.soften(&mut room.high, lattice.cols, f32::max, stop)?;
-        Ok(room)
+        self.soften(&mut bounds.low, lattice.cols, f32::min, stop)?;
+        self.soften(&mut bounds.high, lattice.cols, f32::max, stop)?;
+        Ok(bounds)
     }
 
     /// Rounds the edges that limits have midway between lines: where the mean round about is wider, it counts.

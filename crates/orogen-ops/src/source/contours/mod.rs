@@ -124,6 +124,14 @@ impl Op for Contours {
         Reach::World
     }
 
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        // The plate on its own lattice, or the land beside the lattice.
+        let [width, depth] = frame.extent().size();
+        let step = self.lattice_m.unwrap_or(width.max(depth) / 512.0);
+        let nodes = (width / step + 1.0) * (depth / step + 1.0) / frame.len() as f64;
+        (60.5 * nodes).max(4.0 + 9.5 * nodes)
+    }
+
     fn files(&self) -> Vec<&str> {
         if self.path.is_empty() { Vec::new() } else { vec![&self.path] }
     }
@@ -534,9 +542,9 @@ fn plate_through(
         }
         height = plate::solve(lattice, 0, &marks, &work)?;
     }
-    let room = bounds.room(&crossings, lattice, stop)?;
+    let heights = bounds.height_bounds(&crossings, lattice, stop)?;
     height =
-        plate::relaxed(height, lattice, &pins(lattice), &Stuff::of(&marks, 0), Some(&room), ROUNDS, tick)?;
+        plate::relaxed(height, lattice, &pins(lattice), &Stuff::of(&marks, 0), Some(&heights), ROUNDS, tick)?;
     bounds.hold(&mut height);
     Ok(height)
 }

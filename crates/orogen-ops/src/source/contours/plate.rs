@@ -14,7 +14,7 @@
 use orogen_core::Cancelled;
 use rayon::prelude::*;
 
-use super::bounds::Room;
+use super::bounds::HeightBounds;
 
 /// A lattice of nodes, row 0 in the south.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,13 +158,13 @@ fn refined(coarse: &[f32], from: &Lattice, to: &Lattice) -> Vec<f32> {
     out
 }
 
-/// So many steps towards the minimum from a first guess, with every node in its room if there is any.
+/// So many steps towards the minimum from a first guess, with every node between its bounds if it has any.
 pub(super) fn relaxed(
     first: Vec<f32>,
     lattice: &Lattice,
     pins: &[Pin],
     stuff: &Stuff,
-    room: Option<&Room>,
+    bounds: Option<&HeightBounds>,
     rounds: usize,
     tick: &dyn Fn() -> Result<(), Cancelled>,
 ) -> Result<Vec<f32>, Cancelled> {
@@ -181,7 +181,7 @@ pub(super) fn relaxed(
         }
         bends.bend(&ahead, lattice, stuff);
         bends.step(&ahead, lattice, stuff, &mut next);
-        room.inspect(|room| room.keep(&mut next));
+        bounds.inspect(|bounds| bounds.keep(&mut next));
         project(&mut next, pins);
         // Where the last move and the next disagree, momentum has carried too far: start afresh.
         let too_far = dot(cols, &ahead, &next, &now) > 0.0;
@@ -197,7 +197,7 @@ pub(super) fn relaxed(
         std::mem::swap(&mut now, &mut next);
     }
     for _ in 0..20 {
-        room.inspect(|room| room.keep(&mut now));
+        bounds.inspect(|bounds| bounds.keep(&mut now));
         project(&mut now, pins);
     }
     Ok(now)
@@ -235,7 +235,7 @@ fn project(h: &mut [f32], pins: &[Pin]) {
     }
 }
 
-/// Second differences times stiffness, and what follows from them; room that every step uses again.
+/// Second differences times stiffness, and what follows from them; buffers that every step uses again.
 struct Bends {
     xx: Vec<f32>,
     yy: Vec<f32>,

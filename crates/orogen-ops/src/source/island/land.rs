@@ -4,6 +4,7 @@
 //! sampling, and read from there by a cubic B-spline. That is smooth in slope and curvature, so neither triangles
 //! nor polygons leave a crease, and a place costs the same however many polygons there are.
 
+use orogen_core::biome::{BIOMES, Biome};
 use orogen_core::{Ctx, OpError, Seed, math};
 use rayon::prelude::*;
 
@@ -11,7 +12,6 @@ use super::graph::{CenterIx, Graph};
 use super::map::{Map, NONE};
 use super::rivers::Rivers;
 use super::{Island, Place};
-use crate::biome::{BIOMES, Biome};
 use crate::noise::Noise;
 
 /// What the sheet holds at each node.
@@ -149,12 +149,12 @@ impl Octave {
         self.noise.at(p[0] * self.frequency + start, y)
     }
 
-    fn row(&self, xs: &[f64], y: f64, room: &mut Room, out: &mut [f32]) {
+    fn row(&self, xs: &[f64], y: f64, buffers: &mut NoiseBuffers, out: &mut [f32]) {
         let (start, y) = self.lattice(y);
-        for (lattice, &x) in room.lattice.iter_mut().zip(xs) {
+        for (lattice, &x) in buffers.lattice.iter_mut().zip(xs) {
             *lattice = x * self.frequency + start;
         }
-        self.noise.row(&room.lattice, y, &mut room.lines, out);
+        self.noise.row(&buffers.lattice, y, &mut buffers.lines, out);
     }
 
     /// Where a row starts on the lattice, and which it is.
@@ -164,7 +164,7 @@ impl Octave {
     }
 }
 
-struct Room {
+struct NoiseBuffers {
     lattice: Vec<f64>,
     lines: Vec<[f32; 2]>,
 }
@@ -187,7 +187,7 @@ pub(super) struct Scratch {
     gain: Vec<f32>,
     lake: Vec<f32>,
     lake_level: Vec<f32>,
-    room: Room,
+    noise_buffers: NoiseBuffers,
 }
 
 impl Scratch {
@@ -207,7 +207,7 @@ impl Scratch {
             gain: floats(),
             lake: floats(),
             lake_level: floats(),
-            room: Room { lattice: vec![0.0; cols], lines: Vec::new() },
+            noise_buffers: NoiseBuffers { lattice: vec![0.0; cols], lines: Vec::new() },
         }
     }
 }
@@ -360,7 +360,7 @@ impl Land {
             s.hills.fill(0.0);
             s.fine.fill(0.0);
             for (octave, fray) in octaves.iter().zip(FRAY) {
-                octave.row(xs, y, &mut s.room, &mut s.octave);
+                octave.row(xs, y, &mut s.noise_buffers, &mut s.octave);
                 for ((sum, frayed), value) in s.hills.iter_mut().zip(&mut s.fine).zip(&s.octave) {
                     *sum += amplitude * value;
                     *frayed += fray * value;
@@ -374,7 +374,7 @@ impl Land {
                 frayed[axis] = *fray * self.warp_amplitude as f32;
             }
         }
-        self.fray.row(xs, y, &mut s.room, &mut s.octave);
+        self.fray.row(xs, y, &mut s.noise_buffers, &mut s.octave);
         for (i, (at, &x)) in s.looked_up.iter_mut().zip(xs).enumerate() {
             *at = self.clamped([x + at[0], y + at[1]]);
             let finest = FINEST_FRAY * self.warp_amplitude as f32 * s.octave[i];
@@ -395,7 +395,7 @@ impl Land {
         s.fine.fill(0.0);
         let mut ridges = self.ridges;
         for (k, octave) in self.detail.iter().enumerate() {
-            octave.row(xs, y, &mut s.room, &mut s.octave);
+            octave.row(xs, y, &mut s.noise_buffers, &mut s.octave);
             let hills = if k < COARSE_OCTAVES { &mut s.hills } else { &mut s.fine };
             for i in 0..xs.len() {
                 let round = s.octave[i];

@@ -5,13 +5,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use orogen_core::biome::Biome;
 use orogen_core::{Ctx, OpError, Seed, math};
 
 use super::edit::{Edit, Mode, Quantity};
 use super::graph::{self, CenterIx, CornerIx, Graph, Locator};
 use super::land::Scale;
 use super::{Island, Place};
-use crate::biome::Biome;
 use crate::noise::Noise;
 
 /// No index.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use orogen_core::param::Fault;
 use orogen_core::vector::{Column, Shape, VectorLayer};
-use orogen_core::{Ctx, Frame, Layers, Op, OpError, Prepared, Raster, Reach, Terrain, layer};
+use orogen_core::{Ctx, Frame, Layers, Op, OpError, Part, Prepared, Raster, Reach, Terrain, layer};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -232,6 +232,11 @@ impl Op for Island {
         Reach::Point
     }
 
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        // The map has a fixed number of polygons.
+        13.0 + 1400.0 * f64::from(self.polygons) / frame.len() as f64
+    }
+
     fn faults(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         if self.summit_c > self.coast_c {
@@ -283,7 +288,9 @@ impl Prepared for Grown {
         terrain.set(layer::HEIGHT, layers.height);
         terrain.set(layer::TEMPERATURE, layers.temperature);
         terrain.set(layer::MOISTURE, layers.moisture);
-        terrain.set(layer::BIOME, layers.biome);
+        if wants_biome(ctx) {
+            terrain.set(layer::BIOME, layers.biome);
+        }
         terrain.set_vector("polygons", self.polygons.clone());
         terrain.set_vector("rivers", self.rivers.clone());
         Ok(terrain)
@@ -326,6 +333,11 @@ struct Painted {
     biome: Raster<u8>,
 }
 
+/// Whether somebody wants biomes: along coasts, where their borders fray, they cost as much as the land.
+fn wants_biome(ctx: &Ctx<'_>) -> bool {
+    ctx.wants(&Part::Layer(layer::BIOME.name()))
+}
+
 /// Share of the progress that the map takes, in percent.
 const MAP_PERCENT: usize = 25;
 const ROWS_PER_BLOCK: usize = 8;
@@ -354,7 +366,9 @@ fn paint(land: &Land, map: &Map, place: &Place, frame: &Frame, ctx: &Ctx<'_>) ->
                 for (i, ((height, temperature), (moisture, biome))) in rows.enumerate() {
                     let y = place.to_map([0.0, frame.y_m(block * ROWS_PER_BLOCK + i)])[1];
                     land.row(&xs, y, scratch);
-                    land.biome_row(map, &xs, y, scratch, biome);
+                    if wants_biome(ctx) {
+                        land.biome_row(map, &xs, y, scratch, biome);
+                    }
                     for (out, &unit) in height.iter_mut().zip(&scratch.height) {
                         *out = land.scale.to_m_f32(unit);
                     }

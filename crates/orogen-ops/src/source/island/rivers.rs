@@ -445,11 +445,7 @@ fn between([a, b, c, d]: [[f64; 2]; 4], t: f64) -> [f64; 2] {
         half.map(|v| v * share)
     };
     let (start, end) = (pull(a, c), pull(b, d));
-    [0, 1].map(|k| {
-        let rise = c[k] - b[k];
-        b[k] + t
-            * (start[k] + t * (3.0 * rise - 2.0 * start[k] - end[k] + t * (start[k] + end[k] - 2.0 * rise)))
-    })
+    [0, 1].map(|k| math::hermite([b[k], c[k]], [start[k], end[k]], t))
 }
 
 /// Strings the reaches together: the greatest river first, each down to the sea or to a line already there.

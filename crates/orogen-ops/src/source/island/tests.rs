@@ -1,12 +1,12 @@
 //! What the operator promises, on whole islands.
 
+use orogen_core::biome::Biome;
 use orogen_core::testkit::assert_close;
 use orogen_core::{Seed, param};
 
 use super::graph::{CenterIx, CornerIx};
 use super::map::NONE;
 use super::*;
-use crate::biome::Biome;
 
 fn island(text: &str) -> Island {
     param::parse(&toml::from_str(text).unwrap()).unwrap_or_else(|faults| panic!("{faults:?}"))
@@ -684,4 +684,14 @@ fn rivers_start_from_nothing_below_the_crests() {
     let width = layer.vertex_numbers("width_m").unwrap();
     let thin = (0..layer.len()).filter(|&i| width[layer.parts(i).next().unwrap().start] == 0.0).count();
     assert!(thin * 10 > layer.len() * 8, "{thin} of {} rivers start from nothing", layer.len());
+}
+
+#[test]
+fn biomes_are_left_out_where_nobody_wants_them() {
+    let op = island("polygons = 300");
+    let all = op.run(Terrain::new(frame(33)), &Ctx::silent()).unwrap();
+    let wanted = [Part::Layer(layer::HEIGHT.name())].into();
+    let some = op.run(Terrain::new(frame(33)), &Ctx::silent().wanting(Some(&wanted))).unwrap();
+    assert!(all.get(layer::BIOME).is_ok() && some.get(layer::BIOME).is_err());
+    assert_eq!(all.get(layer::HEIGHT).unwrap(), some.get(layer::HEIGHT).unwrap());
 }

@@ -1,5 +1,5 @@
 use super::*;
-use fearless_simd::Level;
+use crate::simd::Level;
 use orogen_core::{LayerData, LayerName, Seed, math};
 use rayon::prelude::*;
 use std::f64::consts::TAU;
@@ -37,7 +37,6 @@ fn levels() -> Vec<Level> {
     #[cfg(target_arch = "x86_64")]
     {
         levels.extend(best.as_avx2().map(Level::Avx2));
-        levels.extend(best.as_sse4_2().map(Level::Sse4_2));
     }
     levels
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::trial::{assert_windows, place};
+use crate::test_support::{assert_windows, place};
 use orogen_core::{Elevation, Files, Property};
 
 const METHODS: [Method; 3] = [Method::Linear, Method::Natural, Method::Smooth];

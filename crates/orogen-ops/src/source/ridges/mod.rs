@@ -3,8 +3,10 @@
 mod fill;
 mod particles;
 
+use std::sync::Arc;
+
 use orogen_core::vector::{Column, Shape, VectorLayer};
-use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Rect, Terrain, layer, math};
+use orogen_core::{Ctx, Frame, Layers, Op, OpError, Prepared, Raster, Reach, Rect, Terrain, layer, math};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -151,12 +153,43 @@ impl Op for Ridges {
         Reach::Point
     }
 
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        // The working grid, or the land beside it.
+        let [width, depth] = frame.extent().size();
+        let Ok(Self { cell_m, .. }) = self.on(&frame.extent()) else { return 4.0 };
+        let cells = (width / cell_m + 16.0) * (depth / cell_m + 16.0) / frame.len() as f64;
+        (28.0 * cells).max(4.0 + 11.3 * cells)
+    }
+
+    fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Laid::new(self, world, ctx)?)))
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Laid::new(self, &ctx.world(&terrain), ctx)?.run(terrain, ctx)
+    }
+}
+
+/// The land on the working grid, which no window changes.
+struct Laid {
+    country: Country,
+    rivers: Arc<VectorLayer>,
+}
+
+impl Laid {
+    fn new(params: &Ridges, world: &Frame, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+        let world = world.extent();
+        let country = Country::new(&params.on(&world)?, &world, ctx)?;
+        let rivers = Arc::new(country.lines(params));
+        Ok(Self { country, rivers })
+    }
+}
+
+impl Prepared for Laid {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let world = ctx.world(&terrain).extent();
-        let country = Country::new(&self.on(&world)?, &world, ctx)?;
-        let frame = *terrain.frame();
-        terrain.set(layer::HEIGHT, country.raster(&frame, ctx)?);
-        terrain.set_vector("rivers", country.lines(self));
+        let height = self.country.raster(terrain.frame(), ctx)?;
+        terrain.set(layer::HEIGHT, height);
+        terrain.set_vector("rivers", self.rivers.clone());
         Ok(terrain)
     }
 }

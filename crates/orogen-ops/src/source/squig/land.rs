@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::Squig;
 use super::streams::Streams;
 use crate::noise::Noise;
-use crate::octaves::{Octaves, Room};
+use crate::octaves::{OctaveBuffers, Octaves};
 
 /// The gentlest that unevenness makes hillsides, as a share of `slope_deg`.
 const GENTLEST: f32 = 1.0 - SPURS.1 - BUMP.1;
@@ -262,7 +262,7 @@ impl Land {
         let mut lowest = most;
         // The lowest is close by, as a rule, and leaves little to look at further off.
         let own = self.coarse.cell([x, y]);
-        for cell in std::iter::once(own).chain(self.around([x, y]).filter(|&cell| cell != own)) {
+        for cell in std::iter::once(own).chain(self.cells_near([x, y]).filter(|&cell| cell != own)) {
             // A hillside rises with the distance: what comes from so far off is at least as high as this.
             let far = (self.coarse.distance([x, y], cell) - self.longest_m).max(0.0) as f32;
             let rise = 0.999 * self.rise.at(far * far, uneven, 0.0, self.widest_m);
@@ -283,7 +283,7 @@ impl Land {
     }
 
     /// Cells of the coarse grid whose segments may matter to a place.
-    fn around(&self, [x, y]: [f64; 2]) -> impl Iterator<Item = usize> + use<> {
+    fn cells_near(&self, [x, y]: [f64; 2]) -> impl Iterator<Item = usize> + use<> {
         let wide = self.search_m;
         let cols = self.coarse.range(x - wide, x + wide, self.coarse.cols);
         let count = self.coarse.cols;
@@ -303,7 +303,7 @@ impl Land {
 
     /// Whether any of these cells may matter to a place.
     pub fn touched(&self, at: [f64; 2], cells: &[bool]) -> bool {
-        self.around([at[0] - self.origin_m[0], at[1] - self.origin_m[1]]).any(|cell| cells[cell])
+        self.cells_near([at[0] - self.origin_m[0], at[1] - self.origin_m[1]]).any(|cell| cells[cell])
     }
 
     /// The land on a frame. Writes 4 bytes a sample; the streams stay in the cache.
@@ -340,12 +340,12 @@ impl Land {
         }
         let counter = ctx.counter(strips.len());
         strips.into_par_iter().try_for_each_init(
-            || (Room::default(), Vec::new(), Vec::new()),
-            |(room, found, uneven), (bin_row, rows, strip)| {
+            || (OctaveBuffers::default(), Vec::new(), Vec::new()),
+            |(buffers, found, uneven), (bin_row, rows, strip)| {
                 strip.fill(f32::INFINITY);
                 uneven.resize(strip.len(), 0.0f32);
                 for (i, line) in uneven.chunks_mut(cols).enumerate() {
-                    self.noise.row(frame, rows.start + i, 0..cols, room, line);
+                    self.noise.row(frame, rows.start + i, 0..cols, buffers, line);
                     line.iter_mut().for_each(|v| *v = self.bump(*v));
                 }
                 for (bin_col, run) in &runs {

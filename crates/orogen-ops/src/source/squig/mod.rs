@@ -4,9 +4,13 @@ mod land;
 mod mesh;
 mod streams;
 
+use std::sync::Arc;
+
 use orogen_core::param::Fault;
 use orogen_core::vector::{Column, Shape, VectorLayer};
-use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Reach, Rect, Terrain, layer, math, work};
+use orogen_core::{
+    Cancelled, Ctx, Frame, Layers, Op, OpError, Prepared, Reach, Rect, Terrain, layer, math, work,
+};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -158,15 +162,37 @@ impl Op for Squig {
         Vec::new()
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let world = ctx.world(&terrain);
+    fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Laid::new(self, world, ctx)?)))
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Laid::new(self, &ctx.world(&terrain), ctx)?.run(terrain, ctx)
+    }
+}
+
+/// The land between the streams, which no window changes.
+struct Laid {
+    land: Land,
+    rivers: Arc<VectorLayer>,
+}
+
+impl Laid {
+    fn new(params: &Squig, world: &Frame, ctx: &Ctx<'_>) -> Result<Self, OpError> {
         let rect = world.extent();
-        let mesh = triangles(self, &rect, ctx)?;
-        self.check_work(mesh.triangles.len(), world.len().max(terrain.frame().len()))?;
-        let country = Country::new(self, &mesh, &rect, ctx)?;
-        let height = country.land.raster(terrain.frame(), ctx)?;
+        let mesh = triangles(params, &rect, ctx)?;
+        params.check_work(mesh.triangles.len(), world.len())?;
+        let country = Country::new(params, &mesh, &rect, ctx)?;
+        let rivers = Arc::new(country.rivers(params, ctx)?);
+        Ok(Self { land: country.land, rivers })
+    }
+}
+
+impl Prepared for Laid {
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let height = self.land.raster(terrain.frame(), ctx)?;
         terrain.set(layer::HEIGHT, height);
-        terrain.set_vector("rivers", country.rivers(self, ctx)?);
+        terrain.set_vector("rivers", self.rivers.clone());
         Ok(terrain)
     }
 }

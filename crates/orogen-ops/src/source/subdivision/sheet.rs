@@ -36,7 +36,7 @@ impl Place {
 
     /// The six neighbours, counter-clockwise from the one further along the line (clockwise when turned).
     #[inline]
-    pub fn around(&self) -> [Self; 6] {
+    pub fn neighbours(&self) -> [Self; 6] {
         let to = |half: i64, line: i64| Self::new(self.half + half, self.line + line, self.turned);
         [to(2, 0), to(1, 1), to(-1, 1), to(-2, 0), to(-1, -1), to(1, -1)]
     }
@@ -201,7 +201,7 @@ mod tests {
             let middle = Place::new(0, 0, turned);
             sheet.fill(|place, _| if place == middle { 12.0 } else { 0.0 }, Seed(0));
             assert_close!(sheet.height(0.0, 0.0), 6.0, abs = 1e-4);
-            for near in middle.around() {
+            for near in middle.neighbours() {
                 let [x, y] = near.position_m(17.0);
                 assert_close!(sheet.height(x, y), 1.0, abs = 1e-4);
             }

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use orogen_core::{Ctx, OpError};
+use orogen_core::{Cancelled, Ctx, OpError};
 use rayon::prelude::*;
 
 use super::surface::Surface;
@@ -14,6 +14,8 @@ use super::{Levels, MOST_VERTICES, room_for, too_many};
 const ROWS: usize = 64;
 /// Stands for the number of levels below a hole.
 const HOLE: i32 = i32::MIN;
+/// Crossings between two looks whether to go on.
+const BETWEEN_LOOKS: usize = 1 << 16;
 /// No crossing.
 const NONE: u32 = u32::MAX;
 
@@ -52,7 +54,7 @@ pub(super) fn all(surface: &Surface<'_>, levels: &Levels, ctx: &Ctx<'_>) -> Resu
     let cells = surface.rows() - 1;
     let count = cells.div_ceil(ROWS);
     let (counter, vertices) = (ctx.counter(count), AtomicU64::new(0));
-    let tracer = || Tracer { surface, levels, vertices: &vertices, crossings: Vec::new() };
+    let tracer = || Tracer { surface, levels, vertices: &vertices, crossings: Vec::new(), ctx };
     (0..count)
         .into_par_iter()
         .map_init(tracer, |tracer, band| {
@@ -78,6 +80,7 @@ struct Tracer<'a> {
     vertices: &'a AtomicU64,
     /// Those of the band; kept for their memory.
     crossings: Vec<Crossing>,
+    ctx: &'a Ctx<'a>,
 }
 
 /// A row of samples: heights, how many levels lie below each, and the first crossing of each edge to the east.
@@ -99,6 +102,7 @@ impl Tracer<'_> {
         let first_rim = self.crossings.len();
         let mut last_rim = 0..first_rim;
         for row in from..to {
+            self.ctx.stop_if_asked()?;
             self.crossings_down(row, &north, row + 1, &mut south, &mut down)?;
             let start = self.crossings.len();
             self.crossings_east(row + 1, &mut south)?;
@@ -257,6 +261,7 @@ impl Tracer<'_> {
             }
         };
         for start in 0..self.crossings.len() {
+            self.look(start)?;
             let crossing = self.crossings[start];
             if !crossing.has_last && crossing.next != NONE {
                 let last = self.walk(start, &mut band.points);
@@ -270,6 +275,7 @@ impl Tracer<'_> {
             }
         }
         for start in 0..self.crossings.len() {
+            self.look(start)?;
             let crossing = self.crossings[start];
             if crossing.next != NONE {
                 let first = band.points.len();
@@ -289,6 +295,11 @@ impl Tracer<'_> {
         }
         band.points.shrink_to_fit();
         Ok(band)
+    }
+
+    /// Looks now and then whether to go on.
+    fn look(&self, count: usize) -> Result<(), Cancelled> {
+        if count.is_multiple_of(BETWEEN_LOOKS) { self.ctx.stop_if_asked() } else { Ok(()) }
     }
 
     /// Takes the points from a crossing on, each once, and unlinks them; the last crossing.

@@ -66,6 +66,12 @@ impl Op for Contours {
         Reach::World
     }
 
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        // On hills with slopes of one in five or so; four times the vertices where they are rounded.
+        let vertices = if self.smooth { 4.0 } else { 1.0 } * 50.0 / self.interval_m;
+        1500.0 * vertices / frame.cols().max(frame.rows()) as f64
+    }
+
     fn loops(&self) -> Loops {
         Loops::AsIs
     }
@@ -184,7 +190,7 @@ pub fn contours<P: Copy + Default + Send>(
     }
     let bands = band::all(&surface, &levels, ctx)?;
     let scale = 1.0 / surface.refinement() as f64;
-    join::join(&bands, &levels, |[col, row], level_m| place([col * scale, row * scale], level_m))
+    join::join(&bands, &levels, |[col, row], level_m| place([col * scale, row * scale], level_m), ctx)
 }
 
 /// How far heights go up and down along all rows and columns, in metres. Divided by the interval: about the number of

@@ -3,7 +3,7 @@
 use orogen_core::Raster;
 
 use super::{Fault, Faults, Kind, place};
-use crate::drainage::{Bits, around};
+use crate::drainage::{Bits, neighbours_of};
 
 /// How far from a plane water may be, in metres: what rounding leaves of it.
 const SMOOTH_M: f32 = 0.01;
@@ -33,7 +33,7 @@ pub fn find(height: &Raster<f32>, spacing_m: [f64; 2], params: &Faults) -> Vec<F
         let mut done = 0;
         while let Some(&cell) = cells.get(done) {
             done += 1;
-            for next in around(cell, cols, rows) {
+            for next in neighbours_of(cell, cols, rows) {
                 if smooth.as_slice()[next] > 0 && !seen.has(next) {
                     seen.insert(next);
                     cells.push(next);
@@ -56,7 +56,7 @@ pub fn find(height: &Raster<f32>, spacing_m: [f64; 2], params: &Faults) -> Vec<F
         // shore beside them and are not smooth themselves.
         let mut water = Vec::with_capacity(cells.len());
         for &cell in &cells {
-            for next in std::iter::once(cell).chain(around(cell, cols, rows)) {
+            for next in std::iter::once(cell).chain(neighbours_of(cell, cols, rows)) {
                 if in_lake[next] != number {
                     in_lake[next] = number;
                     water.push(next);
@@ -67,7 +67,7 @@ pub fn find(height: &Raster<f32>, spacing_m: [f64; 2], params: &Faults) -> Vec<F
         let (mut sides, mut higher) = (0usize, 0usize);
         for &cell in &water {
             sides += 8;
-            for next in around(cell, cols, rows) {
+            for next in neighbours_of(cell, cols, rows) {
                 sides -= usize::from(in_lake[next] == number);
                 higher += usize::from(in_lake[next] != number && heights[next] > heights[cell] + SMOOTH_M);
             }

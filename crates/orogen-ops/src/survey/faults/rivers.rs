@@ -4,7 +4,7 @@ use orogen_core::{Ctx, OpError, Raster};
 
 use super::{Fault, Faults, Kind, distance_m, place};
 use crate::drainage::area::cells;
-use crate::drainage::{Bits, Ways, around};
+use crate::drainage::{Bits, Ways, neighbours_of};
 
 /// Where the ways of rivers over the model climb, on their way out of a depression. The ways lead off the map.
 pub fn find(
@@ -24,7 +24,7 @@ pub fn find(
     let mut starts: Vec<usize> = (0..heights.len())
         .filter(|&cell| is_river(cell) && climbs(cell))
         .filter(|&cell| {
-            let mut donors = around(cell, cols, rows).filter(|&from| ways.next(from) == Some(cell));
+            let mut donors = neighbours_of(cell, cols, rows).filter(|&from| ways.next(from) == Some(cell));
             !donors.any(|from| is_river(from) && climbs(from))
         })
         .collect();

@@ -3,7 +3,7 @@
 use orogen_core::Raster;
 
 use super::{Fault, Faults, Kind, place};
-use crate::drainage::{Basins, Bits, around};
+use crate::drainage::{Basins, Bits, neighbours_of};
 
 /// Every connected piece of ground below the level at which water would stand on it.
 pub fn find(height: &Raster<f32>, [dx, dy]: [f64; 2], basins: &Basins, params: &Faults) -> Vec<Fault> {
@@ -28,7 +28,7 @@ pub fn find(height: &Raster<f32>, [dx, dy]: [f64; 2], basins: &Basins, params: &
                 lowest = cell;
             }
             depth_m = f64::max(depth_m, f64::from(basins.level(cell)) - f64::from(heights[cell]));
-            for next in around(cell, cols, rows) {
+            for next in neighbours_of(cell, cols, rows) {
                 if is_under(next) && !seen.has(next) {
                     seen.insert(next);
                     stack.push(next);

@@ -184,7 +184,7 @@ fn numbered(height: &Raster<f32>, triangles: &[Triangle]) -> Parts {
 
 /// The place of an edge in its triangle, and those of the next and the one after.
 #[inline]
-fn around(edge: u32) -> [usize; 3] {
+fn corner_order(edge: u32) -> [usize; 3] {
     match edge % 4 {
         0 => [0, 1, 2],
         1 => [1, 2, 0],
@@ -262,7 +262,7 @@ impl Mesh<'_> {
     /// Puts a new vertex on an edge: each triangle beside it becomes two.
     fn split(&mut self, new: Place, edge: u32) {
         let triangle = self.triangles[(edge / 4) as usize];
-        let [here, after, before] = around(edge);
+        let [here, after, before] = corner_order(edge);
         let [right, left, apex] = [here, after, before].map(|i| triangle.corners[i]);
         let [h_left, h_right] = [after, before].map(|i| triangle.twins[i]);
         let twin = triangle.twins[here];
@@ -274,7 +274,7 @@ impl Mesh<'_> {
             return;
         }
         let other = self.triangles[(twin / 4) as usize];
-        let [_, after, before] = around(twin);
+        let [_, after, before] = corner_order(twin);
         let foot = other.corners[before];
         let [h_foot_right, h_foot_left] = [after, before].map(|i| other.twins[i]);
         let t0 = self.put([apex, right, new], [h_right, NONE, NONE], edge / 4);
@@ -330,12 +330,12 @@ impl Mesh<'_> {
     #[inline]
     fn sides(&self, edge: u32) -> Option<[Place; 4]> {
         let here = &self.triangles[(edge / 4) as usize];
-        let [at, after, before] = around(edge);
+        let [at, after, before] = corner_order(edge);
         let twin = here.twins[at];
         if twin == NONE {
             return None;
         }
-        let foot = self.triangles[(twin / 4) as usize].corners[around(twin)[2]];
+        let foot = self.triangles[(twin / 4) as usize].corners[corner_order(twin)[2]];
         Some([here.corners[at], here.corners[after], here.corners[before], foot])
     }
 
@@ -343,10 +343,10 @@ impl Mesh<'_> {
     #[inline]
     fn flip(&mut self, a: u32) -> [u32; 2] {
         let here = self.triangles[(a / 4) as usize];
-        let [at, after, before] = around(a);
+        let [at, after, before] = corner_order(a);
         let b = here.twins[at];
         let there = self.triangles[(b / 4) as usize];
-        let [_, b_after, b_before] = around(b);
+        let [_, b_after, b_before] = corner_order(b);
         let [right, left, apex] = [at, after, before].map(|i| here.corners[i]);
         let foot = there.corners[b_before];
         let [h_left, h_right] = [after, before].map(|i| here.twins[i]);

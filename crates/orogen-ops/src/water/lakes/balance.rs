@@ -8,7 +8,7 @@ use orogen_core::param::Field;
 use super::find::Found;
 use crate::drainage::catchment::catchments;
 use crate::drainage::lowest::Lowest;
-use crate::drainage::{Drainage, around};
+use crate::drainage::{Drainage, neighbours_of};
 
 /// A year's water.
 pub(super) struct Climate<'a> {
@@ -73,7 +73,7 @@ fn lower(found: &mut Found, index: usize, inflow: f64, height: &Raster<f32>, cli
     found.labels.as_mut_slice()[lake.lowest] = WAITING;
     let mut next = 0;
     while next < all.len() {
-        for other in around(all[next], cols, rows) {
+        for other in neighbours_of(all[next], cols, rows) {
             let label = &mut found.labels.as_mut_slice()[other];
             if *label == own {
                 *label = WAITING;
@@ -98,7 +98,7 @@ fn lower(found: &mut Found, index: usize, inflow: f64, height: &Raster<f32>, cli
             let [dry, wet] = climate.gains(cell, cols);
             gain += wet - dry;
             pool.push(cell);
-            for other in around(cell, cols, rows) {
+            for other in neighbours_of(cell, cols, rows) {
                 let label = &mut found.labels.as_mut_slice()[other];
                 if *label == WAITING {
                     *label = QUEUED;

@@ -2,7 +2,7 @@
 
 use orogen_core::Raster;
 
-use crate::drainage::{Bits, Drainage, around};
+use crate::drainage::{Bits, Drainage, neighbours_of};
 
 /// A lake.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,7 @@ impl Found {
             let mut next = 0;
             // Neighbours that are both wet have one level: the higher water would run into the lower.
             while next < pool.len() {
-                pool.extend(around(pool[next], cols, rows).filter(|&other| fresh.remove(other)));
+                pool.extend(neighbours_of(pool[next], cols, rows).filter(|&other| fresh.remove(other)));
                 next += 1;
             }
             let surface = drained.basins.level(start);

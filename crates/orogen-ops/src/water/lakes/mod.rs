@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::breach::report;
 use super::sea_level;
 use crate::drainage::breach::{Breached, Breaching, breach};
-use crate::drainage::{around, drainage};
+use crate::drainage::{drainage, neighbours_of};
 
 mod balance;
 mod find;
@@ -39,7 +39,7 @@ use find::Found;
 /// not loses as much as it gets, within the water of one more ring of samples.
 ///
 /// **Limits** Lakes and shores belong to a resolution: a pass that is one sample wide may be missed, and whole lakes with
-/// it. With `balance` a lake has at least its lowest samples, however dry the land. The sea keeps its own level of 0 m. 70 bytes a cell.
+/// it. With `balance` a lake has at least its lowest samples, however dry the land. The sea keeps its own level of 0 m.
 ///
 /// **After** the drainage of `water.flow` and the cuts of `water.breach`; the balance is the usual one of closed lakes (Street-Perrott
 /// & Harrison 1985).
@@ -123,6 +123,10 @@ impl Op for Lakes {
 
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
+    }
+
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        36.0
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -237,7 +241,7 @@ impl Lakes {
 fn floors(found: &Found, cols: usize, rows: usize) -> Raster<f32> {
     Raster::from_fn(cols, rows, |col, row| {
         let own = found.lake_at(row * cols + col).map(|lake| lake.surface);
-        let beside = around(row * cols + col, cols, rows).filter_map(|cell| found.lake_at(cell));
+        let beside = neighbours_of(row * cols + col, cols, rows).filter_map(|cell| found.lake_at(cell));
         let beside = beside.map(|lake| lake.surface);
         own.into_iter().chain(beside).fold(f32::NEG_INFINITY, f32::max)
     })

@@ -4,7 +4,7 @@ use orogen_core::vector::{Column, Point, Shape, VectorLayer};
 use orogen_core::{Ctx, Frame, OpError, Raster};
 
 use super::find::Found;
-use crate::drainage::around;
+use crate::drainage::neighbours_of;
 use crate::survey::contours::{Contours, contours};
 
 /// Least height of dry ground above the water beside it, in metres, so that shores lie beyond wet samples.
@@ -25,7 +25,7 @@ pub(super) fn shores(
         if let Some(lake) = found.lake_at(cell) {
             return here - lake.surface;
         }
-        let lakes = around(cell, cols, rows).filter_map(|other| found.lake_at(other));
+        let lakes = neighbours_of(cell, cols, rows).filter_map(|other| found.lake_at(other));
         let lowest = lakes.map(|lake| here - lake.surface).fold(f32::INFINITY, f32::min);
         // Holes are not ground and not beside a lake.
         if lowest == f32::INFINITY { FAR_M } else { lowest.max(DRY_M) }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::trial;
+use crate::test_support;
 use orogen_core::vector::{Column, VectorLayer};
 
 fn made(op: &Lakes, height: Raster<f32>) -> (Terrain, Vec<f64>) {
@@ -17,7 +17,7 @@ fn rasters(terrain: &Terrain) -> (&Raster<f32>, &Raster<f32>) {
 
 /// Waves of 300 m and some noise: hollows of all sizes.
 fn rolling(n: usize) -> Raster<f32> {
-    let rough = trial::rough(n, n);
+    let rough = test_support::rough(n, n);
     Raster::from_fn(n, n, |col, row| {
         let wave = orogen_core::math::sin(col as f64 / 6.0) * orogen_core::math::cos(row as f64 / 5.0 + 0.3);
         (20.0 * wave) as f32 + 0.2 * rough.row(row)[col] + 30.0
@@ -53,7 +53,7 @@ fn small() -> Lakes {
 
 #[test]
 fn no_pit_is_left_outside_lakes_and_lakes_are_level() {
-    for height in [rolling(120), trial::rough(120, 120), rolling(120).map(|h| h.round() - 20.0)] {
+    for height in [rolling(120), test_support::rough(120, 120), rolling(120).map(|h| h.round() - 20.0)] {
         for rest in [Rest::Breach, Rest::Fill] {
             for balance in [false, true] {
                 for max_cut_m in [4.0, 1000.0] {
@@ -83,7 +83,7 @@ fn wet_samples_of_a_lake_have_one_surface() {
     let (land, water) = rasters(&terrain);
     assert!(figures[0] > 10.0, "{figures:?}");
     for cell in 0..120 * 120 {
-        for other in crate::drainage::around(cell, 120, 120) {
+        for other in crate::drainage::neighbours_of(cell, 120, 120) {
             let (a, b) = (water.as_slice()[cell], water.as_slice()[other]);
             if a > 0.0 && b > 0.0 {
                 let levels = (land.as_slice()[cell] + a, land.as_slice()[other] + b);

@@ -1,6 +1,6 @@
 //! Beds and banks: rivers cut into the land.
 
-use orogen_core::{Raster, math};
+use orogen_core::{CellIx, Raster, math};
 use rayon::prelude::*;
 
 use super::course::Courses;
@@ -125,7 +125,7 @@ pub(super) fn carve(
     // The cells of the lines themselves fall from each to the next.
     for (line, reaches) in courses.lines.iter().zip(profiles) {
         for (vertex, reach) in line.vertices.iter().zip(reaches) {
-            let cell = vertex.cell as usize;
+            let cell = vertex.cell.at();
             if land.height.as_slice()[cell] > land.sea_m && reach.lake == DRY {
                 height.as_mut_slice()[cell] = reach.bed;
                 water.as_mut_slice()[cell] = reach.z - reach.bed;
@@ -142,7 +142,7 @@ pub(super) fn carve(
                 continue;
             }
             let height = &mut height.as_mut_slice()[cell];
-            match courses.owner.get(&(cell as u32)) {
+            match courses.owner.get(&CellIx::new(cell)) {
                 None => *height = height.min(reach.bed).max(below.bed.next_up()),
                 // A tributary that ends here is no higher than the river it comes to.
                 Some(&(other, at)) => {
@@ -154,10 +154,10 @@ pub(super) fn carve(
             }
         }
     }
-    lakes.guard(before, &mut height, |cell| courses.owner.contains_key(&(cell as u32)));
+    lakes.guard(before, &mut height, |cell| courses.owner.contains_key(&CellIx::new(cell)));
     for (lake, cells) in lakes.cells.iter().enumerate() {
         for &cell in cells {
-            let height = &mut height.as_mut_slice()[cell as usize];
+            let height = &mut height.as_mut_slice()[cell.at()];
             *height = height.min(lakes.levels[lake]);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use orogen_core::{Seed, math};
+use orogen_core::{CellIx, Seed, math};
 
 use super::grid::{Grid, Place};
 use super::lakes::Lakes;
@@ -33,7 +33,7 @@ const STEEP: f64 = 0.012;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vertex {
     pub at: Place,
-    pub cell: u32,
+    pub cell: CellIx,
     /// The number of the stem's cell beside it.
     pub beside: u32,
 }
@@ -51,9 +51,9 @@ pub(super) struct Course {
 /// The courses of all stems, and which cell belongs to which vertex.
 pub(super) struct Courses {
     pub lines: Vec<Course>,
-    pub owner: HashMap<u32, (u32, u32)>,
+    pub owner: HashMap<CellIx, (u32, u32)>,
     /// Cells that lines cross at a corner, each with the vertex that comes next.
-    corners: HashMap<u32, (u32, u32)>,
+    corners: HashMap<CellIx, (u32, u32)>,
     /// The river that runs through each lake, if any: others end there, so that every lake has one outlet.
     through: Vec<Option<usize>>,
 }
@@ -66,7 +66,7 @@ impl Courses {
         lakes: &Lakes,
         params: &Rivers,
         seed: Seed,
-        discharge: &(dyn Fn(u32) -> f64 + Sync),
+        discharge: &(dyn Fn(CellIx) -> f64 + Sync),
     ) -> Self {
         let mut courses = Self {
             lines: Vec::with_capacity(stems.len()),
@@ -80,13 +80,13 @@ impl Courses {
             let smooth = pen.smooth(stem, &tail, discharge);
             let course = courses.trace(land, lakes, stem, number, &smooth).unwrap_or_else(|| {
                 // The plain way from cell to cell always works.
-                let plain: Vec<Place> = stem.cells.iter().map(|&c| land.grid.place(c as usize)).collect();
-                let end = stem.next.map(|next| land.grid.place(next as usize));
+                let plain: Vec<Place> = stem.cells.iter().map(|&c| land.grid.place(c.at())).collect();
+                let end = stem.next.map(|next| land.grid.place(next.at()));
                 let plain: Vec<Place> = plain.into_iter().chain(end).collect();
                 courses.trace(land, lakes, stem, number, &plain).unwrap_or_default()
             });
             for vertex in &course.vertices {
-                if let Some(through) = courses.through.get_mut(lakes.of(vertex.cell as usize) as usize) {
+                if let Some(through) = courses.through.get_mut(lakes.of(vertex.cell.at()) as usize) {
                     through.get_or_insert(number);
                 }
             }
@@ -101,10 +101,10 @@ impl Courses {
         let ways = ways.0.as_mut_slice();
         for line in &self.lines {
             for (i, vertex) in line.vertices.iter().enumerate() {
-                let from = vertex.cell as usize;
+                let from = vertex.cell.at();
                 let next = match (line.vertices.get(i + 1), line.join) {
-                    (Some(next), _) => next.cell as usize,
-                    (None, Some((river, at))) => self.lines[river].vertices[at].cell as usize,
+                    (Some(next), _) => next.cell.at(),
+                    (None, Some((river, at))) => self.lines[river].vertices[at].cell.at(),
                     (None, None) => {
                         ways[from] = NOWHERE;
                         continue;
@@ -128,10 +128,10 @@ impl Courses {
     }
 
     fn note_corners(&mut self, grid: &Grid, number: usize) {
-        let crossed: Vec<(u32, (u32, u32))> = self
+        let crossed: Vec<(CellIx, (u32, u32))> = self
             .steps(number)
             .filter_map(|(from, to, next)| {
-                Some((grid.corner(from.at, next.at)? as u32, (to.0 as u32, to.1 as u32)))
+                Some((CellIx::new(grid.corner(from.at, next.at)?), (to.0 as u32, to.1 as u32)))
             })
             .collect();
         for (cell, to) in crossed {
@@ -149,7 +149,7 @@ impl Courses {
         place: Place,
     ) -> Option<(usize, usize)> {
         let vertices = self.lines[river].vertices.iter().enumerate();
-        let there = vertices.filter(|(_, vertex)| lakes.of(vertex.cell as usize) == lake);
+        let there = vertices.filter(|(_, vertex)| lakes.of(vertex.cell.at()) == lake);
         let off = |vertex: &Vertex| land.grid.distance_m(vertex.at, place);
         there.min_by(|a, b| off(a.1).total_cmp(&off(b.1))).map(|(at, _)| (river, at))
     }
@@ -196,7 +196,8 @@ impl Courses {
                 let at = Grid::rounded([a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share]);
                 let cell = grid.cell(at);
                 let height = land.height.as_slice()[cell];
-                let vertex = Vertex { at, cell: cell as u32, beside: i.min(stem.cells.len() - 1) as u32 };
+                let vertex =
+                    Vertex { at, cell: CellIx::new(cell), beside: i.min(stem.cells.len() - 1) as u32 };
                 let vertices = &mut course.vertices;
                 if let Some(last) = vertices.last_mut()
                     && last.cell == vertex.cell
@@ -210,9 +211,7 @@ impl Courses {
                     }
                     continue;
                 }
-                if height.is_nan()
-                    || vertices.last().is_some_and(|last| !grid.touch(last.cell as usize, cell))
-                {
+                if height.is_nan() || vertices.last().is_some_and(|last| !grid.touch(last.cell.at(), cell)) {
                     sound = false;
                     break 'line;
                 }
@@ -231,7 +230,7 @@ impl Courses {
                     None => {}
                 }
                 // A cell that only a corner of the line touches is passed over.
-                if vertices.len() > 2 && grid.touch(vertices[vertices.len() - 2].cell as usize, cell) {
+                if vertices.len() > 2 && grid.touch(vertices[vertices.len() - 2].cell.at(), cell) {
                     let gone = vertices.pop();
                     gone.iter().for_each(|gone| {
                         self.owner.remove(&gone.cell);
@@ -246,7 +245,7 @@ impl Courses {
                 }
                 if let Some(&(river, at)) = self.corners.get(&vertex.cell)
                     && height > land.sea_m
-                    && grid.touch(cell, self.lines[river as usize].vertices[at as usize].cell as usize)
+                    && grid.touch(cell, self.lines[river as usize].vertices[at as usize].cell.at())
                 {
                     course.join = Some((river as usize, at as usize));
                     break 'line;
@@ -278,12 +277,12 @@ struct Pen<'a> {
 
 impl Pen<'_> {
     /// A smooth line by the cells of a stem that ends along a tail, or at the end of the stem.
-    fn smooth(&self, stem: &Stem, tail: &[Place], discharge: &(dyn Fn(u32) -> f64 + Sync)) -> Vec<Place> {
+    fn smooth(&self, stem: &Stem, tail: &[Place], discharge: &(dyn Fn(CellIx) -> f64 + Sync)) -> Vec<Place> {
         let grid = &self.land.grid;
-        let plain: Vec<Place> = stem.cells.iter().map(|&cell| grid.place(cell as usize)).collect();
+        let plain: Vec<Place> = stem.cells.iter().map(|&cell| grid.place(cell.at())).collect();
         // Beyond these, places stay.
         let free = if tail.is_empty() && stem.next.is_none() { plain.len() - 1 } else { plain.len() };
-        let end = if tail.is_empty() { stem.next.map(|next| grid.place(next as usize)) } else { None };
+        let end = if tail.is_empty() { stem.next.map(|next| grid.place(next.at())) } else { None };
         let mut line: Vec<Place> = plain.iter().copied().chain(tail.iter().copied()).chain(end).collect();
         let widths: Vec<f64> = stem.cells.iter().map(|&cell| self.params.width_of(discharge(cell))).collect();
         let widest = widths.last().copied().unwrap_or(0.0);
@@ -320,7 +319,7 @@ impl Pen<'_> {
             }
             // The grade over a few cells either way.
             let (up, down) = (i.saturating_sub(8), (i + 8).min(count - 1));
-            let fall = f64::from(heights[stem.cells[up] as usize] - heights[stem.cells[down] as usize]);
+            let fall = f64::from(heights[stem.cells[up].at()] - heights[stem.cells[down].at()]);
             let run: f64 =
                 (up..down).map(|k| grid.distance_m(straight[k], straight[k + 1])).sum::<f64>().max(1e-9);
             let grade = (fall / run).max(0.0) / STEEP;

@@ -1,9 +1,9 @@
 //! Depressions that stay: lakes.
 
-use orogen_core::{D8, Raster};
+use orogen_core::{CellIx, Raster};
 
 use super::Land;
-use crate::drainage::{Basins, Bits};
+use crate::drainage::{Basins, Bits, neighbours_of};
 
 /// No lake.
 pub(super) const DRY: u32 = u32::MAX;
@@ -17,7 +17,7 @@ pub(super) struct Lakes {
     /// Height of the water of each lake.
     pub levels: Vec<f32>,
     /// The cells of each lake.
-    pub cells: Vec<Vec<u32>>,
+    pub cells: Vec<Vec<CellIx>>,
     /// Whether a river runs through it.
     pub on_river: Vec<bool>,
 }
@@ -48,9 +48,9 @@ impl Lakes {
             fresh.remove(start);
             stack.push(start);
             while let Some(cell) = stack.pop() {
-                found.push(cell as u32);
+                found.push(CellIx::new(cell));
                 deepest = deepest.max(level - heights[cell]);
-                stack.extend(around(cell, cols, rows).filter(|&next| fresh.remove(next)));
+                stack.extend(neighbours_of(cell, cols, rows).filter(|&next| fresh.remove(next)));
             }
             if f64::from(deepest) >= least_depth_m && found.len() as f64 >= least_cells {
                 lakes.levels.push(level);
@@ -66,8 +66,8 @@ impl Lakes {
         lakes.of = vec![0; heights.len()];
         for (lake, cells) in lakes.cells.iter().enumerate() {
             for &cell in cells {
-                lakes.wet.insert(cell as usize);
-                lakes.of[cell as usize] = lake as u32;
+                lakes.wet.insert(cell.at());
+                lakes.of[cell.at()] = lake as u32;
             }
         }
         lakes
@@ -91,7 +91,7 @@ impl Lakes {
             DRY => {
                 self.wet.insert(cell);
                 self.of[cell] = lake;
-                self.cells[lake as usize].push(cell as u32);
+                self.cells[lake as usize].push(CellIx::new(cell));
             }
             other if other != lake => self.merge(other, lake),
             _ => {}
@@ -101,7 +101,7 @@ impl Lakes {
     /// Makes one lake of two, at the higher of their levels.
     fn merge(&mut self, from: u32, into: u32) {
         let cells = std::mem::take(&mut self.cells[from as usize]);
-        cells.iter().for_each(|&cell| self.of[cell as usize] = into);
+        cells.iter().for_each(|&cell| self.of[cell.at()] = into);
         self.cells[into as usize].extend(cells);
         let level = self.levels[from as usize].max(self.levels[into as usize]);
         self.levels[into as usize] = level;
@@ -114,7 +114,7 @@ impl Lakes {
         for (lake, cells) in self.cells.iter().enumerate() {
             let level = self.levels[lake];
             for &cell in cells {
-                for next in around(cell as usize, cols, rows) {
+                for next in neighbours_of(cell.at(), cols, rows) {
                     if self.of(next) == DRY && !is_river(next) {
                         let least = before.as_slice()[next].min(level);
                         let height = &mut height.as_mut_slice()[next];
@@ -125,14 +125,4 @@ impl Lakes {
             }
         }
     }
-}
-
-/// The neighbours of a cell that lie on the map.
-pub(super) fn around(cell: usize, cols: usize, rows: usize) -> impl Iterator<Item = usize> {
-    let (col, row) = (cell % cols, cell / cols);
-    D8.into_iter().filter_map(move |(dc, dr)| {
-        let col = col.checked_add_signed(dc as isize).filter(|col| *col < cols)?;
-        let row = row.checked_add_signed(dr as isize).filter(|row| *row < rows)?;
-        Some(row * cols + col)
-    })
 }

@@ -2,18 +2,18 @@
 
 mod carve;
 mod course;
+mod enforce_fall;
 mod grid;
 mod lakes;
 mod network;
 mod profile;
-mod settle;
-mod sound;
 mod stems;
 #[cfg(test)]
 mod tests;
+mod validate;
 
 use orogen_core::param::{Fault, Segment};
-use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use orogen_core::{CellIx, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ use self::lakes::Lakes;
 pub use self::network::{Network, Reach as RiverReach, Vertex};
 use self::stems::Drained;
 use super::{keep_holes, sea_level};
-use crate::drainage::{Spare, area, drainage, drainage_in};
+use crate::drainage::{RasterPool, area, drainage, drainage_in};
 
 /// Seconds of a year.
 const YEAR_S: f64 = 365.25 * 86400.0;
@@ -173,6 +173,10 @@ impl Op for Rivers {
         Reach::World
     }
 
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        25.0
+    }
+
     fn faults(&self) -> Vec<Fault> {
         if self.spring_m3_per_s > 0.0 || self.spring_m2 > 0.0 {
             return Vec::new();
@@ -228,8 +232,8 @@ pub struct Made {
 pub struct Lake {
     /// Height of its water.
     pub level_m: f32,
-    /// The numbers of its cells, row by row from the north.
-    pub cells: Vec<u32>,
+    /// Its cells.
+    pub cells: Vec<CellIx>,
 }
 
 /// The map that rivers are laid on.
@@ -258,8 +262,8 @@ pub fn rivers(
     let found = drainage(height, spacing_m, sea_m, &ctx.unwatched())?;
     ctx.tick(3, 10)?;
     let donors = found.ways.donors();
-    let mut spare = Spare::default();
-    let cells = area::cells_in(&found.ways, &donors, &mut spare);
+    let mut pool = RasterPool::default();
+    let cells = area::cells_in(&found.ways, &donors, &mut pool);
     // Water in whole parts; rain of no number counts as none.
     let parts = |cell: usize| {
         let rain = f64::from(rain_mm_per_yr(cell % grid.cols, cell / grid.cols));
@@ -285,32 +289,31 @@ pub fn rivers(
     let least_depth_m = if params.lakes { params.lake_depth_m } else { f64::INFINITY };
     let mut lakes = Lakes::find(&land, &found.basins, least_depth_m, params.lake_m2 / cell_m2);
     ctx.tick(5, 10)?;
-    let discharge = |cell: u32| water(cell as usize) as f64 * per_part;
+    let discharge = |cell: CellIx| water(cell.at()) as f64 * per_part;
     let courses = Courses::draw(&land, &stems, &lakes, params, ctx.seed().child("meanders"), &discharge);
     ctx.tick(6, 10)?;
     let profiles = profile::profiles(&land, &stems, &courses, &mut lakes, &water, params, per_part);
-    spare.take(found);
-    spare.take_bytes(donors);
+    pool.take(found);
+    pool.take_bytes(donors);
     let (mut cut, mut depth) = carve::carve(&land, &courses, &profiles, &lakes, params, per_part);
     ctx.tick(7, 10)?;
     drop(sums);
-    spare.take_words(cells);
+    pool.take_words(cells);
 
-    let found = drainage_in(&cut, spacing_m, sea_m, &ctx.unwatched(), &mut spare)?;
+    let found = drainage_in(&cut, spacing_m, sea_m, &ctx.unwatched(), &mut pool)?;
     let mut ways = found.ways;
-    spare.take_words(found.basins.labels);
+    pool.take_words(found.basins.labels);
     ctx.tick(9, 10)?;
     courses.lead(&grid, &mut ways);
-    let donors = ways.donors_in(&mut spare);
-    let is_river = |cell: usize| courses.owner.contains_key(&(cell as u32));
-    settle::settle(&land, &ways, &donors, &is_river, &mut lakes, &mut cut);
+    let donors = ways.donors_in(&mut pool);
+    let is_river = |cell: usize| courses.owner.contains_key(&CellIx::new(cell));
+    enforce_fall::enforce_fall(&land, &ways, &donors, &is_river, &mut lakes, &mut cut);
     for (lake, cells) in lakes.cells.iter().enumerate() {
         for &cell in cells {
-            depth.as_mut_slice()[cell as usize] =
-                (lakes.levels[lake] - cut.as_slice()[cell as usize]).max(0.0);
+            depth.as_mut_slice()[cell.at()] = (lakes.levels[lake] - cut.as_slice()[cell.at()]).max(0.0);
         }
     }
-    let mut flow = area::areas(area::cells_in(&ways, &donors, &mut spare), cell_m2);
+    let mut flow = area::areas(area::cells_in(&ways, &donors, &mut pool), cell_m2);
     keep_holes(&mut flow, height);
     let network = Network::new(&grid, &courses, &profiles, params, per_part);
     let lakes = lakes.levels.into_iter().zip(lakes.cells).filter(|(_, cells)| !cells.is_empty());

@@ -58,7 +58,7 @@ pub(super) fn profiles(
     let mut given: Vec<Vec<(usize, u64)>> = vec![Vec::new(); stems.len()];
     for stem in stems {
         if let Some((parent, at)) = stem.parent {
-            given[parent].push((at, water(stem.cells[stem.cells.len() - 1] as usize)));
+            given[parent].push((at, water(stem.cells[stem.cells.len() - 1].at())));
         }
     }
     let mut joins: Vec<Vec<(usize, usize)>> = vec![Vec::new(); stems.len()];
@@ -90,7 +90,7 @@ pub(super) fn profiles(
 fn in_lakes(courses: &Courses, lakes: &mut Lakes) -> Profiles {
     let mut profiles = Vec::with_capacity(courses.lines.len());
     for line in &courses.lines {
-        let of: Vec<u32> = line.vertices.iter().map(|v| lakes.of(v.cell as usize)).collect();
+        let of: Vec<u32> = line.vertices.iter().map(|v| lakes.of(v.cell.at())).collect();
         let mut reaches: Vec<Reach> =
             of.iter().map(|&lake| Reach { lake, floor: f32::NEG_INFINITY, ..Reach::default() }).collect();
         let mut i = 0;
@@ -99,10 +99,10 @@ fn in_lakes(courses: &Courses, lakes: &mut Lakes) -> Profiles {
                 i += 1;
                 continue;
             }
-            let lake = lakes.of(line.vertices[i].cell as usize);
+            let lake = lakes.of(line.vertices[i].cell.at());
             let last = (i..of.len()).rev().find(|&k| of[k] == of[i]).unwrap_or(i);
             for k in i..=last {
-                lakes.take(line.vertices[k].cell as usize, lake);
+                lakes.take(line.vertices[k].cell.at(), lake);
                 reaches[k].lake = lake;
             }
             lakes.on_river[lake as usize] = true;
@@ -113,7 +113,7 @@ fn in_lakes(courses: &Courses, lakes: &mut Lakes) -> Profiles {
     // Lakes may have become one since.
     for (line, reaches) in courses.lines.iter().zip(&mut profiles) {
         for (vertex, reach) in line.vertices.iter().zip(reaches) {
-            reach.lake = lakes.of(vertex.cell as usize);
+            reach.lake = lakes.of(vertex.cell.at());
         }
     }
     profiles
@@ -177,7 +177,7 @@ impl Line<'_> {
             while let Some((_, water)) = given.next_if(|(at, _)| *at <= beside) {
                 others += water;
             }
-            let own = water(self.stem.cells[beside] as usize).saturating_sub(others);
+            let own = water(self.stem.cells[beside].at()).saturating_sub(others);
             let (mut highest, mut same, mut here) = (end.order, 1, 0u64);
             while let Some((_, other)) = joins.next_if(|(at, _)| *at == i) {
                 let other = &ends[*other];
@@ -202,13 +202,13 @@ impl Line<'_> {
             if let Some(&level) = lakes.levels.get(reach.lake as usize) {
                 (reach.z, reach.bed) = (level, level);
             } else if last && course.in_sea {
-                (reach.z, reach.bed) = (self.land.sea_m, heights[vertex.cell as usize]);
+                (reach.z, reach.bed) = (self.land.sea_m, heights[vertex.cell.at()]);
             } else {
                 let discharge = reach.water as f64 * self.per_part;
                 let depth = self.params.depth_of(discharge);
                 // Beside the vertex, also where the line ends early: its stem may run on far down the valley.
-                let beside = self.stem.cells[vertex.beside as usize] as usize;
-                let ground = heights[vertex.cell as usize].min(heights[beside]);
+                let beside = self.stem.cells[vertex.beside as usize].at();
+                let ground = heights[vertex.cell.at()].min(heights[beside]);
                 let fall = |target: f64, above: f32| (target as f32).min(above.next_down()).max(reach.floor);
                 let z = fall(self.params.surface(f64::from(ground), depth, self.land.sea_m), end.z);
                 let shown = depth * shown_share(self.params.width_of(discharge) / self.land.grid.cell_m());
@@ -217,7 +217,7 @@ impl Line<'_> {
             }
             (end.z, end.bed) = (reach.z, reach.bed);
         }
-        let own = water(self.stem.cells[self.stem.cells.len() - 1] as usize);
+        let own = water(self.stem.cells[self.stem.cells.len() - 1].at());
         let others: u64 = self.given.iter().map(|(_, water)| water).sum();
         end.water =
             own.saturating_sub(others) + self.joins.iter().map(|(_, other)| ends[*other].water).sum::<u64>();

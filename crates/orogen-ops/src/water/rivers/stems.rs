@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use orogen_core::{D8, Raster, math};
+use orogen_core::{CellIx, D8, Raster, math};
 use rayon::prelude::*;
 
 use super::Land;
@@ -14,9 +14,9 @@ use crate::drainage::ways::step;
 #[derive(Clone, Debug)]
 pub(super) struct Stem {
     /// Its own cells from the spring downstream.
-    pub cells: Vec<u32>,
+    pub cells: Vec<CellIx>,
     /// The cell it goes on to: one of another river, or of the sea; none where it leaves the map.
-    pub next: Option<u32>,
+    pub next: Option<CellIx>,
     /// The river it drains to and the number of the cell there, counted from that river's spring.
     pub parent: Option<(usize, usize)>,
 }
@@ -41,17 +41,17 @@ pub(super) fn stems(
     let cols = land.grid.cols;
     // The comparison is false for holes.
     let is_river = |cell: usize| heights[cell] > land.sea_m && is_enough(cell);
-    let ends: Vec<u32> = (0..heights.len())
+    let ends: Vec<CellIx> = (0..heights.len())
         .into_par_iter()
         .with_min_len(1 << 14)
         .filter(|&cell| is_river(cell) && drained.ways.next(cell).is_none_or(|next| !is_river(next)))
-        .map(|cell| cell as u32)
+        .map(CellIx::new)
         .collect();
     let mut stems: Vec<Stem> = Vec::new();
     let mut open = ends;
     while let Some(end) = open.pop() {
         let mut cells = vec![end];
-        let mut at = end as usize;
+        let mut at = end.at();
         loop {
             let mut best: Option<usize> = None;
             let donors = drained.donors.as_slice()[at];
@@ -65,18 +65,18 @@ pub(super) fn stems(
                     key(donor) > key(best) || (key(donor) == key(best) && heights[donor] < heights[best])
                 });
                 if let Some(other) = if better { best.replace(donor) } else { Some(donor) } {
-                    open.push(other as u32);
+                    open.push(CellIx::new(other));
                 }
             }
             let Some(best) = best else { break };
-            cells.push(best as u32);
+            cells.push(CellIx::new(best));
             at = best;
         }
         cells.reverse();
-        let next = drained.ways.next(end as usize).map(|next| next as u32);
+        let next = drained.ways.next(end.at()).map(CellIx::new);
         stems.push(Stem { cells, next, parent: None });
     }
-    let end = |stem: &Stem| stem.cells[stem.cells.len() - 1] as usize;
+    let end = |stem: &Stem| stem.cells[stem.cells.len() - 1].at();
     stems.par_sort_unstable_by(|a, b| {
         let (a, b) = (end(a), end(b));
         let key = |cell: usize| (drained.cells.as_slice()[cell], (drained.water)(cell));
@@ -93,8 +93,8 @@ fn without_short(stems: Vec<Stem>, grid: &Grid, shortest_m: f64) -> Vec<Stem> {
         (0..8u8).find(|&way| step(from, way, grid.cols) == to).map_or(0.0, |way| lengths[way as usize])
     };
     // Which river has each cell that another may run into.
-    let mut owner: HashMap<u32, (usize, usize)> = HashMap::new();
-    let wanted: std::collections::HashSet<u32> = stems.iter().filter_map(|stem| stem.next).collect();
+    let mut owner: HashMap<CellIx, (usize, usize)> = HashMap::new();
+    let wanted: std::collections::HashSet<CellIx> = stems.iter().filter_map(|stem| stem.next).collect();
     for (number, stem) in stems.iter().enumerate() {
         for (i, cell) in stem.cells.iter().enumerate().filter(|(_, cell)| wanted.contains(cell)) {
             owner.insert(*cell, (number, i));
@@ -105,7 +105,7 @@ fn without_short(stems: Vec<Stem>, grid: &Grid, shortest_m: f64) -> Vec<Stem> {
     let mut kept = vec![false; stems.len()];
     let mut joined = vec![false; stems.len()];
     for (number, stem) in stems.iter().enumerate().rev() {
-        let along = stem.cells.windows(2).map(|pair| length(pair[0] as usize, pair[1] as usize)).sum::<f64>();
+        let along = stem.cells.windows(2).map(|pair| length(pair[0].at(), pair[1].at())).sum::<f64>();
         kept[number] = joined[number] || along >= shortest_m;
         if let (true, Some((parent, _))) = (kept[number], parents[number]) {
             joined[parent] = true;

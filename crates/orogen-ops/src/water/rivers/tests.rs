@@ -1,9 +1,9 @@
 //! Rivers run downhill on all kinds of land.
 
-use orogen_core::{Coef, Ctx, Frame, Op, Raster, Terrain, layer, math};
+use orogen_core::{CellIx, Coef, Ctx, Frame, Op, Raster, Terrain, layer, math};
 
 use super::{Made, Rivers, rivers};
-use crate::trial;
+use crate::test_support;
 
 const CELL_M: [f64; 2] = [20.0, 20.0];
 const NO_SEA: f32 = f32::NEG_INFINITY;
@@ -29,7 +29,7 @@ fn made(height: &Raster<f32>, params: &Rivers, sea_m: f32) -> Made {
 
 fn sound(height: &Raster<f32>, params: &Rivers, sea_m: f32) -> Made {
     let made = made(height, params, sea_m);
-    assert_eq!(made.unsound(sea_m), None);
+    assert_eq!(made.violation(sea_m), None);
     made
 }
 
@@ -54,7 +54,8 @@ fn water_obeys_gravity_on_all_kinds_of_land() {
         holed.as_mut_slice()[row * 150 + col] = f32::NAN;
     }
     let stepped = country(140, 150, 0.4).map(|h| (h / 5.0).floor() * 5.0);
-    let lands = [trial::rough(130, 171), country(160, 141, 0.5), country(161, 150, 2.0), holed, stepped];
+    let lands =
+        [test_support::rough(130, 171), country(160, 141, 0.5), country(161, 150, 2.0), holed, stepped];
     for (i, land) in lands.iter().enumerate() {
         for lakes in [true, false] {
             for sea_m in [NO_SEA, 40.0, 330.0] {
@@ -62,7 +63,7 @@ fn water_obeys_gravity_on_all_kinds_of_land() {
                     let params = Rivers { lakes, width_m, ..many() };
                     let made = made(land, &params, sea_m);
                     assert_eq!(
-                        made.unsound(sea_m),
+                        made.violation(sea_m),
                         None,
                         "land {i}, lakes {lakes}, sea {sea_m}, width {width_m}"
                     );
@@ -79,7 +80,7 @@ fn the_ground_between_vertices_falls_too() {
     // Every eighth of a piece: the nearest sample is never higher than one before, but where many brooks crowd together.
     for land in [country(160, 141, 0.5), country(161, 150, 2.0)] {
         let made = sound(&land, &many(), NO_SEA);
-        let lakes: Vec<u32> = made.lakes.iter().flat_map(|lake| lake.cells.clone()).collect();
+        let lakes: Vec<CellIx> = made.lakes.iter().flat_map(|lake| lake.cells.clone()).collect();
         let (mut samples, mut rises) = (0u32, 0u32);
         for reach in &made.network.reaches {
             let mut low = f32::INFINITY;
@@ -88,7 +89,7 @@ fn the_ground_between_vertices_falls_too() {
                     let at =
                         [0, 1].map(|i| pair[0].at[i] + (pair[1].at[i] - pair[0].at[i]) * f64::from(k) / 8.0);
                     let cell = at[1].round() as usize * land.cols() + at[0].round() as usize;
-                    if lakes.contains(&(cell as u32)) {
+                    if lakes.contains(&CellIx::new(cell)) {
                         low = f32::INFINITY;
                         continue;
                     }
@@ -129,7 +130,7 @@ fn the_check_finds_what_is_wrong() {
     let broken = |harm: &dyn Fn(&mut Made)| {
         let mut made = made(&land, &many(), NO_SEA);
         harm(&mut made);
-        made.unsound(NO_SEA).unwrap_or_default()
+        made.violation(NO_SEA).unwrap_or_default()
     };
     assert!(
         broken(&|made| made.height.as_mut_slice()[70 * 160 + 80] = -900.0).contains("pit")
@@ -161,7 +162,7 @@ fn odd_lands_are_survived() {
             let params = Rivers { spring_m2: 1200.0, shortest_m: 0.0, ..many() };
             let made = made(&land, &params, sea_m);
             let thin = land.cols() < 3 || land.rows() < 3;
-            assert!(thin || made.unsound(sea_m).is_none(), "{:?}", made.unsound(sea_m));
+            assert!(thin || made.violation(sea_m).is_none(), "{:?}", made.violation(sea_m));
             assert_eq!(made.height.as_slice()[0].is_nan(), land.as_slice()[0].is_nan());
         }
     }
@@ -337,7 +338,7 @@ fn deep_depressions_are_level_lakes_with_outlets_or_none() {
     let lake = &with.lakes[0];
     assert!(lake.cells.len() > 100);
     for &cell in &lake.cells {
-        let (h, w) = (with.height.as_slice()[cell as usize], with.water.as_slice()[cell as usize]);
+        let (h, w) = (with.height.as_slice()[cell.at()], with.water.as_slice()[cell.at()]);
         assert!((h + w - lake.level_m).abs() < 1e-3);
     }
     let deepest = with.water.range().unwrap().1;
@@ -386,7 +387,7 @@ fn a_finer_map_has_the_same_rivers() {
         let cell_m = 8.0 * 20.0 * 128.0 / (8.0 * (samples - 1) as f64);
         let made =
             rivers(&land(samples), [cell_m; 2], &params, |_, _| 1000.0, NO_SEA, &Ctx::silent()).unwrap();
-        assert_eq!(made.unsound(NO_SEA), None);
+        assert_eq!(made.violation(NO_SEA), None);
         let ends = made.network.reaches.iter().filter(|reach| reach.into.is_none());
         let mut ends: Vec<[f64; 2]> = ends
             .map(|reach| reach.vertices[reach.vertices.len() - 1])

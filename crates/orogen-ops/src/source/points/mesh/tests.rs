@@ -40,9 +40,9 @@ fn slow_natural(points: &[[f64; 3]], p: [f64; 2]) -> f64 {
 fn natural_weights_are_the_areas_taken() {
     let points = cloud(60, 5);
     let mesh = Mesh::new(&points).unwrap();
-    let mut room = Room::default();
+    let mut query = Query::default();
     for p in [[500.0, 350.0], [412.5, 287.25], [650.0, 400.0]] {
-        let fast = mesh.read(p, true, &mut room).height;
+        let fast = mesh.read(p, true, &mut query).height;
         let slow = slow_natural(&points, p);
         assert!((fast - slow).abs() < 0.3, "at {p:?}: {fast} and {slow}");
     }
@@ -62,13 +62,13 @@ fn planes_come_back_and_points_are_exact() {
         if slopes {
             mesh.find_slopes();
         }
-        let mut room = Room::default();
+        let mut query = Query::default();
         let mut inside = 0;
         for i in 0..60 {
             for j in 0..50 {
                 let p = [f64::from(i) * 23.5, f64::from(j) * 14.0];
                 for natural in [false, true] {
-                    let reading = mesh.read(p, natural, &mut room);
+                    let reading = mesh.read(p, natural, &mut query);
                     if reading.outside_m == 0.0 {
                         inside += 1;
                         assert!((reading.height - plane(p[0], p[1])).abs() < 1e-3, "{p:?} {reading:?}");
@@ -79,9 +79,9 @@ fn planes_come_back_and_points_are_exact() {
         assert!(inside > 2000);
         let rough = Mesh::new(&points).unwrap();
         for p in &points {
-            assert_eq!(rough.read([p[0], p[1]], true, &mut room).height, p[2]);
+            assert_eq!(rough.read([p[0], p[1]], true, &mut query).height, p[2]);
             // Just beside it, nearly the same.
-            let near = rough.read([p[0] + 1e-5, p[1] + 1e-5], true, &mut room).height;
+            let near = rough.read([p[0] + 1e-5, p[1] + 1e-5], true, &mut query).height;
             assert!((near - p[2]).abs() < 0.05, "{near} beside {p:?}");
         }
     }
@@ -99,8 +99,8 @@ fn the_start_of_the_walk_does_not_matter() {
         for j in -4..70 {
             let p = [f64::from(i) * 4.0, f64::from(j) * 4.0];
             let from = |near: u32| {
-                let mut room = Room { near, ..Room::default() };
-                let Reading { height, outside_m } = mesh.read(p, true, &mut room);
+                let mut query = Query { near, ..Query::default() };
+                let Reading { height, outside_m } = mesh.read(p, true, &mut query);
                 (height.to_bits(), outside_m.to_bits())
             };
             let first = from(0);
@@ -115,11 +115,11 @@ fn the_start_of_the_walk_does_not_matter() {
 fn heights_stay_between_the_neighbours_and_are_continuous() {
     let points = cloud(300, 8);
     let mesh = Mesh::new(&points).unwrap();
-    let mut room = Room::default();
+    let mut query = Query::default();
     let mut before: Option<f64> = None;
     for i in 0..40_000 {
         let p = [f64::from(i) * 0.02 + 100.0, 351.7];
-        let Reading { height, .. } = mesh.read(p, true, &mut room);
+        let Reading { height, .. } = mesh.read(p, true, &mut query);
         assert!((0.0..=100.0).contains(&height));
         // 2 cm on: no step.
         if let Some(before) = before {
@@ -133,12 +133,12 @@ fn heights_stay_between_the_neighbours_and_are_continuous() {
 fn the_outline_is_found_from_anywhere() {
     let points = cloud(500, 2);
     let mesh = Mesh::new(&points).unwrap();
-    let mut room = Room::default();
+    let mut query = Query::default();
     for k in 0..720 {
         let way = f64::from(k) * std::f64::consts::TAU / 720.0;
         for far in [500.0, 900.0, 5000.0] {
             let p = [500.0 + far * orogen_core::math::cos(way), 350.0 + far * orogen_core::math::sin(way)];
-            let Reading { outside_m, .. } = mesh.read(p, true, &mut room);
+            let Reading { outside_m, .. } = mesh.read(p, true, &mut query);
             if outside_m == 0.0 {
                 continue;
             }
@@ -162,22 +162,22 @@ fn the_outline_is_found_from_anywhere() {
 
 #[test]
 fn points_in_one_place_on_one_line_or_alone_are_taken() {
-    let mut room = Room::default();
+    let mut query = Query::default();
     let one = Mesh::new(&[[5.0, 5.0, 7.0], [5.0, 5.0, 9.0]]).unwrap();
     assert!(one.is_line());
-    assert_eq!(one.read([5.0, 5.0], true, &mut room), Reading { height: 8.0, outside_m: 0.0 });
-    assert_eq!(one.read([8.0, 9.0], true, &mut room), Reading { height: 8.0, outside_m: 5.0 });
+    assert_eq!(one.read([5.0, 5.0], true, &mut query), Reading { height: 8.0, outside_m: 0.0 });
+    assert_eq!(one.read([8.0, 9.0], true, &mut query), Reading { height: 8.0, outside_m: 5.0 });
     let line = Mesh::new(&[[0.0, 0.0, 0.0], [30.0, 0.0, 30.0], [10.0, 0.0, 0.0]]).unwrap();
     assert!(line.is_line());
-    let reading = line.read([20.0, 7.0], true, &mut room);
+    let reading = line.read([20.0, 7.0], true, &mut query);
     assert!((reading.height - 15.0).abs() < 1e-9 && (reading.outside_m - 7.0).abs() < 1e-9, "{reading:?}");
-    assert_eq!(line.read([-9.0, 0.0], true, &mut room).height, 0.0);
+    assert_eq!(line.read([-9.0, 0.0], true, &mut query).height, 0.0);
     // All but on a line, where the triangulator's own arithmetic fails.
     for bend in [1e-7, 1e-9, 1e-11, 1e-13] {
         let bent: Vec<_> =
             (0..200u64).map(|i| [i as f64 * 5.0, bend * 1000.0 * Seed(9).unit(i), i as f64]).collect();
         let mesh = Mesh::new(&bent).unwrap();
-        let reading = mesh.read([502.5, 0.0], true, &mut room);
+        let reading = mesh.read([502.5, 0.0], true, &mut query);
         assert!((reading.height - 100.5).abs() < 1.0, "{bend}: {reading:?}");
     }
     assert!(Mesh::new(&[]).is_err());
@@ -191,11 +191,11 @@ fn the_order_of_points_changes_nothing() {
     turned.reverse();
     turned.rotate_left(77);
     let (a, b) = (Mesh::new(&points).unwrap(), Mesh::new(&turned).unwrap());
-    let mut room = Room::default();
+    let mut query = Query::default();
     for i in 0..500 {
         let p = [f64::from(i) * 2.0, f64::from(i * 13 % 700)];
-        assert_eq!(a.read(p, true, &mut room), b.read(p, true, &mut Room::default()));
+        assert_eq!(a.read(p, true, &mut query), b.read(p, true, &mut Query::default()));
     }
-    let mean = a.read([points[0][0], points[0][1]], true, &mut room).height;
+    let mean = a.read([points[0][0], points[0][1]], true, &mut query).height;
     assert!((mean - (points[0][2] + 1.5)).abs() < 1e-9);
 }

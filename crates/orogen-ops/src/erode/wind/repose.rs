@@ -34,7 +34,7 @@ struct Ground<'a> {
 
 impl Ground<'_> {
     /// The neighbours that sand can slide to and from, with the largest difference of heights.
-    fn around(&self, at: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+    fn neighbours_of(&self, at: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let (col, row) = ((at % self.cols) as isize, (at / self.cols) as isize);
         let (cols, rows) = (self.cols as isize, self.rows as isize);
         self.steps.iter().filter_map(move |&(right, down, most)| {
@@ -67,7 +67,7 @@ impl Ground<'_> {
             }
             let (here, low) = (f64::from(land[at]), &land);
             let below = |(other, most): (usize, f64)| f64::from(low[other]) - here > most * (1.0 + ROUNDING);
-            if self.around(at).any(below) {
+            if self.neighbours_of(at).any(below) {
                 heap.push(Reverse((ordered(land[at]), at)));
             }
         }
@@ -80,7 +80,7 @@ impl Ground<'_> {
             if key != ordered(land[at]) {
                 continue;
             }
-            for (other, most) in self.around(at) {
+            for (other, most) in self.neighbours_of(at) {
                 let limit = f64::from(land[at]) + most;
                 // At heights beyond the digits of an f32, what is set may be what was.
                 if f64::from(land[other]) > limit + ROUNDING * most && land[other] > limit as f32 {
@@ -146,7 +146,7 @@ pub(super) fn bring_to_rest(
         let (mut heap, mut next) = (vec![start], 0);
         while let Some(&at) = heap.get(next) {
             next += 1;
-            for (other, _) in ground.around(at) {
+            for (other, _) in ground.neighbours_of(at) {
                 if !seen[other] && moves(other) {
                     seen[other] = true;
                     heap.push(other);

@@ -2,7 +2,7 @@
 //! whole. The catalogue test does this for defaults and choices only.
 
 use orogen_core::testkit::standard::{AnyFile, Standard};
-use orogen_core::{AnyOp, Frame, LayerData, Raster, Reach, Seed, Silent, Terrain, math};
+use orogen_core::{AnyOp, Footprint, Frame, Raster, Reach, Seed, Silent, Terrain, math};
 
 /// A world far from zero with cells that are not square.
 pub(crate) fn world() -> Frame {
@@ -41,12 +41,38 @@ pub(crate) fn assert_windows(op: &dyn AnyOp) {
         let (part, same) = (part.crop(&window).unwrap(), whole.crop(&window).unwrap());
         for (name, data) in same.layers() {
             assert!(
-                equal(data, &part.layers()[name]),
+                data.same_bits(&part.layers()[name]),
                 "{name} of {cols} × {rows} at {col}, {row} with {op:?}"
             );
         }
         assert_eq!(same.vectors(), part.vectors(), "vectors of {cols} × {rows} at {col}, {row} with {op:?}");
     }
+}
+
+/// Panics when an edit changes a sample outside its footprint and the slack that callers add, when the footprint takes in
+/// more than a share of the world, or when nothing changes at all.
+pub(crate) fn assert_footprint(before: &dyn AnyOp, after: &dyn AnyOp, most: f64) {
+    let world = world();
+    let (old, new) = (whole(before), whole(after));
+    let Footprint::Rect(rect) = after.footprint(before, &world) else { panic!("no rectangle for {after:?}") };
+    let rect = rect.grown(world.spacing_m().map(|m| 2.0 * m));
+    let inside = world.clipped(&rect).unwrap();
+    assert!((inside.len() as f64) < most * world.len() as f64, "{inside:?} of {world:?}");
+    let (col, row) = world.offset_of(&inside).unwrap();
+    let (cols, rows) = (col..col + inside.cols(), row..row + inside.rows());
+    let mut changed = 0;
+    for (name, data) in new.layers() {
+        let was = &old.layers()[name];
+        let size = data.bytes().len() / world.len();
+        for (i, (a, b)) in was.bytes().chunks(size).zip(data.bytes().chunks(size)).enumerate() {
+            let (col, row) = (i % world.cols(), i / world.cols());
+            if a != b {
+                assert!(cols.contains(&col) && rows.contains(&row), "{name} at {col}, {row} with {after:?}");
+                changed += 1;
+            }
+        }
+    }
+    assert!(changed > 0, "nothing changes with {after:?}");
 }
 
 /// Uneven ground with many pits: white noise over long waves, 0 to 100 m.
@@ -55,15 +81,4 @@ pub(crate) fn rough(cols: usize, rows: usize) -> Raster<f32> {
         let wave = math::sin(col as f64 / 17.0) + math::cos(row as f64 / 23.0) + 2.0;
         (15.0 * wave + 40.0 * Seed(9).unit2(col as i64, row as i64)) as f32
     })
-}
-
-fn equal(a: &LayerData, b: &LayerData) -> bool {
-    match (a, b) {
-        (LayerData::F32(a), LayerData::F32(b)) => a
-            .as_slice()
-            .iter()
-            .zip(b.as_slice())
-            .all(|(x, y)| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan())),
-        (a, b) => a == b,
-    }
 }

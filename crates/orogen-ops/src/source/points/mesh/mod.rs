@@ -51,9 +51,9 @@ pub(super) struct Reading {
     pub outside_m: f64,
 }
 
-/// Room to work in, for one thread.
+/// State of the queries of one thread: where the last one ended, and buffers.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct Query {
     /// A triangle near the last place.
     near: u32,
     stack: Vec<(u32, [f64; 2])>,
@@ -219,11 +219,11 @@ impl Mesh {
     }
 
     /// The height at a place in the world.
-    pub fn read(&self, place: [f64; 2], natural: bool, room: &mut Room) -> Reading {
+    pub fn read(&self, place: [f64; 2], natural: bool, query: &mut Query) -> Reading {
         let p = [(place[0] - self.middle[0]) / self.scale, (place[1] - self.middle[1]) / self.scale];
-        let height = match self.locate(p, &mut room.near) {
+        let height = match self.locate(p, &mut query.near) {
             Spot::Site(site) => self.heights[site as usize],
-            Spot::Triangle(t) if natural => self.natural(p, t, room).unwrap_or_else(|| self.linear(p, t)),
+            Spot::Triangle(t) if natural => self.natural(p, t, query).unwrap_or_else(|| self.linear(p, t)),
             Spot::Triangle(t) => self.linear(p, t),
             Spot::Outside => {
                 let (height, distance) = self.at_outline(p);
@@ -292,8 +292,8 @@ impl Mesh {
     /// All triangles whose circle holds the place are walked, depth first and counter-clockwise. The piece taken from a
     /// site is a polygon round their circumcentres: each side between two of them, or between one and a corner of the
     /// place's own polygon, adds a term to the areas at both its ends.
-    fn natural(&self, p: [f64; 2], t: u32, room: &mut Room) -> Option<f64> {
-        let Room { stack, weights, outline, .. } = room;
+    fn natural(&self, p: [f64; 2], t: u32, query: &mut Query) -> Option<f64> {
+        let Query { stack, weights, outline, .. } = query;
         stack.clear();
         weights.clear();
         outline.clear();

@@ -13,13 +13,16 @@ use toml::Value;
 use super::schema::Walk;
 use super::standard::{AnyFile, SEED, Standard};
 use crate::ctx::{Silent, Watch};
+use crate::each_kind;
 use crate::error::OpError;
 use crate::frame::{Frame, FrameError};
+use crate::kinds::{LayerData, Sample};
 use crate::layer::{self, LayerName};
 use crate::op::{AnyOp, Operator, Reach};
 use crate::param::path_text;
 use crate::provenance::Part;
-use crate::terrain::{LayerData, Terrain};
+use crate::raster::Raster;
+use crate::terrain::Terrain;
 
 /// One promise and the check that holds an operator to it.
 #[derive(Clone, Copy)]
@@ -537,7 +540,13 @@ pub fn preview_differences(operator: &Operator) -> Result<Vec<(LayerName, f64)>,
 /// How far every second sample of `fine` is from `coarse`: RMSE as a share of the range; for ids, the share that
 /// differs. A hole on one side only counts as the whole range.
 fn difference(coarse: &LayerData, fine: &LayerData) -> f64 {
-    let shared = |cols: usize, rows: usize| (0..rows).flat_map(move |r| (0..cols).map(move |c| (c, r)));
+    fn differing<T: Sample>(coarse: &Raster<T>, fine: &Arc<Raster<T>>) -> f64 {
+        let differ = |(c, r): &(usize, usize)| coarse.row(*r)[*c] != fine.row(2 * r)[2 * c];
+        shared(coarse.cols(), coarse.rows()).filter(differ).count() as f64 / coarse.as_slice().len() as f64
+    }
+    fn shared(cols: usize, rows: usize) -> impl Iterator<Item = (usize, usize)> {
+        (0..rows).flat_map(move |r| (0..cols).map(move |c| (c, r)))
+    }
     match (coarse, fine) {
         (LayerData::F32(coarse), LayerData::F32(fine)) => {
             let (low, high) = fine.range().unwrap_or((0.0, 0.0));
@@ -554,13 +563,9 @@ fn difference(coarse: &LayerData, fine: &LayerData) -> f64 {
                 .sum();
             (squares / (coarse.cols() * coarse.rows()) as f64).sqrt()
         }
-        (LayerData::U8(coarse), LayerData::U8(fine)) => {
-            let differ = shared(coarse.cols(), coarse.rows())
-                .filter(|&(c, r)| coarse.row(r)[c] != fine.row(2 * r)[2 * c])
-                .count();
-            differ as f64 / (coarse.cols() * coarse.rows()) as f64
-        }
-        _ => f64::INFINITY,
+        (ids, fine) => each_kind!(ids, ids => {
+            Sample::view(fine).map_or(f64::INFINITY, |fine| differing(ids, fine))
+        }),
     }
 }
 
@@ -641,28 +646,14 @@ fn equal_terrains(a: &Terrain, b: &Terrain) -> Result<(), String> {
 
 /// Equal to the bit; all NaN are one, as which NaN comes out of a sum is not fixed by the language.
 fn equal(name: &LayerName, a: Option<&LayerData>, b: Option<&LayerData>) -> Result<(), String> {
-    let at = match (a, b) {
-        (Some(LayerData::F32(a)), Some(LayerData::F32(b)))
-            if (a.cols(), a.rows()) == (b.cols(), b.rows()) =>
-        {
-            let differ = |(x, y): (&f32, &f32)| x.to_bits() != y.to_bits() && !(x.is_nan() && y.is_nan());
-            let place = a.as_slice().iter().zip(b.as_slice()).position(differ);
-            place.map(|i| (i, a.cols(), format!("{} and {}", a.as_slice()[i], b.as_slice()[i])))
+    let (Some(a), Some(b)) = (a, b) else { return Err(format!("layer {name} is not there")) };
+    match a.first_difference(b) {
+        Ok(None) => Ok(()),
+        Ok(Some((i, [x, y]))) => {
+            let cols = a.shape().0;
+            Err(format!("layer {name} at column {}, row {}: {x} and {y}", i % cols, i / cols))
         }
-        (Some(LayerData::U8(a)), Some(LayerData::U8(b))) if (a.cols(), a.rows()) == (b.cols(), b.rows()) => {
-            let place = a.as_slice().iter().zip(b.as_slice()).position(|(x, y)| x != y);
-            place.map(|i| (i, a.cols(), format!("{} and {}", a.as_slice()[i], b.as_slice()[i])))
-        }
-        (a, b) => {
-            let kind = |data: Option<&LayerData>| data.map_or("nothing", LayerData::kind);
-            return Err(format!("layer {name} holds {} and {}, or shapes differ", kind(a), kind(b)));
-        }
-    };
-    match at {
-        None => Ok(()),
-        Some((i, cols, values)) => {
-            Err(format!("layer {name} at column {}, row {}: {values}", i % cols, i / cols))
-        }
+        Err(reason) => Err(format!("layer {name}: {reason}")),
     }
 }
 

@@ -4,14 +4,14 @@ use orogen_core::Raster;
 
 use super::Made;
 use super::grid::Grid;
-use super::lakes::around;
 use super::network::Vertex;
+use crate::drainage::neighbours_of;
 
 impl Made {
     /// What is wrong with the rivers and the land round them, if anything: a river that rises, a reach that does not end
     /// where the next begins, water lost at a junction, a pit outside lakes, a lake that leaks.
     #[must_use]
-    pub fn unsound(&self, sea_m: f32) -> Option<String> {
+    pub fn violation(&self, sea_m: f32) -> Option<String> {
         let surface = self.surface();
         self.rising(&surface).or_else(|| self.lost()).or_else(|| self.pit(&surface, sea_m))
     }
@@ -21,7 +21,7 @@ impl Made {
         let mut surface = self.height.clone();
         for lake in &self.lakes {
             for &cell in &lake.cells {
-                surface.as_mut_slice()[cell as usize] = lake.level_m;
+                surface.as_mut_slice()[cell.at()] = lake.level_m;
             }
         }
         surface
@@ -83,7 +83,7 @@ impl Made {
 
     fn is_lake(&self) -> Vec<bool> {
         let mut is_lake = vec![false; self.height.as_slice().len()];
-        self.lakes.iter().flat_map(|lake| &lake.cells).for_each(|&cell| is_lake[cell as usize] = true);
+        self.lakes.iter().flat_map(|lake| &lake.cells).for_each(|&cell| is_lake[cell.at()] = true);
         is_lake
     }
 
@@ -94,20 +94,21 @@ impl Made {
         let is_end = |cell: usize| {
             let (col, row) = (cell % cols, cell / cols);
             let edge = col == 0 || row == 0 || col + 1 == cols || row + 1 == rows;
-            edge || around(cell, cols, rows).any(|next| heights[next].is_nan())
+            edge || neighbours_of(cell, cols, rows).any(|next| heights[next].is_nan())
         };
         for (cell, &h) in heights.iter().enumerate() {
             // The comparison is false for holes.
             let is_land = h > sea_m && !is_lake[cell];
-            if is_land && !is_end(cell) && !around(cell, cols, rows).any(|next| heights[next] < h) {
+            if is_land && !is_end(cell) && !neighbours_of(cell, cols, rows).any(|next| heights[next] < h) {
                 return Some(format!("a pit at column {}, row {}, {h} m", cell % cols, cell / cols));
             }
         }
         for lake in &self.lakes {
             let outlet = lake.cells.iter().any(|&cell| {
-                let cell = cell as usize;
+                let cell = cell.at();
                 is_end(cell)
-                    || around(cell, cols, rows).any(|next| !is_lake[next] && heights[next] <= lake.level_m)
+                    || neighbours_of(cell, cols, rows)
+                        .any(|next| !is_lake[next] && heights[next] <= lake.level_m)
             });
             if !outlet {
                 return Some(format!("a lake at {} m has no outlet", lake.level_m));

@@ -6,6 +6,9 @@
 //! Feature attributes become properties. Vertex attributes become arrays in the order of the coordinates: one number
 //! for points, one array for a feature of one part, an array of arrays for more. Numbers that are not finite are null.
 //! Reading takes numbers, flags and texts as properties, and coordinates as they stand.
+//!
+//! Written by hand: the crate `geojson` holds every feature as a tree of values, a multiple of the text, and neither rounds
+//! coordinates nor writes blocks of features on several threads.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -308,6 +311,11 @@ fn put_value(out: &mut Vec<u8>, column: &Column, i: usize) {
         }
         Column::Flag(v) => out.extend_from_slice(if v[i] { b"true" } else { b"false" }),
         Column::Text(v) => put_text(out, &v[i]),
+        // The few digits that say which float it is, not all those of the double beside it.
+        Column::F32(v) => put_number(out, v[i].to_string().parse().unwrap_or_else(|_| v[i].into())),
+        Column::U8(v) => put_digits(out, v[i].into()),
+        Column::U16(v) => put_digits(out, v[i].into()),
+        Column::Category(v) => put_text(out, v.name(i)),
     }
 }
 
@@ -331,6 +339,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use orogen_core::vector::Categories;
     use serde_json::{Value, json};
 
     fn parsed(layer: &VectorLayer) -> Value {
@@ -395,6 +404,23 @@ mod tests {
         assert_eq!(json["features"][0]["properties"], json!({"tall": true, "tall_of_vertices": 1e-8}));
         assert_eq!(json["features"][1]["geometry"], Value::Null);
         assert_eq!(json["features"][1]["properties"]["tall_of_vertices"], json!(1e20));
+    }
+
+    #[test]
+    fn compact_columns_say_what_wide_ones_do() {
+        let mut plants = VectorLayer::new(Shape::Points);
+        plants.push([[0.0; 3]]);
+        plants.push([[1.0; 3]]);
+        let species = Categories::from_names(["oak", "oak \"red\""]).unwrap();
+        assert!(plants.set_feature_attribute("species", Column::Category(species)));
+        assert!(plants.set_feature_attribute("age", Column::U8(vec![0, 255])));
+        assert!(plants.set_feature_attribute("tag", Column::U16(vec![7, 65535])));
+        assert!(plants.set_feature_attribute("width_m", Column::F32(vec![0.1, f32::NAN])));
+        let json = parsed(&plants);
+        let properties = |i: usize| &json["features"][i]["properties"];
+        assert_eq!(properties(0), &json!({"species": "oak", "age": 0, "tag": 7, "width_m": 0.1}));
+        let second = json!({"species": "oak \"red\"", "age": 255, "tag": 65535, "width_m": null});
+        assert_eq!(properties(1), &second);
     }
 
     #[test]

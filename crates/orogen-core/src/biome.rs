@@ -1,4 +1,4 @@
-//! The sixteen biomes: names, how rough their ground is, and which climate makes which.
+//! The sixteen biomes: names, colours, how rough their ground is, and which climate makes which.
 
 /// A biome; the number is what the `biome` layer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,30 +34,32 @@ pub struct Info {
     pub amplitude: f32,
     /// How rough its ground is, 0 (smooth) to 1 (all octaves alike): R of equation 4.
     pub roughness: f32,
+    /// Its colour on maps, in sRGB.
+    pub color: [u8; 3],
 }
 
-const fn info(biome: Biome, name: &'static str, amplitude: f32, roughness: f32) -> Info {
-    Info { biome, name, amplitude, roughness }
+const fn info(biome: Biome, name: &'static str, amplitude: f32, roughness: f32, color: [u8; 3]) -> Info {
+    Info { biome, name, amplitude, roughness, color }
 }
 
 /// Every biome, in the order of its number, with the values of Table I.
 pub const BIOMES: [Info; 16] = [
-    info(Biome::Snow, "snow", 0.5, 0.7),
-    info(Biome::Tundra, "tundra", 0.5, 0.5),
-    info(Biome::Bare, "bare", 0.4, 0.4),
-    info(Biome::Scorched, "scorched", 0.7, 0.3),
-    info(Biome::Taiga, "taiga", 0.4, 0.3),
-    info(Biome::Shrubland, "shrubland", 0.5, 0.2),
-    info(Biome::TemperateDesert, "temperate desert", 0.1, 0.1),
-    info(Biome::TemperateRainForest, "temperate rain forest", 0.3, 0.2),
-    info(Biome::DeciduousForest, "deciduous forest", 0.3, 0.4),
-    info(Biome::Grassland, "grassland", 0.4, 0.5),
-    info(Biome::TropicalRainForest, "tropical rain forest", 0.3, 0.2),
-    info(Biome::TropicalSeasonalForest, "tropical seasonal forest", 0.3, 0.2),
-    info(Biome::SubtropicalDesert, "subtropical desert", 0.3, 0.6),
-    info(Biome::Beach, "beach", 0.3, 0.5),
-    info(Biome::Lake, "lake", 0.2, 0.2),
-    info(Biome::Ocean, "ocean", 0.2, 0.1),
+    info(Biome::Snow, "snow", 0.5, 0.7, [240, 243, 247]),
+    info(Biome::Tundra, "tundra", 0.5, 0.5, [176, 178, 154]),
+    info(Biome::Bare, "bare", 0.4, 0.4, [156, 149, 138]),
+    info(Biome::Scorched, "scorched", 0.7, 0.3, [112, 103, 96]),
+    info(Biome::Taiga, "taiga", 0.4, 0.3, [136, 156, 130]),
+    info(Biome::Shrubland, "shrubland", 0.5, 0.2, [174, 174, 132]),
+    info(Biome::TemperateDesert, "temperate desert", 0.1, 0.1, [208, 198, 154]),
+    info(Biome::TemperateRainForest, "temperate rain forest", 0.3, 0.2, [100, 142, 104]),
+    info(Biome::DeciduousForest, "deciduous forest", 0.3, 0.4, [128, 160, 106]),
+    info(Biome::Grassland, "grassland", 0.4, 0.5, [172, 186, 122]),
+    info(Biome::TropicalRainForest, "tropical rain forest", 0.3, 0.2, [84, 132, 94]),
+    info(Biome::TropicalSeasonalForest, "tropical seasonal forest", 0.3, 0.2, [116, 156, 96]),
+    info(Biome::SubtropicalDesert, "subtropical desert", 0.3, 0.6, [220, 198, 150]),
+    info(Biome::Beach, "beach", 0.3, 0.5, [228, 214, 176]),
+    info(Biome::Lake, "lake", 0.2, 0.2, [108, 164, 192]),
+    info(Biome::Ocean, "ocean", 0.2, 0.1, [67, 122, 163]),
 ];
 
 /// Coldest yearly mean of the boreal, the temperate and the tropical zone, in degrees Celsius.

@@ -6,12 +6,12 @@ use super::Drainage;
 
 /// Rasters that are no longer needed, for reuse at the same size.
 #[derive(Debug, Default)]
-pub struct Spare {
+pub struct RasterPool {
     bytes: Vec<Raster<u8>>,
     words: Vec<Raster<u32>>,
 }
 
-impl Spare {
+impl RasterPool {
     /// Takes what a drainage consisted of.
     pub fn take(&mut self, drainage: Drainage) {
         self.take_bytes(drainage.ways.0);
@@ -50,6 +50,6 @@ impl Spare {
     }
 }
 
-fn pick<T>(spare: &mut Vec<Raster<T>>, cols: usize, rows: usize) -> Option<Raster<T>> {
-    spare.pop().filter(|raster| (raster.cols(), raster.rows()) == (cols, rows))
+fn pick<T>(pool: &mut Vec<Raster<T>>, cols: usize, rows: usize) -> Option<Raster<T>> {
+    pool.pop().filter(|raster| (raster.cols(), raster.rows()) == (cols, rows))
 }

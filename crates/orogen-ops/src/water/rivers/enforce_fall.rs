@@ -1,17 +1,17 @@
 //! The last touch: every sample outside lakes gets a lower neighbour, by a hair where it must.
 
-use orogen_core::Raster;
+use orogen_core::{CellIx, Raster};
 use rayon::prelude::*;
 
 use super::Land;
-use super::lakes::{DRY, Lakes, around};
-use crate::drainage::Ways;
+use super::lakes::{DRY, Lakes};
+use crate::drainage::{Ways, neighbours_of};
 
 /// Raises samples that have no fall along their way to just above where it leads: small depressions are filled with a
 /// slope, flats get one. Rivers fall already and stay. Ponds whose outlet is raised rise with it.
 ///
 /// The ways lead off the map; those of rivers lead along them.
-pub(super) fn settle(
+pub(super) fn enforce_fall(
     land: &Land<'_>,
     ways: &Ways,
     donors: &Raster<u8>,
@@ -33,22 +33,22 @@ pub(super) fn settle(
         let stays = here.is_nan() || here <= land.sea_m || here > there;
         (!stays && !is_river(cell)).then(|| there.next_up())
     };
-    let mut open: Vec<u32> = (0..count)
+    let mut open: Vec<CellIx> = (0..count)
         .into_par_iter()
         .with_min_len(1 << 14)
         .filter(|&cell| settling(lakes, height, cell).is_some())
-        .map(|cell| cell as u32)
+        .map(CellIx::new)
         .collect();
     let (cols, rows) = (land.grid.cols, land.grid.rows);
     while let Some(cell) = open.pop() {
-        let cell = cell as usize;
+        let cell = cell.at();
         let Some(level) = settling(lakes, height, cell) else { continue };
         // From below upwards, so that each is raised once.
         if let Some(next) = ways.next(cell)
             && settling(lakes, height, next).is_some()
             && (lakes.of(next) == DRY || lakes.of(next) != lakes.of(cell))
         {
-            open.extend([cell as u32, next as u32]);
+            open.extend([cell, next].map(CellIx::new));
             continue;
         }
         let lake = lakes.of(cell);
@@ -58,7 +58,8 @@ pub(super) fn settle(
             open.extend(
                 (0..8u8)
                     .filter(|way| bits >> way & 1 == 1)
-                    .map(|way| crate::drainage::ways::step(cell, way, cols) as u32),
+                    .map(|way| crate::drainage::ways::step(cell, way, cols))
+                    .map(CellIx::new),
             );
             continue;
         }
@@ -82,7 +83,7 @@ pub(super) fn settle(
         }
         lakes.levels[lake as usize] = lakes.levels[lake as usize].max(level);
         for &cell in &lakes.cells[lake as usize] {
-            open.extend(around(cell as usize, cols, rows).map(|cell| cell as u32));
+            open.extend(neighbours_of(cell.at(), cols, rows).map(CellIx::new));
             open.push(cell);
         }
     }

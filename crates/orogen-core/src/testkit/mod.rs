@@ -1,5 +1,6 @@
 //! Small terrains and assertions for tests, and the promises that every operator is held to.
 
+pub mod bits;
 mod data;
 pub mod promises;
 mod schema;

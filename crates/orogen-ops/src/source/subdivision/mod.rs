@@ -127,6 +127,10 @@ impl Op for Subdivision {
         Reach::Point
     }
 
+    fn bytes_a_sample(&self, _: &Frame) -> f64 {
+        5.0
+    }
+
     /// Given heights are spread over the frame and end with it; random ones go on.
     fn endless(&self) -> bool {
         self.heights_m.is_empty()
@@ -259,7 +263,7 @@ impl<'a> Meshes<'a> {
                 };
                 sheet.fill(
                     |place, _| {
-                        let around: f64 = place.around().iter().map(of).sum();
+                        let around: f64 = place.neighbours().iter().map(of).sum();
                         (1.5 * of(&place) - around / 12.0) as f32
                     },
                     seed,
@@ -282,7 +286,7 @@ impl<'a> Meshes<'a> {
         context.fill(
             |place, _| {
                 let h = sheet.at(&place);
-                let n = place.around().map(|p| sheet.at(&p));
+                let n = place.neighbours().map(|p| sheet.at(&p));
                 // Six unit vectors: the least-squares slope is a third of the sum of height times direction.
                 let along = (n[0] - n[3]) + 0.5 * ((n[1] - n[4]) + (n[5] - n[2]));
                 let across = 0.866_025_4 * ((n[1] - n[4]) + (n[2] - n[5]));
@@ -322,7 +326,7 @@ impl<'a> Meshes<'a> {
 
 /// An old point after smoothing, keeping a share of its own height.
 fn kept(from: &Sheet, old: &Place, own: f32) -> f32 {
-    let n = old.around().map(|p| from.at(&p));
+    let n = old.neighbours().map(|p| from.at(&p));
     let sum = ((n[0] + n[3]) + (n[1] + n[4])) + (n[2] + n[5]);
     own * from.at(old) + (1.0 - own) * (1.0 / 6.0) * sum
 }
@@ -407,13 +411,7 @@ fn through(last: usize, u: f64, of: impl Fn(usize) -> f64) -> f64 {
     let (a, b) = (of(k), of(k + 1));
     let before = if k == 0 { 2.0 * a - b } else { of(k - 1) };
     let after = if k + 2 > last { 2.0 * b - a } else { of(k + 2) };
-    catmull_rom([before, a, b, after], u - k as f64)
-}
-
-fn catmull_rom(p: [f64; 4], t: f64) -> f64 {
-    let (a, b) = (p[2] - p[0], p[3] - p[1]);
-    let step = p[2] - p[1];
-    p[1] + t * (0.5 * a + t * (3.0 * step - a - 0.5 * b + t * (0.5 * (a + b) - 2.0 * step)))
+    math::hermite([a, b], [0.5 * (b - before), 0.5 * (after - a)], u - k as f64)
 }
 
 #[cfg(test)]

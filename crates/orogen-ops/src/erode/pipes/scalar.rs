@@ -1,6 +1,6 @@
 //! The same storm as a plain loop over the whole grid, one thing after the other.
 
-use super::laws::{Column, End, Given, Laws, Moved};
+use super::laws::{CellInput, Column, End, Laws, Moved};
 use super::tiles::{Fixed, State};
 use super::weather::Weather;
 
@@ -31,7 +31,7 @@ pub(super) fn pass(
     let (cols, rows) = (now.cols, now.rows);
     let n = cols * rows;
     let live: Vec<f32> = fixed.live.iter().map(|&l| f32::from(l)).collect();
-    let mut given = vec![Given::default(); n];
+    let mut given = vec![CellInput::default(); n];
     for row in 0..rows {
         let line = row * cols..(row + 1) * cols;
         let [mut rain, mut soft, mut sinks, mut stays] = [0; 4].map(|_| vec![0.0; cols]);
@@ -49,7 +49,7 @@ pub(super) fn pass(
         for i in 0..cols {
             let live = live[row * cols + i];
             given[row * cols + i] =
-                Given { live, rain: rain[i], soft: soft[i], sinks: sinks[i], stays: stays[i] };
+                CellInput { live, rain: rain[i], soft: soft[i], sinks: sinks[i], stays: stays[i] };
         }
     }
     let mut state = now.clone();
@@ -59,7 +59,7 @@ pub(super) fn pass(
     state
 }
 
-fn step(laws: &Laws, fixed: &Fixed, given: &[Given], advect: bool, old: &State) -> State {
+fn step(laws: &Laws, fixed: &Fixed, given: &[CellInput], advect: bool, old: &State) -> State {
     let (cols, rows) = (old.cols, old.rows);
     let n = cols * rows;
     // Beyond the ring there is nothing: 0 in all planes.

@@ -69,10 +69,7 @@ fn marks(terrain: &Terrain) -> Vec<Held> {
     let radii = layer.numbers("radius_m");
     (0..layer.len())
         .map(|i| Held {
-            kind: match kinds {
-                Some(Column::Text(kinds)) => kinds[i].clone(),
-                _ => String::new(),
-            },
+            kind: kinds.and_then(|kinds| kinds.text(i)).unwrap_or_default().to_owned(),
             points: layer.parts(i).flat_map(|part| layer.vertices()[part].to_vec()).collect(),
             radius_m: radii.map_or(0.0, |radii| radii[i]),
         })

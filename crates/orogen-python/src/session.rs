@@ -1,0 +1,94 @@
+//! `Session` as Python holds it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use orogen::core::LayerName;
+use orogen::recipe::{Overrides, Recipe};
+use orogen::{BuildOptions, Window};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::terrain::{self, Terrain};
+use crate::{convert, count, errors, hold, limits, rectangle, work};
+
+/// A recipe made ready to answer for any window.
+#[pyclass(frozen, module = "orogen._orogen")]
+pub struct Session {
+    session: orogen::recipe::Session,
+    recipe: Recipe,
+    crs: Option<u16>,
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (path, *, samples, seed, set, crs, cache, memory))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        samples: Option<i64>,
+        seed: Option<String>,
+        set: &Bound<'_, PyDict>,
+        crs: Option<u16>,
+        cache: bool,
+        memory: Option<u64>,
+    ) -> PyResult<Self> {
+        let recipe = orogen::read_recipe(&path).map_err(errors::build)?;
+        let options = BuildOptions {
+            overrides: Overrides {
+                seed,
+                samples: samples.map(count).transpose()?,
+                set: convert::settings(set)?,
+            },
+            limits: limits(memory),
+            base: path.parent().map(Path::to_path_buf),
+            ..BuildOptions::default()
+        };
+        let cache = if cache { orogen::open_cache().ok().map(Arc::new) } else { None };
+        let session = orogen::session(&recipe, &options, cache).map_err(errors::build)?;
+        session.checked().warnings().iter().try_for_each(|warning| work::warn(py, warning))?;
+        Ok(Self { session, recipe, crs })
+    }
+
+    /// Some layers of a window; all there are, vectors included, for none.
+    fn tile(
+        &self,
+        py: Python<'_>,
+        window: Option<[f64; 4]>,
+        spacing_m: Option<f64>,
+        layers: Vec<String>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Terrain> {
+        let rect = window.map(rectangle).transpose()?;
+        if let Some(m) = spacing_m.filter(|m| !(*m > 0.0 && m.is_finite())) {
+            return Err(errors::value(format!("spacing_m: {m} is not a valid length in metres")));
+        }
+        let part = (rect.is_some() || spacing_m.is_some()).then_some(Window { rect, spacing_m });
+        let name = |name: &String| {
+            LayerName::parse(name)
+                .ok_or_else(|| errors::value(format!("layers: {name:?} is not the name of a layer")))
+        };
+        let layers: Vec<LayerName> = layers.iter().map(name).collect::<PyResult<_>>()?;
+        let size = rect.unwrap_or_else(|| self.session.checked().frame().extent()).size();
+        let [dx, dy] = spacing_m.map_or(self.session.checked().frame().spacing_m(), |m| [m, m]);
+        hold(py, [size[0] / dx + 1.0, size[1] / dy + 1.0], terrain::WORK_BYTES, None)?;
+        let frame = orogen::tile_frame(&self.session, part).map_err(errors::build)?;
+        let land = work::run(py, progress.as_ref(), |progress| {
+            progress.name("tile");
+            orogen::tile(&self.session, &self.recipe, frame, &layers, progress.cancel())
+        })?
+        .map_err(errors::build)?;
+        Terrain::new(land, self.session.checked().seed().to_owned()).in_system(self.crs)
+    }
+
+    /// Names of the layers that the recipe makes.
+    fn layer_names(&self) -> Vec<String> {
+        self.session.checked().layers().iter().map(ToString::to_string).collect()
+    }
+
+    /// Bytes of solved steps that are kept.
+    fn kept_bytes(&self) -> u64 {
+        self.session.kept_bytes()
+    }
+}
