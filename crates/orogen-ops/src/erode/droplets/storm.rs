@@ -20,7 +20,7 @@ pub(super) const MARGIN: usize = 64;
 /// Loose ground thinner than this lets the rock show through.
 const THIN_M: f32 = 0.2;
 /// Rounds without rain at the end, in which what waits comes to rest.
-const AFTER: usize = 16;
+pub(super) const AFTER: usize = 16;
 /// Samples below the brim of a lake where drops that ran over go on.
 const OVER_BRIM: usize = 3;
 /// The most sweeps of a round that even out loose ground.
@@ -422,10 +422,8 @@ struct Pace {
 
 impl Pace {
     fn new(params: &Droplets, rain: &Rain<'_>, [dx, dy]: [f64; 2]) -> Self {
-        let width_m = params.radius_m.max(1.2 * dx.max(dy));
-        // Each round evens out over a third of a stream's width.
-        let shares = 0.1 * (width_m / dx.min(dy)) * (width_m / dx.min(dy));
-        let sweeps = (shares / 0.15).ceil().min(MOST_SWEEPS);
+        let width_m = stream_width_m(params.radius_m, [dx, dy]);
+        let (shares, sweeps) = sweeps(params.radius_m, [dx, dy]);
         Self {
             evens: (shares / sweeps).min(0.15) as f32,
             sweeps: sweeps as usize,
@@ -499,6 +497,18 @@ impl Pace {
             lake,
         }
     }
+}
+
+/// Half the width of a stream: at least about a cell.
+fn stream_width_m(radius_m: f64, [dx, dy]: [f64; 2]) -> f64 {
+    radius_m.max(1.2 * dx.max(dy))
+}
+
+/// Shares of a difference that a round evens out, over a third of a stream's width, and the sweeps that this takes.
+pub(super) fn sweeps(radius_m: f64, [dx, dy]: [f64; 2]) -> (f64, f64) {
+    let width = stream_width_m(radius_m, [dx, dy]) / dx.min(dy);
+    let shares = 0.1 * width * width;
+    (shares, (shares / 0.15).ceil().min(MOST_SWEEPS))
 }
 
 /// Distance between drops of a round. At most sixteen fall on a cell: on coarse land each stands for more rain.

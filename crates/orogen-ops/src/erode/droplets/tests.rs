@@ -187,3 +187,19 @@ fn banks_are_as_steep_in_all_directions() {
     let rest = math::tan(f64::to_radians(38.0));
     assert!((grade(0.0) / rest - 1.0).abs() < 0.05, "{} for {rest}", grade(0.0));
 }
+
+#[test]
+fn wide_streams_count_as_work() {
+    let frame = Frame::square(2560.0, 129).unwrap();
+    let refused = |params: Droplets| params.check_work(&frame).err().map(|e| e.to_string()).unwrap_or_default();
+    // On a map of 129 samples this took more than 30 seconds before it was refused.
+    let drops = Droplets { drops_per_km2: 1e7, radius_m: 500.0, ..Droplets::default() };
+    let text = refused(drops.clone());
+    assert!(text.starts_with("drops_per_km2: 10000000 asks for about 1.6 times"), "{text}");
+    assert_eq!(refused(Droplets { drops_per_km2: 1e6, ..drops.clone() }), "");
+    let rounds = Droplets { drops_per_km2: 1.0, rounds: 5000, ..drops };
+    let text = refused(rounds.clone());
+    assert!(text.starts_with("rounds: 5000 asks for about "), "{text}");
+    assert_eq!(refused(Droplets { radius_m: 22.0, ..rounds }), "");
+    assert_eq!(refused(Droplets::default()), "");
+}
