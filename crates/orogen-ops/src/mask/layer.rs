@@ -1,7 +1,7 @@
 //! Mask by layer: where any layer lies between two values.
 
 use orogen_core::param::Fault;
-use orogen_core::{Ctx, Frame, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, each_kind, layer};
+use orogen_core::{Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, each_kind, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use super::band::{Band, order_fault};
 ///
 /// **Guarantees** (1) every result lies in 0 to 1; (2) values from `min` to `max`, both included, have exactly 1, and
 /// values further than `falloff` outside have exactly 0; (3) without falloff the mask is 0 or 1; (4) layers of ids
-/// (biomes) are taken by their number.
+/// (biomes, basins) are taken by their number, exactly.
 ///
 /// **Limits** A hole in the layer has 0, inverted or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ impl Default for Layer {
 
 impl Op for Layer {
     const ID: &'static str = "mask.layer";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().reading([self.layer.clone()]).writing([self.to.clone()])
@@ -82,12 +82,24 @@ impl Op for Layer {
         let counter = ctx.counter(rows);
         let mut out = Raster::filled(cols, rows, 0.0);
         let layer = terrain.layers().get(&self.layer).ok_or_else(|| terrain.missing(&self.layer))?;
-        each_kind!(layer, layer => out.try_par_rows(|row, values| {
-            for (value, &v) in values.iter_mut().zip(layer.row(row)) {
-                *value = band.at(f64::from(v) as f32);
-            }
-            counter.done()
-        }))?;
+        if let LayerData::U32(layer) = layer {
+            // An f32 holds whole numbers up to 2^24 only, so ids are compared before they are rounded.
+            let outside = Band { min: 0.0, max: 0.0, ..band };
+            out.try_par_rows(|row, values| {
+                for (value, &v) in values.iter_mut().zip(layer.row(row)) {
+                    let v = f64::from(v);
+                    *value = outside.at((self.min - v).max(v - self.max).max(0.0) as f32);
+                }
+                counter.done()
+            })?;
+        } else {
+            each_kind!(layer, layer => out.try_par_rows(|row, values| {
+                for (value, &v) in values.iter_mut().zip(layer.row(row)) {
+                    *value = band.at(f64::from(v) as f32);
+                }
+                counter.done()
+            }))?;
+        }
         terrain.set_named(self.to.clone(), out.into());
         Ok(terrain)
     }
@@ -95,8 +107,6 @@ impl Op for Layer {
 
 #[cfg(test)]
 mod tests {
-    use orogen_core::LayerData;
-
     use super::*;
 
     fn mask_of(name: &str, data: LayerData, op: &Layer) -> Vec<f32> {
@@ -121,6 +131,16 @@ mod tests {
         let op = Layer { min: 2.0, max: 3.0, falloff: 0.0, ..Layer::default() };
         let data = LayerData::U8(Raster::from_fn(4, 2, |c, _| 1 + c as u8).into());
         assert_eq!(mask_of("biome", data, &op), [0.0, 1.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn neighbouring_ids_above_2_to_the_24_are_told_apart() {
+        let id = 20_000_001.0;
+        let op = Layer { min: id, max: id, falloff: 0.0, ..Layer::default() };
+        let ids = || LayerData::U32(Raster::from_fn(4, 2, |c, _| 20_000_000 + c as u32).into());
+        assert_eq!(mask_of("basin", ids(), &op), [0.0, 1.0, 0.0, 0.0]);
+        assert_eq!(mask_of("basin", ids(), &Layer { invert: true, ..op.clone() }), [1.0, 0.0, 1.0, 1.0]);
+        assert_eq!(mask_of("basin", ids(), &Layer { falloff: 2.0, ..op })[..3], [0.5, 1.0, 0.5]);
     }
 
     #[test]
