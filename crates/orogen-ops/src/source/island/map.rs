@@ -28,6 +28,8 @@ const SHAPE_CONTRAST: f64 = 1.6;
 const STREAM_MOISTURE: f64 = 0.5;
 /// Length of a polygon's side against the root of its area, as in a hexagon.
 const SIDE: f64 = 0.62;
+/// How much longer ways along the sides of polygons are than ways across: a step of moisture is counted along sides.
+const ACROSS: f64 = 1.12;
 /// Lattice cells of the clouds across half the shorter side.
 const CLOUDS: f64 = 2.0;
 /// How far the lowest land polygon lies above the coast, in steps.
@@ -681,7 +683,7 @@ impl Map {
         let graph = &self.graph;
         // A step of the usual map: with more polygons moisture takes more steps, each shorter, and spreads as far.
         let step = SIDE * self.width / self.step;
-        let dries = math::log2(params.moisture_spread.max(1e-300)) / step;
+        let dries = ACROSS * math::log2(params.moisture_spread.max(1e-300)) / step;
         let seed = self.seed.child("rain");
         let (clouds, shift) = (Noise::new(seed), [seed.unit(0) * 256.0, seed.unit(1) * 256.0]);
         let mut moisture: Vec<f64> = (graph.corner_ixs())
@@ -709,7 +711,8 @@ impl Map {
                 continue;
             }
             let [x, y] = graph.corner(q);
-            for n in graph.corner_adjacent(q) {
+            // Across polygons, not along their sides, where detours would grow with the number of steps.
+            for &n in graph.corner_touches(q).flat_map(|c| graph.center_corners(c)) {
                 let [nx, ny] = graph.corner(n);
                 let there = moisture[q.at()] * math::exp2(dries * math::hypot(nx - x, ny - y));
                 if there > moisture[n.at()] && there > 1e-6 {

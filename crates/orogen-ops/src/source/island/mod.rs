@@ -215,7 +215,7 @@ impl Default for Island {
 
 impl Op for Island {
     const ID: &'static str = "source.island";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     fn layers(&self) -> Layers {
         Layers::none()
