@@ -24,7 +24,9 @@ mod place;
 mod provenance;
 mod raster;
 mod ready;
+mod refiner;
 pub mod rng;
+mod spline;
 pub mod stepped;
 mod terrain;
 #[cfg(any(test, feature = "testkit"))]
@@ -50,6 +52,8 @@ pub use place::{Crs, Georeference, Place};
 pub use provenance::{Part, Provenance};
 pub use raster::{Cell, Raster};
 pub use ready::{Applying, Prepared, Ready};
+pub use refiner::{Refiner, Solved};
 pub use rng::Seed;
+pub use spline::Spline;
 pub use stepped::{Moment, Progress, Simulated, Started, Stepped};
 pub use terrain::{Parts, Terrain};

@@ -18,6 +18,7 @@ use crate::param::{self, Fault};
 use crate::place::Place;
 use crate::provenance::{Part, Provenance};
 use crate::ready::{Applied, Prepared};
+use crate::refiner::{Refiner, Solved};
 use crate::stepped::Started;
 use crate::terrain::Terrain;
 
@@ -352,6 +353,23 @@ pub trait Op:
         Ok(None)
     }
 
+    /// Whether it wears the land away, if it reaches the whole world. What finer samples show of the land before it is then
+    /// held to what worn land bears: each octave no steeper than a share of the solved land, and nothing under water or
+    /// on fresh sediment. Otherwise what the step changed is added to all that finer samples show.
+    fn wears(&self) -> bool {
+        false
+    }
+
+    /// Its own way of bringing what it solved to windows of another spacing, if it reaches the whole world; `None` where
+    /// interpolation does.
+    ///
+    /// # Errors
+    /// As [`Op::run`].
+    fn refiner(&self, solved: Solved<'_>, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+        let _ = (solved, ctx);
+        Ok(None)
+    }
+
     /// The work. Parameters have been checked, the declared layers are there, and their values are those that land may
     /// have (see [`crate::values`]). So must be what it writes.
     ///
@@ -423,6 +441,13 @@ pub trait AnyOp: fmt::Debug + Send + Sync {
     /// # Errors
     /// As [`Op::prepare`].
     fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError>;
+    /// See [`Op::wears`].
+    fn wears(&self) -> bool;
+    /// See [`Op::refiner`].
+    ///
+    /// # Errors
+    /// As [`Op::refiner`].
+    fn refiner(&self, solved: Solved<'_>, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError>;
     /// See [`Op::run`]; [`crate::Ready`] checks what goes in and comes out.
     ///
     /// # Errors
@@ -509,6 +534,14 @@ impl<T: Op> AnyOp for T {
 
     fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
         Op::prepare(self, world, ctx)
+    }
+
+    fn wears(&self) -> bool {
+        Op::wears(self)
+    }
+
+    fn refiner(&self, solved: Solved<'_>, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+        Op::refiner(self, solved, ctx)
     }
 
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

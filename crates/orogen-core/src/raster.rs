@@ -295,9 +295,25 @@ impl Raster<f32> {
     /// along the columns once for all rows of the result that need it.
     #[must_use]
     pub fn bicubic_grid(&self, cols: &[f64], rows: &[f64]) -> Raster<f32> {
+        self.cubic_grid(cols, rows, catmull_rom)
+    }
+
+    /// Blends of four by four samples at all crossings of given columns and rows, each weighed by [`b_spline`]: smooth, and
+    /// never outside what the samples span.
+    #[must_use]
+    pub fn smooth_grid(&self, cols: &[f64], rows: &[f64]) -> Raster<f32> {
+        self.cubic_grid(cols, rows, b_spline)
+    }
+
+    pub(crate) fn cubic_grid(
+        &self,
+        cols: &[f64],
+        rows: &[f64],
+        weights: impl Fn(f32) -> [f32; 4] + Sync,
+    ) -> Raster<f32> {
         let split = |at: f64, count: usize| {
             let at = at.clamp(0.0, (count - 1) as f64);
-            (at.floor() as isize, catmull_rom((at - at.floor()) as f32))
+            (at.floor() as isize, weights((at - at.floor()) as f32))
         };
         let last = self.cols as isize - 1;
         let taps: Vec<([u32; 4], [f32; 4])> = (cols.iter())
@@ -353,6 +369,18 @@ impl<T> IndexMut<Cell> for Raster<T> {
     fn index_mut(&mut self, cell: Cell) -> &mut T {
         &mut self.data[cell.row * self.cols + cell.col]
     }
+}
+
+/// Weights of four samples in a row for a place between the second and third, of the cubic B-spline.
+pub(crate) fn b_spline(t: f32) -> [f32; 4] {
+    let u = 1.0 - t;
+    let (t2, t3) = (t * t, t * t * t);
+    [
+        u * u * u / 6.0,
+        (3.0 * t3 - 6.0 * t2 + 4.0) / 6.0,
+        (-3.0 * t3 + 3.0 * t2 + 3.0 * t + 1.0) / 6.0,
+        t3 / 6.0,
+    ]
 }
 
 #[cfg(test)]

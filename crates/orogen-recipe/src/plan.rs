@@ -6,7 +6,8 @@
 //! - `Within(m)`: its input is worked out on the window and `m` metres around it (not beyond the recipe's frame),
 //!   its result is cut back to the window.
 //! - `World`: solved once on the recipe's own frame. A window on the same lattice is cut from that. A window of
-//!   another spacing adds what the step changed, interpolated, to its own finer input.
+//!   another spacing adds what the step changed, interpolated, to its own finer input. Where the step wears the land,
+//!   some of that input around the window is needed too, to tell its octaves apart.
 //!
 //! Where the recipe's frame loops, a `Within` step at its edge needs what lies inside the opposite one.
 //!
@@ -18,10 +19,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use orogen_core::{Frame, Part, Reach, Rect, looped};
+use orogen_core::{Frame, Part, Reach, Rect, layer, looped};
 use thiserror::Error;
 
 use crate::check::{Checked, Step};
+use crate::refine;
 
 /// Why a window cannot be planned.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -108,7 +110,7 @@ pub enum Work {
     },
     /// Brings what a `World` step found on the recipe's frame to another lattice, or applies its mask.
     Place {
-        /// The step's input on the task's frame.
+        /// The step's input on the task's frame, and around it where the step wears the land.
         input: Option<Use>,
         /// The step's input on the recipe's frame; not needed where only the mask is applied.
         base_input: Option<Use>,
@@ -407,7 +409,7 @@ fn needs(checked: &Checked, output: usize, result: Need) -> Vec<Vec<Need>> {
             }
             // What a world step changed is added to the input on the window's own lattice.
             if let (true, Some(input)) = (world, step.input) {
-                add(&mut needs[input], Need { frame: need.frame, wanted: before });
+                add(&mut needs[input], Need { frame: placing(steps, i, &need.frame, &base), wanted: before });
             }
         }
     }
@@ -432,6 +434,33 @@ pub(crate) fn halo(step: &Step, frame: &Frame, base: &Frame) -> Frame {
         Reach::Within(m) => within(frame, m, base).unwrap_or(*frame),
         Reach::Point | Reach::World => *frame,
     }
+}
+
+/// Where a step that reaches the world needs its input to be brought to a frame of another lattice.
+fn placing(steps: &[Step], step: usize, frame: &Frame, base: &Frame) -> Frame {
+    if frame.same_lattice(base) || !wears_height(&steps[step]) || was_held(steps, step) {
+        return *frame;
+    }
+    match refine::halo_m(base, frame) {
+        0.0 => *frame,
+        m => within(frame, m, base).unwrap_or(*frame),
+    }
+}
+
+fn wears_height(step: &Step) -> bool {
+    step.op.wears() && step.layers.updates(&Part::Layer(layer::HEIGHT.name()))
+}
+
+/// Whether what finer samples show of a step's input was already held by a step before to the slope of its land.
+pub(crate) fn was_held(steps: &[Step], step: usize) -> bool {
+    let mut before = steps[step].input;
+    while let Some(i) = before {
+        if steps[i].layers.writes.contains(&layer::HEIGHT.name()) {
+            return wears_height(&steps[i]) && steps[i].mask.is_none();
+        }
+        before = steps[i].input;
+    }
+    false
 }
 
 /// The part of the recipe's frame within `m` metres of a frame. Where the land loops, what lies beyond an edge lies inside
@@ -510,7 +539,7 @@ impl Planner<'_> {
         self.push(i, base, work, here && !(masked && elsewhere));
         for frame in world {
             if *frame != base {
-                let input_here = self.result(step.input, *frame)?;
+                let input_here = self.result(step.input, placing(self.steps, i, frame, &base))?;
                 let work = Work::Place { input: input_here, base_input: input, solved, masked };
                 self.push(i, *frame, work, true);
             } else if masked && elsewhere {

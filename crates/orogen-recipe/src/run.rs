@@ -15,7 +15,7 @@ use crate::cache::{Cache, Entry, Found, Key, KeyMaker};
 use crate::check::{Checked, Step};
 use crate::clock::Stopwatch;
 use crate::mask::limit_to_mask;
-use crate::plan::{Plan, Task, Use, Work};
+use crate::plan::{Plan, Task, Use, Work, was_held};
 use crate::refine::Refinement;
 use crate::session::Memory;
 
@@ -522,7 +522,11 @@ impl State {
                     (None, base_input) => {
                         let solved = self.take(around, solved)?;
                         let base_input = base_input.map(|used| self.take(around, used)).transpose()?;
-                        let made = Arc::new(Refinement::new(&step.layers, base_input.as_ref(), &solved));
+                        let ctx = around.ctx(i, self.place, &watch, None);
+                        let held = was_held(around.checked.steps(), task.step);
+                        let made =
+                            caught(|| Refinement::new(step, held, base_input.as_ref(), &solved, &ctx));
+                        let made = Arc::new(made.map_err(fail)?);
                         if let Some(memory) = around.memory {
                             memory.keep_refinement(task.step, &made);
                         }
@@ -531,10 +535,13 @@ impl State {
                 };
                 let placed = if refinement.is_none() { Some(self.take(around, solved)?) } else { None };
                 let input = self.take_or_empty(around, input, task.frame)?;
-                let before = masked.then(|| input.clone());
+                let before = masked.then(|| cut(input.clone(), &task.frame)).transpose().map_err(fail)?;
                 let placed = match (placed, refinement) {
                     (Some(placed), _) => placed,
-                    (None, Some(refinement)) => refinement.apply(input).map_err(fail)?,
+                    (None, Some(refinement)) => {
+                        let ctx = around.ctx(i, self.place, &watch, None);
+                        caught(|| refinement.apply(input, &task.frame, &ctx)).map_err(fail)?
+                    }
                     (None, None) => input,
                 };
                 let result = match (&before, &step.mask) {
@@ -709,7 +716,7 @@ fn key<'a>(
 ) -> Result<Key, OpError> {
     let (kind, masked) = match task.work {
         Work::Apply { masked, .. } => ("apply", masked),
-        Work::Place { masked, .. } => ("place", masked),
+        Work::Place { masked, .. } => ("place 2", masked),
     };
     let mut maker = KeyMaker::new(kind);
     maker.text(step.op.id());

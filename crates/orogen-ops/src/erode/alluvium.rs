@@ -79,6 +79,10 @@ impl Op for Alluvium {
             .writing([layer::SEDIMENT.name()])
     }
 
+    fn wears(&self) -> bool {
+        true
+    }
+
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
     }

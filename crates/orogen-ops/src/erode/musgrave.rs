@@ -113,6 +113,10 @@ impl Op for Musgrave {
             .writing([layer::SEDIMENT.name()])
     }
 
+    fn wears(&self) -> bool {
+        true
+    }
+
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
     }

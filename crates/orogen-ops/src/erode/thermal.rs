@@ -84,6 +84,10 @@ impl Op for Thermal {
             .writing([layer::SEDIMENT.name()])
     }
 
+    fn wears(&self) -> bool {
+        true
+    }
+
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
     }

@@ -127,6 +127,10 @@ impl Op for Coast {
             .writing([layer::SAND.name()])
     }
 
+    fn wears(&self) -> bool {
+        true
+    }
+
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
     }

@@ -138,6 +138,10 @@ impl Op for Droplets {
             .writing([layer::SEDIMENT.name()])
     }
 
+    fn wears(&self) -> bool {
+        true
+    }
+
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
     }

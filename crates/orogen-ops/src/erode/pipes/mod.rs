@@ -251,6 +251,10 @@ impl Op for Pipes {
             .writing((1..=self.snapshots).flat_map(film))
     }
 
+    fn wears(&self) -> bool {
+        true
+    }
+
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
     }

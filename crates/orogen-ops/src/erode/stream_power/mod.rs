@@ -155,6 +155,10 @@ impl Op for StreamPower {
             .reading(self.incision_mm_per_yr.layer())
     }
 
+    fn wears(&self) -> bool {
+        true
+    }
+
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
     }

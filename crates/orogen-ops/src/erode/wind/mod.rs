@@ -153,6 +153,10 @@ impl Op for Wind {
             .writing([layer::SAND.name()])
     }
 
+    fn wears(&self) -> bool {
+        true
+    }
+
     fn reach(&self, _: &Frame) -> Reach {
         Reach::World
     }

@@ -1,20 +1,29 @@
 //! What a `World` step found on the recipe's frame, brought to windows of other spacings.
 
+mod octaves;
+mod worn;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use orogen_core::instances::Instances;
 use orogen_core::vector::VectorLayer;
 use orogen_core::{
-    Frame, LayerData, LayerName, Layers, OpError, Part, Provenance, Raster, Terrain, Weight, weights,
+    Ctx, Frame, LayerData, LayerName, OpError, Part, Provenance, Raster, Refiner, Solved, Terrain, Weight,
+    layer, weights,
 };
+
+use self::worn::Worn;
+use crate::check::Step;
+use crate::run::cut;
+
+pub(crate) use self::octaves::halo_m;
 
 /// What a `World` step changed: worked out once, for all windows.
 ///
-/// A window gets its own input and, interpolated, what the step changed on the recipe's frame. Layers that the step made
-/// from nothing are interpolated themselves, kept to their range; ids come from the nearest sample; weights are
-/// interpolated and sum to 255 again; vectors are those of the recipe's frame.
-#[derive(Debug)]
+/// A window gets its own input and, interpolated, what the step changed on the recipe's frame; where the step wears the
+/// land, what finer samples show of the land before is held to what worn land bears. Layers that the step made from nothing are interpolated themselves, kept to their range; ids come from the nearest sample; weights are
+/// interpolated and sum to 255 again; vectors are those of the recipe's frame. At last the operator may have its say.
 pub(crate) struct Refinement {
     base: Frame,
     changes: BTreeMap<LayerName, Change>,
@@ -25,12 +34,15 @@ pub(crate) struct Refinement {
     instances: BTreeMap<LayerName, Arc<Instances>>,
     /// Of what the step wrote.
     provenance: Provenance,
+    refiner: Option<Box<dyn Refiner>>,
 }
 
 #[derive(Debug)]
 enum Change {
     /// Goes on top of what the window has.
     Added(Raster<f32>),
+    /// Height that was worn.
+    Worn(Box<Worn>),
     /// Was not there before; with its least and greatest value.
     Made(Arc<Raster<f32>>, (f32, f32)),
     /// Ids of any kind.
@@ -38,11 +50,27 @@ enum Change {
 }
 
 impl Refinement {
-    /// From a step's input and result on the recipe's frame.
-    pub fn new(layers: &Layers, input: Option<&Terrain>, solved: &Terrain) -> Self {
+    /// From a step's input and result on the recipe's frame. `held` says that what the input shows at finer samples was held
+    /// to the slope of its land before.
+    ///
+    /// # Errors
+    /// When the operator fails to prepare its own way.
+    pub fn new(
+        step: &Step,
+        held: bool,
+        input: Option<&Terrain>,
+        solved: &Terrain,
+        ctx: &Ctx<'_>,
+    ) -> Result<Self, OpError> {
+        let layers = &step.layers;
         let change = |name: &LayerName| {
             let before = input.and_then(|input| input.layers().get(name));
             let change = match (solved.layers().get(name)?, before) {
+                (LayerData::F32(out), Some(LayerData::F32(before)))
+                    if step.op.wears() && *name == layer::HEIGHT.name() =>
+                {
+                    Change::Worn(Box::new(Worn::new(before, out, solved, held)))
+                }
                 (LayerData::F32(out), Some(LayerData::F32(before))) => Change::Added(difference(out, before)),
                 (LayerData::F32(out), _) => {
                     Change::Made(out.clone(), out.range().unwrap_or((f32::NEG_INFINITY, f32::INFINITY)))
@@ -61,7 +89,7 @@ impl Refinement {
         }
         let kept = layers.keeps.iter().cloned().filter_map(Part::into_vectors);
         let vectors = layers.writes_vectors.iter().cloned().chain(kept);
-        Self {
+        Ok(Self {
             base: *solved.frame(),
             changes: layers.writes.iter().filter_map(change).collect(),
             families,
@@ -72,27 +100,34 @@ impl Refinement {
                 .filter_map(|name| Some((name.clone(), solved.instances().get(name)?.clone())))
                 .collect(),
             provenance: solved.provenance().clone(),
-        }
+            refiner: step.op.refiner(Solved { before: input, after: solved }, ctx)?,
+        })
     }
 
     /// Bytes that it keeps in memory.
     pub fn bytes(&self) -> u64 {
         let size = |change: &Change| match change {
             Change::Added(raster) => 4 * raster.as_slice().len(),
+            Change::Worn(worn) => worn.size_bytes(),
             Change::Made(raster, _) => 4 * raster.as_slice().len(),
             Change::Ids(ids) => ids.bytes().len(),
         };
         let weights = self.families.values().flat_map(BTreeMap::values);
         let weights = weights.map(|raster| raster.as_slice().len()).sum::<usize>();
         let things = self.instances.values().map(|all| all.size_bytes()).sum::<usize>();
-        (self.changes.values().map(size).sum::<usize>() + weights + things) as u64
+        let own = self.refiner.as_ref().map_or(0, |refiner| refiner.size_bytes());
+        (self.changes.values().map(size).sum::<usize>() + weights + things + own) as u64
     }
 
-    /// The step's result where its input is a window of another lattice.
-    pub fn apply(&self, mut input: Terrain) -> Result<Terrain, OpError> {
-        let frame = *input.frame();
-        let cols: Vec<f64> = (0..frame.cols()).map(|col| self.base.locate(frame.x_m(col), 0.0)[0]).collect();
-        let rows: Vec<f64> = (0..frame.rows()).map(|row| self.base.locate(0.0, frame.y_m(row))[1]).collect();
+    /// The step's result on a window of another lattice; the input covers the halo around it.
+    pub fn apply(&self, wide: Terrain, frame: &Frame, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        // Height around the window, where it is needed to tell octaves apart.
+        let around = match self.changes.get(&layer::HEIGHT.name()) {
+            Some(Change::Worn(worn)) => Some(worn.window(&wide, frame)?),
+            _ => None,
+        };
+        let mut input = cut(wide, frame)?;
+        let (cols, rows) = places(&self.base, frame);
         let nearest = |at: &[f64], count: usize| -> Vec<usize> {
             at.iter().map(|at| at.round().clamp(0.0, (count - 1) as f64) as usize).collect()
         };
@@ -108,6 +143,10 @@ impl Refinement {
                     }
                     sum.into()
                 }
+                Change::Worn(_) => match &around {
+                    Some(height) => height.clone().into(),
+                    None => continue,
+                },
                 Change::Made(raster, (low, high)) => {
                     let mut made = raster.bicubic_grid(&cols, &rows);
                     made.as_mut_slice().iter_mut().for_each(|value| *value = value.clamp(*low, *high));
@@ -146,8 +185,18 @@ impl Refinement {
             let from: Vec<Part> = self.provenance.of(&part).cloned().collect();
             input.record(part, from);
         }
-        Ok(input)
+        match &self.refiner {
+            Some(refiner) => refiner.refine(input, ctx),
+            None => Ok(input),
+        }
     }
+}
+
+/// Where columns and rows of a frame lie on another, in its samples.
+fn places(base: &Frame, frame: &Frame) -> (Vec<f64>, Vec<f64>) {
+    let cols = (0..frame.cols()).map(|col| base.locate(frame.x_m(col), 0.0)[0]).collect();
+    let rows = (0..frame.rows()).map(|row| base.locate(0.0, frame.y_m(row))[1]).collect();
+    (cols, rows)
 }
 
 fn difference(after: &Raster<f32>, before: &Raster<f32>) -> Raster<f32> {

@@ -1,0 +1,140 @@
+//! Height of worn land at finer samples than it was solved on.
+
+use orogen_core::{Frame, OpError, Raster, Spline, Terrain, layer};
+
+use super::octaves;
+
+/// The steepest that an octave of the land before may be, as a share of the slope of the solved land.
+const SHARE: f32 = 0.25;
+/// A step that changed the land by this share of the spacing has worn it.
+const TOUCHED: f32 = 0.03;
+/// Sediment so deep hides what lay below, in metres.
+const BURIED_M: f32 = 0.5;
+
+/// What a step that wears the land did to its height.
+///
+/// ```text
+/// h = f + s(after − before) − t (r − Σ r_k min(1, q S / S_k)),        r = f − s(before)
+/// ```
+///
+/// `f` is the window's own input, `s` the spline through samples of the recipe's frame, `r_k` the octaves of what finer samples
+/// show beyond it and `S_k` their slopes, `S` the slope of the solved land, `t` 1 where the step changed the land and 0 where
+/// it left it alone.
+#[derive(Debug)]
+pub struct Worn {
+    base: Frame,
+    change: Spline,
+    before: Spline,
+    /// `t`, and `q S`, or, where the input was held before, the share that is left of it.
+    touched: Raster<f32>,
+    most: Raster<f32>,
+    is_share: bool,
+}
+
+impl Worn {
+    /// From the height before and after; `held` says that what finer samples show of it was held to the slope of the land before.
+    pub fn new(before: &Raster<f32>, after: &Raster<f32>, solved: &Terrain, held: bool) -> Self {
+        let base = *solved.frame();
+        let change = super::difference(after, before);
+        let least = TOUCHED * base.spacing_m()[0].min(base.spacing_m()[1]) as f32;
+        let touched = Raster::from_fn(base.cols(), base.rows(), |col, row| {
+            let mut most = 0.0f32;
+            for (dc, dr) in (-1..=1).flat_map(|dr| (-1..=1).map(move |dc| (dc, dr))) {
+                let there = change.clamped(col as isize + dc, row as isize + dr);
+                // Beside holes the window's own land is taken as it is.
+                if there.is_nan() {
+                    return 0.0;
+                }
+                most = most.max(there.abs());
+            }
+            let share = (most / least).min(1.0);
+            share * share * (3.0 - 2.0 * share)
+        });
+        let wet: Option<&Raster<f32>> = solved.get(layer::WATER).ok();
+        let sediment: Option<&Raster<f32>> = solved.get(layer::SEDIMENT).ok();
+        let bare = |cell: usize| {
+            let dry = wet.is_none_or(|wet| wet.as_slice()[cell] <= 0.0);
+            let buried = sediment.map_or(0.0, |depth| (depth.as_slice()[cell] / BURIED_M).clamp(0.0, 1.0));
+            if dry { 1.0 - buried } else { 0.0 }
+        };
+        let slopes = slopes(after, base.spacing_m());
+        let most = match held {
+            false => Raster::from_fn(base.cols(), base.rows(), |col, row| {
+                SHARE * slopes.row(row)[col] * bare(row * base.cols() + col)
+            }),
+            true => {
+                let old = self::slopes(before, base.spacing_m());
+                Raster::from_fn(base.cols(), base.rows(), |col, row| {
+                    let share = slopes.row(row)[col] / old.row(row)[col].max(1e-6);
+                    share.min(1.0) * bare(row * base.cols() + col)
+                })
+            }
+        };
+        Self {
+            base,
+            change: Spline::through(&change),
+            before: Spline::through(before),
+            touched,
+            most,
+            is_share: held,
+        }
+    }
+
+    /// Bytes that it keeps in memory.
+    pub fn size_bytes(&self) -> usize {
+        self.change.size_bytes() + self.before.size_bytes() + 8 * self.base.len()
+    }
+
+    /// The height on a window, from the input on the window and the halo around it.
+    pub fn window(&self, wide: &Terrain, window: &Frame) -> Result<Raster<f32>, OpError> {
+        let fine = wide.get(layer::HEIGHT)?;
+        let frame = *wide.frame();
+        let (cols, rows) = self.places(&frame);
+        let mut residual = self.before.grid(&cols, &rows);
+        residual.par_rows(|row, out| {
+            // A hole counts as smooth land.
+            out.iter_mut().zip(fine.row(row)).for_each(|(s, f)| *s = if f.is_nan() { 0.0 } else { f - *s });
+        });
+        let kept = if self.is_share {
+            let share = self.most.smooth_grid(&cols, &rows);
+            let mut kept = residual.clone();
+            kept.par_rows(|row, out| out.iter_mut().zip(share.row(row)).for_each(|(r, share)| *r *= share));
+            kept
+        } else if octaves::halo_m(&self.base, &frame) > 0.0 {
+            let most = self.most.smooth_grid(&cols, &rows);
+            octaves::held(residual.clone(), &self.base, &frame, &most)
+        } else {
+            residual.clone()
+        };
+        let outside = || OpError::Internal(String::from("a window lies outside its halo"));
+        let (west, north) = frame.offset_of(window).ok_or_else(outside)?;
+        let (cols, rows) = (&cols[west..west + window.cols()], &rows[north..north + window.rows()]);
+        let (mut height, touched) = (self.change.grid(cols, rows), self.touched.smooth_grid(cols, rows));
+        height.par_rows(|row, out| {
+            let part = west..west + out.len();
+            let wide = fine.row(north + row)[part.clone()].iter();
+            let lost = residual.row(north + row)[part.clone()].iter().zip(&kept.row(north + row)[part]);
+            let lost = lost.zip(touched.row(row)).map(|((all, kept), touched)| touched * (all - kept));
+            out.iter_mut().zip(wide.zip(lost)).for_each(|(change, (fine, lost))| *change += fine - lost);
+        });
+        Ok(height)
+    }
+
+    /// Where columns and rows of a frame lie on the recipe's.
+    fn places(&self, frame: &Frame) -> (Vec<f64>, Vec<f64>) {
+        super::places(&self.base, frame)
+    }
+}
+
+/// The slope of land, rise over distance, in the mean of each sample's neighbourhood; 0 in holes.
+fn slopes(height: &Raster<f32>, spacing_m: [f64; 2]) -> Raster<f32> {
+    let [dx, dy] = spacing_m.map(|d| d as f32);
+    let slope = Raster::from_fn(height.cols(), height.rows(), |col, row| {
+        let (c, r) = (col as isize, row as isize);
+        let x = (height.clamped(c + 1, r) - height.clamped(c - 1, r)) / (2.0 * dx);
+        let y = (height.clamped(c, r + 1) - height.clamped(c, r - 1)) / (2.0 * dy);
+        let slope = (x * x + y * y).sqrt();
+        if slope.is_nan() { 0.0 } else { slope }
+    });
+    octaves::smoothed(&slope, 1)
+}
