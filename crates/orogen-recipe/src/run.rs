@@ -524,8 +524,7 @@ impl State {
                         let base_input = base_input.map(|used| self.take(around, used)).transpose()?;
                         let ctx = around.ctx(i, self.place, &watch, None);
                         let held = was_held(around.checked.steps(), task.step);
-                        let made =
-                            caught(|| Refinement::new(step, held, base_input.as_ref(), &solved, &ctx));
+                        let made = caught(|| Refinement::new(step, held, base_input.as_ref(), &solved, &ctx));
                         let made = Arc::new(made.map_err(fail)?);
                         if let Some(memory) = around.memory {
                             memory.keep_refinement(task.step, &made);

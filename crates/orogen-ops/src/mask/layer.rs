@@ -1,7 +1,9 @@
 //! Mask by layer: where any layer lies between two values.
 
 use orogen_core::param::Fault;
-use orogen_core::{Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, each_kind, layer};
+use orogen_core::{
+    Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, each_kind, layer,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -576,6 +576,44 @@ impl Op for Troubled {
     }
 }
 
+fake! {
+    /// Wears the land east of a line down to gentle waves of its own, which takes the whole world.
+    Wear {
+        #[schemars(range(min = -1e6, max = 1e6), extend("x-unit" = "m"))]
+        east_of_m: f64 = -1e6,
+    }
+}
+
+impl Op for Wear {
+    const ID: &'static str = "erode.wear";
+    const VERSION: u32 = 1;
+
+    fn layers(&self) -> Layers {
+        Layers::none().updating([HEIGHT.name()])
+    }
+
+    fn wears(&self) -> bool {
+        true
+    }
+
+    fn reach(&self, _: &Frame) -> Reach {
+        Reach::World
+    }
+
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        count(ctx);
+        let frame = *terrain.frame();
+        let old = terrain.get(HEIGHT)?;
+        let height = Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
+            let (x, y) = (frame.x_m(col), frame.y_m(row));
+            let worn = -300.0 + 60.0 * math::sin(x / 90.0) * math::cos(y / 110.0);
+            if x > self.east_of_m { worn as f32 } else { old.row(row)[col] }
+        });
+        terrain.set(HEIGHT, height);
+        Ok(terrain)
+    }
+}
+
 pub fn catalog() -> Catalog {
     Catalog::new([
         Operator::of::<Waves>(),
@@ -590,6 +628,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<Slow>(),
         Operator::of::<Troubled>(),
         Operator::of::<Cover>(),
+        Operator::of::<Wear>(),
     ])
 }
 

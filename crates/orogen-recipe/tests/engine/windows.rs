@@ -258,6 +258,71 @@ fn tiles_of_a_finer_lattice_meet() {
     }
 }
 
+/// Rough land that a step has worn, once and once more.
+fn worn(rest: &str) -> String {
+    format!(
+        "{FRAME}{}{}{}",
+        step("a", "source.waves", "params = { length_m = 40, grain_m = 4 }"),
+        step("w", "erode.wear", rest),
+        step("v", "erode.wear", rest)
+    )
+}
+
+#[test]
+fn windows_of_worn_land_equal_the_whole_at_every_spacing() {
+    let checked = checked(&worn(""));
+    let base = *checked.frame();
+    let [sx, sy] = base.spacing_m();
+    for divisor in [1.5, 2.0, 3.7, 8.0] {
+        let fine = base.resampled(&base.extent(), [sx / divisor, sy / divisor]).unwrap();
+        let whole = build(&checked, fine);
+        let (cols, rows) = (fine.cols() as i64, fine.rows() as i64);
+        for (col, row) in [(0, 0), (cols - 21, rows - 18), (cols / 2, rows / 3), (cols / 7, rows - 30)] {
+            let part = build(&checked, fine.window(col, row, 21, 18));
+            assert_same_bits(&whole, &part, &format!("{divisor} times finer at {col} {row}"));
+        }
+    }
+}
+
+#[test]
+fn worn_land_gets_no_steeper_the_finer_its_samples() {
+    let checked = checked(&worn(""));
+    let base = *checked.frame();
+    let median_slope = |divisor: f64| {
+        let [sx, sy] = base.spacing_m().map(|s| s / divisor);
+        let land = build(&checked, base.resampled(&base.extent(), [sx, sy]).unwrap());
+        let h = land.get(HEIGHT).unwrap();
+        let mut slopes = Vec::new();
+        for row in 1..h.rows() - 1 {
+            for col in 1..h.cols() - 1 {
+                let x = f64::from(h.row(row)[col + 1] - h.row(row)[col - 1]) / (2.0 * sx);
+                let y = f64::from(h.row(row + 1)[col] - h.row(row - 1)[col]) / (2.0 * sy);
+                slopes.push(x * x + y * y);
+            }
+        }
+        slopes.sort_by(f64::total_cmp);
+        slopes[slopes.len() / 2].sqrt()
+    };
+    let (coarse, fine) = (median_slope(1.0), median_slope(8.0));
+    assert!(fine < 1.15 * coarse, "{fine} after {coarse}");
+}
+
+#[test]
+fn land_that_a_step_left_alone_keeps_its_detail() {
+    let rest = "params.east_of_m = 700";
+    let (worn, source) = (
+        checked(&worn(rest)),
+        checked(&format!("{FRAME}{}", step("a", "source.waves", "params = { length_m = 40, grain_m = 4 }"))),
+    );
+    let base = *worn.frame();
+    let whole = base.resampled(&base.extent(), [2.5, 2.5]).unwrap();
+    let window = whole.window(0, 100, 120, 100);
+    let [worn, source] = [&worn, &source].map(|recipe| build(recipe, window));
+    for (a, b) in worn.get(HEIGHT).unwrap().as_slice().iter().zip(source.get(HEIGHT).unwrap().as_slice()) {
+        assert!((a - b).abs() < 1e-3, "{a} where the source has {b}");
+    }
+}
+
 #[test]
 fn endless_point_steps_are_built_beyond_the_frame() {
     let checked = checked(&format!("{FRAME}{}", step("a", "source.waves", "params.length_m = 90")));

@@ -239,8 +239,7 @@ impl Droplets {
         let times = work::MOST_NS_A_SAMPLE / all;
         if in_drops > in_rounds {
             let most = self.drops_per_km2 * times;
-            let advice =
-                format!("with this travel_m, radius_m and rounds the maximum is about {most:.0}");
+            let advice = format!("with this travel_m, radius_m and rounds the maximum is about {most:.0}");
             work::check("drops_per_km2", self.drops_per_km2, all, &advice)
         } else {
             let rounds = f64::from(self.rounds);

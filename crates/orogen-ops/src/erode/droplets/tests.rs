@@ -191,7 +191,8 @@ fn banks_are_as_steep_in_all_directions() {
 #[test]
 fn wide_streams_count_as_work() {
     let frame = Frame::square(2560.0, 129).unwrap();
-    let refused = |params: Droplets| params.check_work(&frame).err().map(|e| e.to_string()).unwrap_or_default();
+    let refused =
+        |params: Droplets| params.check_work(&frame).err().map(|e| e.to_string()).unwrap_or_default();
     // On a map of 129 samples this took more than 30 seconds before it was refused.
     let drops = Droplets { drops_per_km2: 1e7, radius_m: 500.0, ..Droplets::default() };
     let text = refused(drops.clone());
