@@ -298,7 +298,7 @@ impl Raster<f32> {
         self.cubic_grid(cols, rows, catmull_rom)
     }
 
-    /// Blends of four by four samples at all crossings of given columns and rows, each weighed by [`b_spline`]: smooth, and
+    /// Blends of four by four samples at all crossings of given columns and rows, each weighed as by a cubic B-spline: smooth, and
     /// never outside what the samples span.
     #[must_use]
     pub fn smooth_grid(&self, cols: &[f64], rows: &[f64]) -> Raster<f32> {
