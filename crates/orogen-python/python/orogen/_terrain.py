@@ -39,7 +39,8 @@ from orogen._steps import Step
 from orogen._vectors import Vectors
 
 Number = SupportsFloat
-Place = Iterable[SupportsFloat]
+Metres = Iterable[SupportsFloat]
+"""A pair of coordinates or lengths."""
 
 PICTURE_PX = 768
 """Longest side of the map that notebooks show."""
@@ -111,9 +112,9 @@ class Terrain(Applies):
     def flat(
         *,
         samples: SupportsIndex | Iterable[SupportsIndex] = 513,
-        size_m: Number | Place | None = None,
-        spacing_m: Number | Place | None = None,
-        origin_m: Place = (0.0, 0.0),
+        size_m: Number | Metres | None = None,
+        spacing_m: Number | Metres | None = None,
+        origin_m: Metres = (0.0, 0.0),
         crs: str | int | object | None = None,
         seed: str | int = "orogen",
         memory_bytes: SupportsIndex | None = None,
@@ -139,8 +140,8 @@ class Terrain(Applies):
     def from_array(
         z: npt.ArrayLike,
         *,
-        spacing_m: Number | Place,
-        origin_m: Place = (0.0, 0.0),
+        spacing_m: Number | Metres,
+        origin_m: Metres = (0.0, 0.0),
         crs: str | int | object | None = None,
         seed: str | int = "orogen",
         memory_bytes: SupportsIndex | None = None,
@@ -443,7 +444,7 @@ class Terrain(Applies):
 
     def viewshed(
         self,
-        at_m: Place,
+        at_m: Metres,
         *,
         observer_m: Number = 2.0,
         target_m: Number = 0.0,
@@ -463,7 +464,7 @@ class Terrain(Applies):
             return self._inner.viewshed(place("at_m", at_m), heights, bend, far, bool(exact), tell)
 
     def watershed(
-        self, at_m: Place, *, snap_m: Number = 100.0, sea: bool = True, progress: Progress = False
+        self, at_m: Metres, *, snap_m: Number = 100.0, sea: bool = True, progress: Progress = False
     ) -> npt.NDArray[np.uint8]:
         """What drains through a place: 1 does, 0 does not, 255 a hole.
 
