@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use orogen::core::{LayerData, LayerName, Operator, layer, math};
+use orogen::core::{Cancel, Frame, LayerData, LayerName, Operator, Raster, Rect, layer, math};
 use orogen::io::oblique::{self, View};
 use orogen::io::png8::looks_the_same;
 use orogen::io::{png8, preview, relief};
@@ -41,6 +41,10 @@ pub fn run(check: bool) -> Result<()> {
     for preset in orogen::presets::PRESETS {
         let png = preset_picture(preset.name, 513).with_context(|| format!("the preset {}", preset.name))?;
         pictures.push((Path::new(PRESETS).join(format!("{}.png", preset.name)), png));
+        if let Some(at_m) = preset.closer_m {
+            let png = zooms(preset.name, at_m).with_context(|| format!("the preset {} from near", preset.name))?;
+            pictures.push((Path::new(PRESETS).join(format!("{}-zooms.png", preset.name)), png));
+        }
     }
     for operator in orogen::catalog().operators() {
         let png = picture(operator).with_context(|| format!("the example of {}", operator.id))?;
@@ -106,7 +110,12 @@ fn leftovers() -> Result<Vec<PathBuf>> {
         .iter()
         .flat_map(|operator| [format!("{}.md", operator.id), format!("{}.png", operator.id)])
         .collect();
-    let presets = orogen::presets::PRESETS.iter().map(|preset| format!("{}.png", preset.name)).collect();
+    let presets = (orogen::presets::PRESETS.iter())
+        .flat_map(|preset| {
+            let zooms = preset.closer_m.map(|_| format!("{}-zooms.png", preset.name));
+            [Some(format!("{}.png", preset.name)), zooms].into_iter().flatten()
+        })
+        .collect();
     let mut found = Vec::new();
     for (folder, known) in [(PAGES, pages), (PRESETS, presets)] {
         let known: BTreeSet<String> = known;
@@ -133,6 +142,11 @@ fn presets() -> String {
         text.push_str(&format!(
             "\n## {name}\n\n`{name}`: {about}.\n\n![The preset {name}](presets/{name}.png)\n"
         ));
+        if let Some([x, y]) = preset.closer_m {
+            text.push_str(&format!(
+                "\n![{name} from near](presets/{name}-zooms.png)\n\n*Around {x}, {y}: samples 40 m, 10 m, 4 m and 1 m apart.*\n"
+            ));
+        }
     }
     text
 }
@@ -333,6 +347,45 @@ fn preset_picture(name: &str, samples: usize) -> Result<Vec<u8>> {
     options.overrides.samples = Some(samples);
     let built = orogen::build(&recipe, &options, &Unobserved)?;
     Ok(png8::encode(&relief::render(&built.terrain, &style(&built))?))
+}
+
+/// Metres between the samples of the pictures from near, and how many samples each has along its side.
+const ZOOMS_M: [f64; 4] = [40.0, 10.0, 4.0, 1.0];
+const ZOOM_SAMPLES: usize = 220;
+
+/// Windows of a preset around one place, ever closer, side by side.
+fn zooms(name: &str, at_m: [f64; 2]) -> Result<Vec<u8>> {
+    const GAP: usize = 4;
+    let recipe = orogen::read_recipe(&shell::root().join(format!("recipes/{name}.toml")))?;
+    let session = orogen::session(&recipe, &BuildOptions::default(), None)?;
+    let style = relief::ReliefStyle { contours: false, ..relief::ReliefStyle::default() };
+    let pictures = (ZOOMS_M.into_iter())
+        .map(|spacing_m| {
+            let window = around(session.checked().frame(), at_m, spacing_m)?;
+            let land = orogen::tile(&session, &recipe, window, &[], &Cancel::new())?;
+            Ok(relief::render(&land, &style)?)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let side = ZOOM_SAMPLES + GAP;
+    Ok(png8::encode(&Raster::from_fn(side * pictures.len() - GAP, ZOOM_SAMPLES, |col, row| {
+        let picture = &pictures[col / side];
+        if col % side < picture.cols() && col % side < ZOOM_SAMPLES && row < picture.rows() {
+            picture.row(row)[col % side]
+        } else {
+            [255; 3]
+        }
+    })))
+}
+
+/// The window of [`ZOOM_SAMPLES`] samples around a place, moved so that it lies in the world.
+fn around(world: &Frame, at_m: [f64; 2], spacing_m: f64) -> Result<Frame> {
+    let (extent, side) = (world.extent(), spacing_m * ZOOM_SAMPLES as f64);
+    let corner = |axis: usize| {
+        (at_m[axis] - side / 2.0).clamp(extent.min[axis], (extent.max[axis] - side).max(extent.min[axis]))
+    };
+    let min = [corner(0), corner(1)];
+    let rect = Rect { min, max: min.map(|m| m + side) };
+    Ok(world.resampled(&rect, [spacing_m; 2])?)
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub struct Preset {
     pub about: &'static str,
     /// The commented recipe.
     pub text: &'static str,
+    /// A place worth a closer look, in metres; none where the land is not natural land.
+    pub closer_m: Option<[f64; 2]>,
 }
 
 /// All presets; the first is the default.
@@ -24,56 +26,67 @@ pub const PRESETS: &[Preset] = &[
         name: "island",
         about: "an island grown from a polygon map: mountains, lakes, rivers, biomes",
         text: include_str!("../../../recipes/island.toml"),
+        closer_m: Some([22000.0, 22000.0]),
     },
     Preset {
         name: "alps",
         about: "a mountain range that rose while rivers cut it down",
         text: include_str!("../../../recipes/alps.toml"),
+        closer_m: Some([20000.0, 20000.0]),
     },
     Preset {
         name: "archipelago",
         about: "islands of all sizes in a shallow sea",
         text: include_str!("../../../recipes/archipelago.toml"),
+        closer_m: None,
     },
     Preset {
         name: "badlands",
         about: "soft coloured beds cut into a maze of gullies",
         text: include_str!("../../../recipes/badlands.toml"),
+        closer_m: Some([4000.0, 4000.0]),
     },
     Preset {
         name: "canyon",
         about: "a plateau of level beds that a river has cut to pieces",
         text: include_str!("../../../recipes/canyon.toml"),
+        closer_m: Some([20000.0, 20000.0]),
     },
     Preset {
         name: "desert",
         about: "a sea of sand with rocks standing out of it",
         text: include_str!("../../../recipes/desert.toml"),
+        closer_m: None,
     },
     Preset {
         name: "karst",
         about: "steep limestone towers on a wet green plain",
         text: include_str!("../../../recipes/karst.toml"),
+        closer_m: Some([5000.0, 5000.0]),
     },
     Preset {
         name: "karst-coast",
         about: "limestone towers and headlands in a drowned bay",
         text: include_str!("../../../recipes/karst-coast.toml"),
+        closer_m: None,
     },
     Preset {
         name: "planet",
         about: "a small planet as a seamless map of the whole globe",
         text: include_str!("../../../recipes/planet.toml"),
+        closer_m: None,
     },
     Preset {
         name: "volcanic-chain",
         about: "volcanic islands in a row, with ravines and fallen-in summits",
         text: include_str!("../../../recipes/volcanic-chain.toml"),
+        closer_m: Some([20000.0, 20000.0]),
     },
     Preset {
         name: "weiss",
         about: "an island with feature curves, storms, a river source and biomes, after Weiss's \"Procedural Terrain\"",
         text: include_str!("../../../recipes/weiss.toml"),
+        closer_m: None,
     },
 ];
 
