@@ -1,6 +1,6 @@
 //! The way down from each cell: to the neighbour at the end of the steepest slope.
 
-use orogen_core::{D8, Raster};
+use orogen_core::{D8, Raster, Seed};
 
 use super::RasterPool;
 use crate::simd::{Level, dispatch};
@@ -47,6 +47,43 @@ impl Spans {
     }
 }
 
+/// How water strays from the steepest way: every slope counts for up to so much more or less, by a random number of its own
+/// that stays the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Wander {
+    seed: u32,
+    by: f32,
+}
+
+impl Wander {
+    /// Slopes count for up to `by` (a share) more or less.
+    #[must_use]
+    pub fn new(seed: Seed, by: f64) -> Self {
+        Self { seed: seed.bits(0) as u32, by: by as f32 }
+    }
+
+    /// 32 random bits for a cell, four for each way.
+    #[inline(always)]
+    fn bits(self, col: u32, row: u32) -> u32 {
+        let mut x = self.seed ^ col.wrapping_mul(0x9e37_79b1) ^ row.wrapping_mul(0x85eb_ca77);
+        x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
+        x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
+        x ^ (x >> 16)
+    }
+
+    /// What the slope along the way `k` counts for, given the bits of its cell.
+    #[inline(always)]
+    fn factor(self, bits: u32, k: usize) -> f32 {
+        let draw = ((bits >> (4 * k)) & 15) as i32 as f32;
+        1.0 + self.by * (draw * (2.0 / 15.0) - 1.0)
+    }
+
+    fn factors(self, col: u32, row: u32) -> [f32; 8] {
+        let bits = self.bits(col, row);
+        std::array::from_fn(|k| self.factor(bits, k))
+    }
+}
+
 impl Ways {
     /// Down the steepest slope on an even grid; sea, holes and pits lead nowhere. 5 bytes a cell.
     #[must_use]
@@ -58,6 +95,29 @@ impl Ways {
     #[must_use]
     pub fn along(height: &Raster<f32>, spans: &Spans, sea_m: f32) -> Self {
         Self::along_in(height, spans, sea_m, Raster::filled(height.cols(), height.rows(), NOWHERE))
+    }
+
+    /// Downhill, though not always by the steepest of the eight ways.
+    ///
+    /// On smooth slopes water would run in straight lines along the lattice; this takes it down the slope in the mean, as a
+    /// random walk does. Where ground is hollow it still gathers.
+    #[must_use]
+    pub fn wandering(height: &Raster<f32>, spans: &Spans, sea_m: f32, wander: Wander) -> Self {
+        let mut ways = Raster::filled(height.cols(), height.rows(), NOWHERE);
+        let (cols, level) = (height.cols(), Level::new());
+        ways.par_rows(|row, out| match spans {
+            Spans::Even(spans) => {
+                dispatch!(level, _simd => wandering_row(height, row, spans, sea_m, wander, out));
+            }
+            Spans::Each(spans) => {
+                for (col, way) in out.iter_mut().enumerate() {
+                    let factors = wander.factors(col as u32, row as u32);
+                    let spans = std::array::from_fn(|k| spans[row * cols + col][k] * factors[k]);
+                    *way = steepest_cell(height, col, row, &spans, sea_m);
+                }
+            }
+        });
+        Self(ways)
     }
 
     /// The same in a raster of the same size.
@@ -144,6 +204,46 @@ fn steepest_row(height: &Raster<f32>, row: usize, spans: &[f32; 8], sea_m: f32, 
         }
         for (out, way) in out.iter_mut().zip(&way) {
             *out = *way as u8;
+        }
+    }
+}
+
+/// As [`steepest_row`], with slopes that count for more or less.
+#[inline(always)]
+fn wandering_row(
+    height: &Raster<f32>,
+    row: usize,
+    spans: &[f32; 8],
+    sea_m: f32,
+    wander: Wander,
+    out: &mut [u8],
+) {
+    for (chunk, out) in out.chunks_mut(LANES).enumerate() {
+        let start = chunk * LANES;
+        let lines = [
+            line(height, row.wrapping_sub(1), start, f32::NAN),
+            line(height, row, start, f32::NAN),
+            line(height, row + 1, start, f32::NAN),
+        ];
+        let here: &[f32; PADDED] = &lines[1];
+        let mut bits = [0u32; LANES];
+        for (i, bits) in bits.iter_mut().enumerate() {
+            *bits = wander.bits((start + i) as u32, row as u32);
+        }
+        let mut best = [0f32; LANES];
+        let mut way = [u32::from(NOWHERE); LANES];
+        for (k, &(dc, dr)) in D8.iter().enumerate() {
+            let other = &lines[(dr + 1) as usize];
+            let at = (dc + 1) as usize;
+            for i in 0..LANES {
+                let grade = (here[i + 1] - other[i + at]) * (spans[k] * wander.factor(bits[i], k));
+                let better = grade > best[i];
+                best[i] = if better { grade } else { best[i] };
+                way[i] = if better { k as u32 } else { way[i] };
+            }
+        }
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = if here[i + 1] <= sea_m { NOWHERE } else { way[i] as u8 };
         }
     }
 }

@@ -151,7 +151,7 @@ impl Alluvium {
         let sea_m = sea_level(self.sea);
         let steepest = (1.5 * math::tan(self.fan_deg.to_radians())) as f32;
         let steepest = Raster::filled(level.cols(), level.rows(), steepest);
-        slopes::give_way(level, spacing_m, &steepest, 0.0, sea_m, None);
+        slopes::give_way(level, spacing_m, (&steepest, 1.0), 0.0, sea_m, None);
         level.par_rows(|row, out| {
             for (col, (level, &before)) in out.iter_mut().zip(before.row(row)).enumerate() {
                 let is_kept = before <= sea_m || kept.is_some_and(|kept| kept.row(row)[col]);

@@ -3,6 +3,7 @@
 pub mod alluvium;
 pub mod coast;
 pub mod droplets;
+mod hillslope;
 pub mod musgrave;
 pub mod pipes;
 pub mod stream_power;

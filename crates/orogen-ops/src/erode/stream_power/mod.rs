@@ -1,5 +1,6 @@
 //! Stream power: ranges and valleys from uplift and rivers over geological time.
 
+mod bend;
 mod cut;
 pub(super) mod nodes;
 pub(super) mod slopes;
@@ -15,9 +16,11 @@ use orogen_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::bend::Bend;
 use self::cut::Cut;
 use self::nodes::Nodes;
-use crate::drainage::ways::{Spans, Ways};
+use super::hillslope::{Creep, Law};
+use crate::drainage::ways::{Spans, Wander, Ways};
 use crate::drainage::{Basins, Edge, area, check_size};
 use crate::held_lines::{self, Held};
 use crate::octaves::{OctaveBuffers, Octaves};
@@ -145,7 +148,7 @@ impl Default for StreamPower {
 
 impl Op for StreamPower {
     const ID: &'static str = "erode.stream_power";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -247,6 +250,8 @@ struct Coarser {
     nodes: Arc<Nodes>,
     /// Height gained.
     change: Raster<f32>,
+    /// How it bends on the way to the finer lattice; not at all on the way to the base and up to there.
+    bend: Option<Bend>,
     /// Rivers: the nodes at the upper and lower end of each piece.
     rivers: Vec<[u32; 2]>,
 }
@@ -254,7 +259,8 @@ struct Coarser {
 impl Coarser {
     /// Brings the land on a finer lattice up to the time of the coarser one.
     fn hand_over(&self, nodes: &Nodes, height: &mut Raster<f32>, sea_m: f32, ctx: &Ctx<'_>) {
-        let change = nodes.refine(&self.nodes, &self.change, ctx);
+        let bend = self.bend.as_ref();
+        let change = nodes.refine(&self.nodes, &self.change, bend, ctx);
         height.par_rows(|row, out| {
             for (h, change) in out.iter_mut().zip(change.row(row)) {
                 // Sea stays sea, and land stays land.
@@ -265,8 +271,16 @@ impl Coarser {
         });
         // Beds fall evenly from node to node: what is rough between them may not turn rivers aside.
         let cell = |node: u32| {
-            nodes
-                .nearest(self.nodes.place_m(node as usize % self.nodes.cols, node as usize / self.nodes.cols))
+            let (col, row) = (node as usize % self.nodes.cols, node as usize / self.nodes.cols);
+            let place = [col as f64, row as f64];
+            let [dx, dy] = self.nodes.spacing_m;
+            match bend {
+                None => nodes.nearest(self.nodes.place_m(col, row)),
+                Some(bend) => {
+                    let [c, r] = bend.to(place);
+                    nodes.nearest([c * dx, r * dy])
+                }
+            }
         };
         for piece in &self.rivers {
             let [from, to] = piece.map(cell);
@@ -452,7 +466,8 @@ impl Growing {
         } else {
             self.thinned.averaged(nodes, ctx)
         };
-        let level = Level::new(&self.params, land, self.terrain.frame(), nodes, self.outlet);
+        let seed = Seed(ctx.seed().child("ways").bits(self.number as u64));
+        let level = Level::new(&self.params, land, self.terrain.frame(), nodes, self.outlet, seed);
         ctx.stop_if_asked()?;
         self.height = Raster::clone(&level.before);
         if let Some(coarser) = self.coarser.take() {
@@ -472,7 +487,8 @@ impl Stepped for Growing {
         };
         let Stretch { steps, dt_yr } = self.plan[self.number];
         ctx.tick((1e6 * self.done / self.total) as usize, 1_000_000)?;
-        level.step(&mut self.height, dt_yr, ctx)?;
+        let left = 1.0 - f64::from(self.steps + 1) / f64::from(steps);
+        level.step(&mut self.height, dt_yr, left, ctx)?;
         self.done += (level.nodes.cols * level.nodes.rows) as f64;
         self.time_yr += dt_yr;
         self.steps += 1;
@@ -529,6 +545,8 @@ struct Level {
     uplift: Raster<f32>,
     incision: Raster<f32>,
     grade: Raster<f32>,
+    /// What makes water wander here.
+    seed: Seed,
     pins: Option<Raster<f32>>,
     sea_m: f32,
     edge: Edge,
@@ -542,6 +560,7 @@ impl Level {
         frame: &Frame,
         nodes: &Arc<Nodes>,
         outlet: Option<[f64; 2]>,
+        seed: Seed,
     ) -> Self {
         Self {
             params: params.clone(),
@@ -551,6 +570,7 @@ impl Level {
             before: land.height,
             uplift: land.uplift,
             incision: land.incision,
+            seed,
             grade: land.grade,
             sea_m: sea_level(params.sea),
             edge: outlet.map_or(Edge::Open, |place| Edge::Only(nodes.nearest(place) as u32)),
@@ -561,7 +581,8 @@ impl Level {
     fn coarser(&self, height: &Raster<f32>, with_rivers: bool, ctx: &Ctx<'_>) -> Result<Coarser, OpError> {
         let mut coarser = self.so_far(height);
         if with_rivers {
-            let (ways, _, area) = self.flow(height, ctx)?;
+            coarser.bend = Some(Bend::new(self.seed, self.nodes.cols, self.nodes.rows));
+            let (ways, _, area) = self.flow(height, None, ctx)?;
             let next = |node: usize| Some([node as u32, ways.next(node)? as u32]);
             coarser.rivers.extend(
                 (0..area.as_slice().len())
@@ -578,12 +599,20 @@ impl Level {
         change.par_rows(|row, out| {
             out.iter_mut().zip(self.before.row(row)).for_each(|(h, before)| *h -= before);
         });
-        Coarser { nodes: self.nodes.clone(), change, rivers: Vec::new() }
+        Coarser { nodes: self.nodes.clone(), change, bend: None, rivers: Vec::new() }
     }
 
     /// Where water runs: the ways, the donors and the cells drained.
-    fn flow(&self, height: &Raster<f32>, ctx: &Ctx<'_>) -> Result<(Ways, Raster<u8>, Raster<u32>), OpError> {
-        let mut ways = Ways::along(height, &self.spans, self.sea_m);
+    fn flow(
+        &self,
+        height: &Raster<f32>,
+        wander: Option<Wander>,
+        ctx: &Ctx<'_>,
+    ) -> Result<(Ways, Raster<u8>, Raster<u32>), OpError> {
+        let mut ways = match wander {
+            Some(wander) => Ways::wandering(height, &self.spans, self.sea_m, wander),
+            None => Ways::along(height, &self.spans, self.sea_m),
+        };
         ctx.stop_if_asked()?;
         Basins::find(height, &ways, self.sea_m, self.edge, &ctx.unwatched())?.drain(&mut ways);
         ctx.stop_if_asked()?;
@@ -607,12 +636,18 @@ impl Level {
         });
     }
 
-    fn step(&self, height: &mut Raster<f32>, dt_yr: f64, ctx: &Ctx<'_>) -> Result<(), OpError> {
+    /// Takes the land on by a step. `left` is the share of this lattice's time that is left, from 1 down to 0.
+    fn step(&self, height: &mut Raster<f32>, dt_yr: f64, left: f64, ctx: &Ctx<'_>) -> Result<(), OpError> {
         let params = &self.params;
         let [dx, dy] = self.nodes.spacing_m;
-        // Creep first: rivers then clear away what crept into their beds, and end graded.
-        slopes::creep(height, [dx, dy], params.creep_m2_per_yr * dt_yr, self.sea_m, ctx)?;
-        let (ways, donors, area) = self.flow(height, ctx)?;
+        let creep_m2 = params.creep_m2_per_yr * dt_yr;
+        let is_soil = creep_m2 > 0.0 && params.talus_deg < 90.0 && self.nodes.is_even();
+        if !is_soil {
+            // Creep first: rivers then clear away what crept into their beds, and end graded.
+            slopes::creep(height, [dx, dy], creep_m2, self.sea_m, ctx)?;
+        }
+        let wander = (left > 1.0 / 3.0).then(|| Wander::new(self.seed, WANDER * (1.5 * left - 0.5).sqrt()));
+        let (ways, donors, area) = self.flow(height, wander, ctx)?;
         let cut = Cut {
             ways: &ways,
             donors: &donors,
@@ -634,11 +669,64 @@ impl Level {
         ctx.stop_if_asked()?;
         if params.talus_deg < 90.0 {
             let prop = math::tan(params.talus_deg.to_radians());
-            slopes::give_way(height, [dx, dy], &self.grade, prop, self.sea_m, self.pins.as_ref());
+            let limit = (&self.grade, if is_soil { LIMIT } else { 1.0 });
+            slopes::give_way(height, [dx, dy], limit, prop, self.sea_m, self.pins.as_ref());
+        }
+        if is_soil {
+            drop((ways, donors));
+            self.creep(height, creep_m2, area, ctx)?;
+        }
+        Ok(())
+    }
+
+    /// Lets soil creep and slide by `metres2 = D dt`; streams carry off what comes into their beds.
+    fn creep(
+        &self,
+        height: &mut Raster<f32>,
+        metres2: f64,
+        area: Raster<u32>,
+        ctx: &Ctx<'_>,
+    ) -> Result<(), OpError> {
+        let [dx, dy] = self.nodes.spacing_m;
+        let hollow = (self.params.hollow_m2 / (dx * dy)) as f32;
+        let mut stays = Raster::filled(height.cols(), height.rows(), 1.0);
+        stays.par_rows(|row, out| {
+            for (col, (stays, &cells)) in out.iter_mut().zip(area.row(row)).enumerate() {
+                let cells = cells as f32;
+                let is_pinned = self.pins.as_ref().is_some_and(|pins| !pins.row(row)[col].is_nan());
+                *stays = if is_pinned { 0.0 } else { hollow * hollow / (hollow * hollow + cells * cells) };
+            }
+        });
+        drop(area);
+        let per_grade2 = self.grade.map(|grade| 1.0 / (grade * grade));
+        let creep = Creep {
+            spacing_m: [dx, dy],
+            law: Law::new(GROWTH),
+            per_grade2: &per_grade2,
+            share: None,
+            stays: Some(&stays),
+            sea_m: self.sea_m,
+        };
+        let metres2 = metres2 / f64::from(PASSES);
+        for _ in 0..PASSES {
+            let stages = Creep::stages(creep.spacing_m, metres2, creep.growth(height));
+            creep.run(height, metres2, stages, ctx)?;
         }
         Ok(())
     }
 }
+
+/// How much faster the flux of soil grows with slope near the critical one, at most, than on gentle ground.
+const GROWTH: f64 = 120.0;
+
+/// Slopes give way at once where they are steeper than this many times the critical slope.
+const LIMIT: f32 = 1.15;
+
+/// In how many goes soil creeps in a step: each damps what is rough at the scale of the lattice by about five times.
+const PASSES: u32 = 3;
+
+/// How far water strays from the steepest way at first (see [`Wander`]).
+const WANDER: f64 = 0.8;
 
 /// Where the edge is lowest on a lattice, in metres from the north-west corner.
 fn lowest_at_edge(nodes: &Nodes, height: &Raster<f32>) -> [f64; 2] {

@@ -5,6 +5,7 @@
 
 use orogen_core::{Ctx, D8, Frame, Raster, Seed};
 
+use super::bend::Bend;
 use crate::drainage::ways::Spans;
 
 /// Cells along the longer side of the coarsest lattice.
@@ -80,6 +81,12 @@ impl Nodes {
             None => [col as f32, row as f32],
             Some(moved) => moved[row * self.cols + col],
         }
+    }
+
+    /// Whether no node is moved off its place.
+    #[must_use]
+    pub fn is_even(&self) -> bool {
+        self.moved.is_none()
     }
 
     /// Where a node lies, in metres from the north-west corner.
@@ -196,9 +203,15 @@ impl Nodes {
         })
     }
 
-    /// Values at the nodes of a coarser lattice, brought to these; 0 where there is none near.
+    /// Values at the nodes of a coarser lattice, brought to these along a bend; 0 where there is none near.
     #[must_use]
-    pub fn refine(&self, coarse: &Self, values: &Raster<f32>, ctx: &Ctx<'_>) -> Raster<f32> {
+    pub fn refine(
+        &self,
+        coarse: &Self,
+        values: &Raster<f32>,
+        bend: Option<&Bend>,
+        ctx: &Ctx<'_>,
+    ) -> Raster<f32> {
         let per_col = (coarse.cols - 1) as f64 / (self.cols - 1) as f64;
         let per_row = (coarse.rows - 1) as f64 / (self.rows - 1) as f64;
         let mut fine = Raster::filled(self.cols, self.rows, 0.0);
@@ -209,7 +222,8 @@ impl Nodes {
             }
             for (col, value) in out.iter_mut().enumerate() {
                 let [c, r] = self.place(col, row).map(f64::from);
-                let (c, r) = (c * per_col, r * per_row);
+                let place = [c * per_col, r * per_row];
+                let [c, r] = bend.map_or(place, |bend| bend.from(place));
                 *value = match &coarse.moved {
                     None => values.bicubic(c, r),
                     Some(_) => coarse.near(values, c, r),

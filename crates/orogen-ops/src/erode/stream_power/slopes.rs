@@ -83,15 +83,15 @@ fn stage(
     });
 }
 
-/// Takes away what stands steeper than its own `grade` (rise over distance) above anything near, and props up what lies
+/// Takes away what stands steeper than so many times its own `grade` (rise over distance) above anything near, and props up what lies
 /// steeper than `prop` below ground that is pinned.
 ///
-/// Afterwards `h(p) ≤ h(q) + grade(p) |p − q|` for the sixteen steps of a chessboard's king and knight, so the steepest slope is the
+/// Afterwards `h(p) ≤ h(q) + times · grade(p) |p − q|` for the sixteen steps of a chessboard's king and knight, so the steepest slope is the
 /// same in all directions within 3 %. Two sweeps over the raster, as for a distance map.
 pub fn give_way(
     height: &mut Raster<f32>,
     spacing_m: [f64; 2],
-    grade: &Raster<f32>,
+    (grade, times): (&Raster<f32>, f32),
     prop: f64,
     sea_m: f32,
     pins: Option<&Raster<f32>>,
@@ -99,14 +99,14 @@ pub fn give_way(
     sweep(
         height,
         spacing_m,
-        |row| grade.row(row),
+        (|row| grade.row(row), times),
         |row, col, here| here <= sea_m || pins.is_some_and(|pins| !pins.row(row)[col].is_nan()),
     );
     if let Some(pins) = pins {
         // Cones under what is pinned, upside down; then the higher of cone and land.
         let mut cones = pins.map(|pin| if pin.is_nan() { f32::INFINITY } else { -pin });
         let props = vec![prop as f32; cones.cols()];
-        sweep(&mut cones, spacing_m, |_| &props, |_, _, _| false);
+        sweep(&mut cones, spacing_m, (|_| &props[..], 1.0), |_, _, _| false);
         let land = height.as_mut_slice().par_iter_mut().with_min_len(1 << 14);
         land.zip(cones.as_slice()).for_each(|(h, &cone)| {
             if *h < -cone {
@@ -122,11 +122,11 @@ pub fn give_way(
 fn sweep<'g>(
     height: &mut Raster<f32>,
     [dx, dy]: [f64; 2],
-    grades: impl Fn(usize) -> &'g [f32],
+    (grades, times): (impl Fn(usize) -> &'g [f32], f32),
     kept: impl Fn(usize, usize, f32) -> bool,
 ) {
     let (cols, rows) = (height.cols(), height.rows());
-    let long = |c: f64, r: f64| (c * c * dx * dx + r * r * dy * dy).sqrt() as f32;
+    let long = |c: f64, r: f64| times * (c * c * dx * dx + r * r * dy * dy).sqrt() as f32;
     let reach =
         Reach { beside: long(1.0, 0.0), near: [0.0, 1.0, 2.0].map(|c| long(c, 1.0)), far: long(1.0, 2.0) };
     let level = Level::new();
@@ -217,7 +217,7 @@ mod tests {
                 height.as_mut_slice()[row * n + col] = 500.0;
             }
         }
-        give_way(&mut height, [10.0, 10.0], &Raster::filled(n, n, 0.8), 0.8, f32::NEG_INFINITY, None);
+        give_way(&mut height, [10.0, 10.0], (&Raster::filled(n, n, 0.8), 1.0), 0.8, f32::NEG_INFINITY, None);
         assert_close!(height.row(50)[40], 8.0, abs = 1e-3);
         for row in 1..n - 1 {
             for col in 1..n - 1 {
@@ -236,7 +236,7 @@ mod tests {
         let mut height = Raster::filled(61, 61, 0.0);
         height.as_mut_slice()[30 * 61 + 30] = 100.0;
         let grade = Raster::filled(61, 61, 0.5);
-        give_way(&mut height, [10.0, 10.0], &grade, 0.5, f32::NEG_INFINITY, Some(&pins));
+        give_way(&mut height, [10.0, 10.0], (&grade, 1.0), 0.5, f32::NEG_INFINITY, Some(&pins));
         assert_eq!(height.row(30)[30], 100.0);
         assert_close!(height.row(30)[35], 75.0, abs = 1e-3);
         assert_eq!(height.row(30)[55], 0.0);
