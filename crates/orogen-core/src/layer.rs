@@ -113,6 +113,8 @@ pub const HEIGHT: Layer<f32> = Layer::new("height");
 pub const WATER: Layer<f32> = Layer::new("water");
 /// The loose part of the height, in metres.
 pub const SEDIMENT: Layer<f32> = Layer::new("sediment");
+/// Depth of soil that the ground itself has made and that creeps on slopes, in metres; part of the height.
+pub const SOIL: Layer<f32> = Layer::new("soil");
 /// Depth of sand that wind or waves have laid, in metres; part of the height.
 pub const SAND: Layer<f32> = Layer::new("sand");
 /// Yearly mean temperature, in degrees Celsius.
@@ -158,6 +160,12 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "height", unit: "m", about: "elevation above sea level", kind: Kind::F32 },
     Info { name: "water", unit: "m", about: "depth of water", kind: Kind::F32 },
     Info { name: "sediment", unit: "m", about: "loose part of the height", kind: Kind::F32 },
+    Info {
+        name: "soil",
+        unit: "m",
+        about: "depth of soil, part of the height; 0 is bare rock",
+        kind: Kind::F32,
+    },
     Info { name: "sand", unit: "m", about: "depth of sand, part of the height", kind: Kind::F32 },
     Info { name: "temperature", unit: "degC", about: "yearly mean temperature", kind: Kind::F32 },
     Info { name: "moisture", unit: "", about: "moisture, 0 dry to 1 wet", kind: Kind::F32 },

@@ -15,6 +15,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<cover::Biomes>(),
         Operator::of::<erode::Alluvium>(),
         Operator::of::<erode::Coast>(),
+        Operator::of::<erode::Creep>(),
         Operator::of::<erode::Musgrave>(),
         Operator::of::<erode::Pipes>(),
         Operator::of::<erode::Droplets>(),

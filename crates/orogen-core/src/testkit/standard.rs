@@ -147,7 +147,7 @@ fn set_diagonal(terrain: &mut Terrain, name: LayerName) {
 fn layer_data(world: &Frame, which: &str, name: &LayerName) -> LayerData {
     let (low, high, octaves) = match name.family() {
         "height" => (-100.0, 700.0, 6),
-        "water" | "sediment" | "sand" => (0.0, 4.0, 2),
+        "water" | "sediment" | "soil" | "sand" => (0.0, 4.0, 2),
         "temperature" => (-10.0, 25.0, 2),
         "flow" => (0.0, 1e6, 2),
         "slope" => (0.0, 60.0, 2),

@@ -2,6 +2,7 @@
 
 pub mod alluvium;
 pub mod coast;
+pub mod creep;
 pub mod droplets;
 mod hillslope;
 pub mod musgrave;
@@ -12,6 +13,7 @@ pub mod wind;
 
 pub use alluvium::Alluvium;
 pub use coast::Coast;
+pub use creep::Creep;
 pub use droplets::Droplets;
 pub use musgrave::Musgrave;
 pub use pipes::Pipes;

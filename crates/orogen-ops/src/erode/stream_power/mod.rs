@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use self::bend::Bend;
 use self::cut::Cut;
 use self::nodes::Nodes;
-use super::hillslope::{Creep, Law};
+use super::hillslope::{self, GROWTH, Ground, Law, NS_A_STAGE, PRODUCTION_DEPTH_M};
 use crate::drainage::ways::{Spans, Wander, Ways};
 use crate::drainage::{Basins, Edge, area, check_size};
 use crate::held_lines::{self, Held};
@@ -30,19 +30,26 @@ use crate::water::sea_level;
 /// each other.
 ///
 /// ```text
-/// ∂h/∂t = U − k (A / 1 km²)^m S^n + D ∇²h,        S ≤ tan(talus)
+/// ∂h/∂t = U − k (A / 1 km²)^m S^n − ∇ · q        q = −D ∇h / (1 − (|∇h| / tan talus)²)
 /// ```
 ///
 /// `U` is the uplift, `A` the area drained (never less than `hollow_m2`: slopes above the heads of streams are as steep as
 /// the heads), `S` the slope down the stream and `k` how fast a stream that drains 1 km² cuts at slope 1. Where uplift and
 /// cutting balance, a stream's slope is `(U/k)^(1/n) (A / 1 km²)^(-m/n)`: concave profiles, steep at the top.
 ///
+/// Soil creeps by `q`: in proportion to the slope on gentle ground, ever faster near the talus angle, where small landslides
+/// move it. Crests get round and slopes straight; streams carry off what comes into their beds, the more the larger
+/// they are beside `hollow_m2`, and stay sharp. What is steeper than 1.15 times the talus slope gives way at once. Without creep
+/// that happens at the talus slope itself. With `soil_mm_per_yr` the layer `soil` tells how deep soil lies in the end: as
+/// deep as makes it as fast as ground is lowered, less on steep slopes, none at their limit.
+///
 /// Time is implicit along the streams, so that steps may be long. Land grows on a coarse lattice first, whose nodes lie
 /// at random so that valleys favour no direction; half of the time is spent there, half of what is left on a lattice
 /// twice as fine, and so on to the base, which has 512 cells along the longer side of the world whatever the frame's
 /// own spacing. Up to there the land is known only at the nodes of the base, so that valleys lie at the same places for
 /// every frame. Finer lattices take over the beds of its rivers and have the last thirty-second of the time, in which
-/// gullies form. Rivers leave the map at its edge and go on for `beyond_m` to the base level, so land at the edge does
+/// gullies form; rivers bend a little on the way from one to the next, and on smooth slopes water wanders at first, so that
+/// valleys do not follow the eight directions of the lattice. Rivers leave the map at its edge and go on for `beyond_m` to the base level, so land at the edge does
 /// not fall off; with `sea`, land at or below 0 m is sea and stays.
 ///
 /// What curves and features `hold` keeps its height: streams work down to held rivers, and slopes lean on
@@ -59,8 +66,10 @@ use crate::water::sea_level;
 /// in resolution than what decides where valleys run: previews of 257 samples and less have other side valleys.
 ///
 /// **After** Braun & Willett, Geomorphology 180 (2013); Cordonnier, Bovy & Braun, Earth Surf. Dyn. 7 (2019), for
-/// depressions; Montgomery & Foufoula-Georgiou, Water Resour. Res. 29 (1993), for slopes above stream heads. We differ in
-/// the lattices, coarse to fine, and in rivers that go on beyond the map.
+/// depressions; Montgomery & Foufoula-Georgiou, Water Resour. Res. 29 (1993), for slopes above stream heads; Roering, Kirchner &
+/// Dietrich, Water Resour. Res. 35 (1999), for creep; Fairfield & Leymarie, Water Resour. Res. 27 (1991), for water that
+/// wanders; Heimsath et al., Nature 388 (1997), for soil. We differ in the lattices, coarse to fine, and in rivers that go on beyond the
+/// map.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamPower {
@@ -88,6 +97,9 @@ pub struct StreamPower {
     /// How fast ground creeps down slopes and rounds them.
     #[schemars(range(min = 0.0, max = 1e3), extend("x-unit" = "m2/yr", "x-slider" = [0.0, 0.1]))]
     pub creep_m2_per_yr: f64,
+    /// How fast bare rock turns to soil; at 0 no layer `soil` is left.
+    #[schemars(range(min = 0.0, max = 100.0), extend("x-unit" = "mm/yr", "x-slider" = [0.0, 2.0]))]
+    pub soil_mm_per_yr: f64,
     /// How much rock differs from place to place, 0 not at all; 1 by a factor of about three either way in `incision_mm_per_yr`.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub variety: f64,
@@ -134,6 +146,7 @@ impl Default for StreamPower {
             hollow_m2: 3e4,
             talus_deg: 40.0,
             creep_m2_per_yr: 0.01,
+            soil_mm_per_yr: 0.0,
             variety: 0.5,
             variety_wavelength_m: 2500.0,
             sea: true,
@@ -151,11 +164,16 @@ impl Op for StreamPower {
     const VERSION: u32 = 4;
 
     fn layers(&self) -> Layers {
-        Layers::none()
+        let layers = Layers::none()
             .updating([layer::HEIGHT.name()])
             .using_vectors([held_lines::HOLD])
             .reading(self.uplift_mm_per_yr.layer())
-            .reading(self.incision_mm_per_yr.layer())
+            .reading(self.incision_mm_per_yr.layer());
+        if self.soil_mm_per_yr > 0.0 {
+            layers.deriving([layer::SOIL.name()], [layer::HEIGHT.name()])
+        } else {
+            layers
+        }
     }
 
     fn wears(&self) -> bool {
@@ -347,7 +365,9 @@ impl StreamPower {
             let visits = f64::from(stretch.steps) * (nodes.cols * nodes.rows) as f64 / frame.len() as f64;
             let creep_m2 = self.creep_m2_per_yr * stretch.dt_yr;
             steps_ns += NS_A_STEP * visits;
-            creep_ns += NS_A_STAGE * visits * slopes::stages(nodes.spacing_m, creep_m2);
+            let goes = f64::from(PASSES);
+            let stages = goes * Ground::stages(nodes.spacing_m, creep_m2 / goes, GROWTH);
+            creep_ns += NS_A_STAGE * visits * stages;
         }
         let most = f64::from(self.steps) * work::MOST_NS_A_SAMPLE / steps_ns;
         let advice = format!("the maximum is {most:.0}");
@@ -382,9 +402,8 @@ impl StreamPower {
     }
 }
 
-/// Nanoseconds that a node takes in a step, and in a stage of creep, about.
+/// Nanoseconds that a node takes in a step, about.
 const NS_A_STEP: f64 = 150.0;
-const NS_A_STAGE: f64 = 4.0;
 
 /// Steps on one lattice.
 struct Stretch {
@@ -412,6 +431,8 @@ struct Growing {
     /// What the lattice before leaves.
     coarser: Option<Coarser>,
     height: Raster<f32>,
+    /// Depth of soil in the end, where it is asked for.
+    soil: Option<Raster<f32>>,
     /// Visits of nodes, done and in all.
     done: f64,
     total: f64,
@@ -452,6 +473,7 @@ impl Growing {
             steps: 0,
             coarser: None,
             height: Raster::filled(1, 1, 0.0),
+            soil: None,
             done: 0.0,
             total,
             time_yr: 0.0,
@@ -488,7 +510,12 @@ impl Stepped for Growing {
         let Stretch { steps, dt_yr } = self.plan[self.number];
         ctx.tick((1e6 * self.done / self.total) as usize, 1_000_000)?;
         let left = 1.0 - f64::from(self.steps + 1) / f64::from(steps);
+        let is_last = self.steps + 1 == steps && self.number + 1 == self.lattices.len();
+        let before = (is_last && self.params.soil_mm_per_yr > 0.0).then(|| self.height.clone());
         level.step(&mut self.height, dt_yr, left, ctx)?;
+        if let Some(before) = before {
+            self.soil = Some(level.soil(&self.height, before, dt_yr));
+        }
         self.done += (level.nodes.cols * level.nodes.rows) as f64;
         self.time_yr += dt_yr;
         self.steps += 1;
@@ -529,9 +556,12 @@ impl Stepped for Growing {
     }
 
     fn finish(self: Box<Self>, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let Self { params, mut terrain, land, height, .. } = *self;
+        let Self { params, mut terrain, land, height, soil, .. } = *self;
         params.account(&land, &height, terrain.frame(), ctx);
         terrain.set(layer::HEIGHT, height);
+        if let Some(soil) = soil {
+            terrain.set(layer::SOIL, soil);
+        }
         Ok(terrain)
     }
 }
@@ -679,6 +709,30 @@ impl Level {
         Ok(())
     }
 
+    /// How deep soil lies, given the land before the last step.
+    ///
+    /// As deep as makes soil as fast as the ground is lowered, and less on slopes near their limit, from which it slides now and
+    /// then: none is left at the limit. Sea has none.
+    fn soil(&self, height: &Raster<f32>, before: Raster<f32>, dt_yr: f64) -> Raster<f32> {
+        let production = 1e-3 * self.params.soil_mm_per_yr;
+        let mut soil = before;
+        soil.par_rows(|row, out| {
+            for (col, soil) in out.iter_mut().enumerate() {
+                let (before, after) = (*soil, height.row(row)[col]);
+                if after.is_nan() {
+                    continue;
+                }
+                let lowered =
+                    f64::from(self.uplift.row(row)[col]) + f64::from(before - after) / dt_yr.max(1e-9);
+                let deep = hillslope::balanced(production, lowered, PRODUCTION_DEPTH_M) as f32;
+                let grade = self.grade.row(row)[col];
+                let left = 1.0 - slope2(height, self.nodes.spacing_m, col, row) / (grade * grade);
+                *soil = if after <= self.sea_m { 0.0 } else { deep * left.clamp(0.0, 1.0) };
+            }
+        });
+        soil
+    }
+
     /// Lets soil creep and slide by `metres2 = D dt`; streams carry off what comes into their beds.
     fn creep(
         &self,
@@ -699,7 +753,7 @@ impl Level {
         });
         drop(area);
         let per_grade2 = self.grade.map(|grade| 1.0 / (grade * grade));
-        let creep = Creep {
+        let ground = Ground {
             spacing_m: [dx, dy],
             law: Law::new(GROWTH),
             per_grade2: &per_grade2,
@@ -709,15 +763,24 @@ impl Level {
         };
         let metres2 = metres2 / f64::from(PASSES);
         for _ in 0..PASSES {
-            let stages = Creep::stages(creep.spacing_m, metres2, creep.growth(height));
-            creep.run(height, metres2, stages, ctx)?;
+            let stages = Ground::stages(ground.spacing_m, metres2, ground.growth(height));
+            ground.run(height, metres2, stages, ctx)?;
         }
         Ok(())
     }
 }
 
-/// How much faster the flux of soil grows with slope near the critical one, at most, than on gentle ground.
-const GROWTH: f64 = 120.0;
+/// The square of the slope at a sample, rise over distance; a hole beside it counts as level.
+fn slope2(height: &Raster<f32>, [dx, dy]: [f64; 2], col: usize, row: usize) -> f32 {
+    let (c, r) = (col as isize, row as isize);
+    let fall = |a: f32, b: f32, far: f64| {
+        let fall = (a - b) / far as f32;
+        if fall.is_nan() { 0.0 } else { fall * fall }
+    };
+    let x = fall(height.clamped(c + 1, r), height.clamped(c - 1, r), 2.0 * dx);
+    let y = fall(height.clamped(c, r + 1), height.clamped(c, r - 1), 2.0 * dy);
+    x + y
+}
 
 /// Slopes give way at once where they are steeper than this many times the critical slope.
 const LIMIT: f32 = 1.15;

@@ -96,12 +96,9 @@ pub fn give_way(
     sea_m: f32,
     pins: Option<&Raster<f32>>,
 ) {
-    sweep(
-        height,
-        spacing_m,
-        (|row| grade.row(row), times),
-        |row, col, here| here <= sea_m || pins.is_some_and(|pins| !pins.row(row)[col].is_nan()),
-    );
+    sweep(height, spacing_m, (|row| grade.row(row), times), |row, col, here| {
+        here <= sea_m || pins.is_some_and(|pins| !pins.row(row)[col].is_nan())
+    });
     if let Some(pins) = pins {
         // Cones under what is pinned, upside down; then the higher of cone and land.
         let mut cones = pins.map(|pin| if pin.is_nan() { f32::INFINITY } else { -pin });
