@@ -2,6 +2,7 @@
 
 mod cut;
 pub(super) mod nodes;
+mod rock;
 pub(super) mod slopes;
 #[cfg(test)]
 mod tests;
@@ -17,10 +18,12 @@ use serde::{Deserialize, Serialize};
 
 use self::cut::Cut;
 use self::nodes::Nodes;
+use self::rock::Rock;
 use crate::drainage::ways::{Spans, Ways};
 use crate::drainage::{Basins, Edge, area, check_size};
 use crate::held_lines::{self, Held};
 use crate::octaves::{OctaveBuffers, Octaves};
+use crate::rock::beds::{Places, STRATA, Strata};
 use crate::water::sea_level;
 
 /// Lets land rise while rivers cut it down, over millions of years: branching valleys, sharp divides, slopes that fit
@@ -41,6 +44,11 @@ use crate::water::sea_level;
 /// every frame. Finer lattices take over the beds of its rivers and have the last thirty-second of the time, in which
 /// gullies form. Rivers leave the map at its edge and go on for `beyond_m` to the base level, so land at the edge does
 /// not fall off; with `sea`, land at or below 0 m is sea and stays.
+///
+/// Where land has strata (`rock.strata`), k and the steepest slope are those of the bed that a place has come down to: a bed of
+/// hardness h is cut `(1 − h)/h` times as fast as `incision_mm_per_yr` says, and stands as steep as its own `talus_deg`. Beds
+/// rise with the land and come to lie at the end as they are described. The cut is implicit bed by bed, so thin beds hold
+/// streams up however long the steps are.
 ///
 /// What curves and features `hold` keeps its height: streams work down to held rivers, and slopes lean on
 /// held crests no steeper than `talus_deg`.
@@ -150,7 +158,7 @@ impl Op for StreamPower {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([held_lines::HOLD])
+            .using_vectors([held_lines::HOLD, STRATA])
             .reading(self.uplift_mm_per_yr.layer())
             .reading(self.incision_mm_per_yr.layer())
     }
@@ -192,6 +200,7 @@ struct Land {
     /// Steepest slope that stands, rise over distance.
     grade: Raster<f32>,
     held: Arc<[Held]>,
+    strata: Option<Arc<Strata>>,
 }
 
 impl Land {
@@ -214,6 +223,7 @@ impl Land {
             }),
             grade: params.grade(&softness),
             held: held_lines::held(terrain).into(),
+            strata: Strata::of(terrain).map(Arc::new),
         })
     }
 
@@ -238,6 +248,7 @@ impl Land {
             incision: on_nodes(&self.incision),
             grade: on_nodes(&self.grade),
             held: self.held.clone(),
+            strata: self.strata.clone(),
         }
     }
 }
@@ -472,7 +483,8 @@ impl Stepped for Growing {
         };
         let Stretch { steps, dt_yr } = self.plan[self.number];
         ctx.tick((1e6 * self.done / self.total) as usize, 1_000_000)?;
-        level.step(&mut self.height, dt_yr, ctx)?;
+        let left_yr = (self.params.duration_yr - self.time_yr - dt_yr).max(0.0);
+        level.step(&mut self.height, dt_yr, left_yr, ctx)?;
         self.done += (level.nodes.cols * level.nodes.rows) as f64;
         self.time_yr += dt_yr;
         self.steps += 1;
@@ -530,6 +542,8 @@ struct Level {
     incision: Raster<f32>,
     grade: Raster<f32>,
     pins: Option<Raster<f32>>,
+    /// The beds under the nodes, if the land has any.
+    places: Option<Places>,
     sea_m: f32,
     edge: Edge,
 }
@@ -548,6 +562,7 @@ impl Level {
             nodes: nodes.clone(),
             spans: nodes.spans(),
             pins: pins(&land.held, frame, nodes),
+            places: land.strata.as_ref().map(|strata| rock::under(strata, frame, nodes)),
             before: land.height,
             uplift: land.uplift,
             incision: land.incision,
@@ -607,8 +622,10 @@ impl Level {
         });
     }
 
-    fn step(&self, height: &mut Raster<f32>, dt_yr: f64, ctx: &Ctx<'_>) -> Result<(), OpError> {
+    /// Moves the land on; `left_yr` are still to come afterwards.
+    fn step(&self, height: &mut Raster<f32>, dt_yr: f64, left_yr: f64, ctx: &Ctx<'_>) -> Result<(), OpError> {
         let params = &self.params;
+        let rock = self.places.as_ref().map(|places| Rock { places, uplift: &self.uplift, left_yr });
         let [dx, dy] = self.nodes.spacing_m;
         // Creep first: rivers then clear away what crept into their beds, and end graded.
         slopes::creep(height, [dx, dy], params.creep_m2_per_yr * dt_yr, self.sea_m, ctx)?;
@@ -629,12 +646,16 @@ impl Level {
             sea_m: self.sea_m,
             base_m: params.base_m as f32,
             beyond_m: params.beyond_m,
+            rock,
         };
         cut.run(height);
         ctx.stop_if_asked()?;
         if params.talus_deg < 90.0 {
             let prop = math::tan(params.talus_deg.to_radians());
-            slopes::give_way(height, [dx, dy], &self.grade, prop, self.sea_m, self.pins.as_ref());
+            let variety = |cell: usize| self.grade.as_slice()[cell] / prop as f32;
+            let of_beds = rock.map(|rock| rock.grade(height, dx.min(dy), variety));
+            let grade = of_beds.as_ref().unwrap_or(&self.grade);
+            slopes::give_way(height, [dx, dy], grade, prop, self.sea_m, self.pins.as_ref());
         }
         Ok(())
     }
