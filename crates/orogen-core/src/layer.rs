@@ -139,6 +139,14 @@ pub const DISPLACE_Z: Layer<f32> = Layer::new("displace.z");
 pub const BASIN: Layer<u32> = Layer::new("basin");
 /// Distance from the shore, in metres: positive on land, negative at sea.
 pub const SHORE: Layer<f32> = Layer::new("shore");
+/// How fast the ground rises, in millimetres a year.
+pub const UPLIFT: Layer<f32> = Layer::new("uplift");
+/// How fast a stream that drains 1 km² cuts down at slope 1, in millimetres a year.
+pub const INCISION: Layer<f32> = Layer::new("incision");
+/// How hard the rock at the surface is, from 0 (as loose ground) over 0.5 (middling) to 1.
+pub const HARDNESS: Layer<f32> = Layer::new("hardness");
+/// The number of the bed at the surface.
+pub const BED: Layer<u16> = Layer::new("bed");
 /// Where a step acts, from 0 (not) to 1 (fully).
 pub const MASK: Layer<f32> = Layer::new("mask");
 
@@ -172,6 +180,20 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "flow", unit: "m2", about: "drained area", kind: Kind::F32 },
     Info { name: "basin", unit: "id", about: "number of the drainage basin, 0 for none", kind: Kind::U32 },
     Info { name: "shore", unit: "m", about: "distance from the shore, negative at sea", kind: Kind::F32 },
+    Info { name: "uplift", unit: "mm/yr", about: "how fast the ground rises", kind: Kind::F32 },
+    Info {
+        name: "incision",
+        unit: "mm/yr",
+        about: "how fast a stream that drains 1 km² cuts at slope 1",
+        kind: Kind::F32,
+    },
+    Info {
+        name: "hardness",
+        unit: "",
+        about: "hardness of the rock at the surface, 0 to 1",
+        kind: Kind::F32,
+    },
+    Info { name: "bed", unit: "id", about: "number of the bed at the surface", kind: Kind::U16 },
     Info { name: "slope", unit: "deg", about: "steepness", kind: Kind::F32 },
     Info { name: "hillshade", unit: "", about: "light on the ground, 0 to 1", kind: Kind::F32 },
     Info {

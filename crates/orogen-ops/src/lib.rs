@@ -12,6 +12,7 @@ pub mod mask;
 pub mod noise;
 mod octaves;
 pub mod reference;
+pub mod rock;
 pub mod shape;
 mod simd;
 pub mod source;

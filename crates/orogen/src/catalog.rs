@@ -1,7 +1,7 @@
 //! The one list of operators: whatever is not named here does not exist for recipes, help, manual or Python.
 
 use orogen_core::{Catalog, Operator};
-use orogen_ops::{combine, cover, erode, mask, shape, source, survey, water};
+use orogen_ops::{combine, cover, erode, mask, rock, shape, source, survey, water};
 
 /// Every operator there is.
 #[must_use]
@@ -31,6 +31,9 @@ pub fn catalog() -> Catalog {
         Operator::of::<mask::Noise>(),
         Operator::of::<mask::Polygon>(),
         Operator::of::<mask::Slope>(),
+        Operator::of::<rock::Outcrop>(),
+        Operator::of::<rock::Strata>(),
+        Operator::of::<rock::Uplift>(),
         Operator::of::<shape::Blur>(),
         Operator::of::<shape::Curves>(),
         Operator::of::<shape::Features>(),

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::thermal::{Thermal, check_work, thermal};
 use crate::held_lines;
+use crate::rock::beds::{Hardness, STRATA, Strata};
 
 /// Erodes land by the classic method: samples hand water and ground to all lower neighbours, then what is too steep slides.
 ///
@@ -27,6 +28,9 @@ use crate::held_lines;
 /// Water crosses a cell a step, so a storm of `travel_m` metres takes `travel_m / cell` steps; rain falls in the first half,
 /// and in the last quarter the flood wanes: what it can carry falls to nothing. What is left of it is laid down in the end,
 /// and the land weathers as with `erode.thermal`. The layer `sediment` holds the depth of what was laid down and of what broke.
+///
+/// Where land has strata (`rock.strata`), rock is as hard as the bed that it has come down to: a middling bed is as hard as
+/// `hardness` says.
 ///
 /// **Guarantees** (1) water and ground are conserved to the unit of 1/65536 m while it works, and the manifest has the
 /// volumes; (2) all samples act at once on the land as it was: neither the number of threads nor the visiting order
@@ -107,7 +111,7 @@ impl Op for Musgrave {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([held_lines::HOLD])
+            .using_vectors([held_lines::HOLD, STRATA])
             .reading(self.moisture.layer())
             .reading(self.hardness.layer())
             .writing([layer::SEDIMENT.name()])
@@ -142,7 +146,9 @@ impl Op for Musgrave {
         work::check("travel_m", self.travel_m, NS_A_STEP * self.travel_m / cell_m, &advice)?;
         check_work("slide_m", self.slide_m, spacing_m)?;
         let before = terrain.get(layer::HEIGHT)?;
-        let (moisture, hardness) = (self.moisture.on(&terrain)?, self.hardness.on(&terrain)?);
+        let places = Strata::under(&terrain);
+        let hardness = Hardness::new(self.hardness.on(&terrain)?, places.as_ref());
+        let moisture = self.moisture.on(&terrain)?;
         let held = held_lines::held_samples(&terrain);
         let storm = musgrave(before, spacing_m, moisture, hardness, held.as_ref(), self, ctx)?;
         let mut wet = before.clone();
@@ -232,16 +238,17 @@ struct Passed {
 ///
 /// # Errors
 /// When cancelled.
-pub fn musgrave(
+pub fn musgrave<'h>(
     height: &Raster<f32>,
     spacing_m: [f64; 2],
     moisture: Field<'_>,
-    hardness: Field<'_>,
+    hardness: impl Into<Hardness<'h>>,
     held: Option<&Raster<bool>>,
     params: &Musgrave,
     ctx: &Ctx<'_>,
 ) -> Result<Storm, Cancelled> {
     let (cols, rows) = (height.cols(), height.rows());
+    let hardness: Hardness<'_> = hardness.into();
     let mut law = Law::new(params, spacing_m);
     let share = |v: f32| f64::from(v.clamp(0.0, 1.0).max(0.0));
     let stays = |col: usize, row: usize| held.is_some_and(|held| held.row(row)[col]);
@@ -290,8 +297,11 @@ pub fn musgrave(
             ctx.stop_if_asked()?;
             let mut gone = [0; 2];
             for (col, (column, passed)) in columns.iter_mut().zip(passed).enumerate() {
-                let bed =
-                    if stays(col, row) { Bed::Held } else { Bed::Soft(1.0 - share(hardness.at(col, row))) };
+                let ground_m = (column.ground as f64 / UNIT) as f32;
+                let bed = match stays(col, row) {
+                    true => Bed::Held,
+                    false => Bed::Soft(1.0 - share(hardness.at(col, row, ground_m))),
+                };
                 *passed = law.give(column, &surface, [col, row], bed, &mut gone);
             }
             Ok::<_, Cancelled>(gone)

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::held_lines;
+use crate::rock::beds::{Hardness, STRATA, Strata};
 use crate::simd::{Level, dispatch};
 
 /// Breaks rock that is too steep and lets loose ground slide until it lies at its talus angle: crags above, scree below.
@@ -21,6 +22,9 @@ use crate::simd::{Level, dispatch};
 /// Between two neighbours k is the mean of both: what the upper one loses the lower one gains. Loose ground slides beyond
 /// `talus_deg` for as long as there is any; rock breaks beyond its own angle, which lies between `talus_deg` (hardness 0)
 /// and `rock_deg` (hardness 1), and what broke is loose from then on. The layer `sediment` holds the depth of loose ground.
+///
+/// Where land has strata (`rock.strata`), rock breaks beyond the `talus_deg` of the bed that it has come down to, and `hardness` is
+/// not asked.
 ///
 /// **Guarantees** (1) volume is conserved exactly while it works: heights are whole numbers of 1/65536 m, and what one
 /// sample loses another gains; (2) in a sweep no sample rises above the highest or falls below the lowest of itself and
@@ -78,7 +82,7 @@ impl Op for Thermal {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([held_lines::HOLD])
+            .using_vectors([held_lines::HOLD, STRATA])
             .reading(self.hardness.layer())
             .reading(self.loose_m.layer())
             .writing([layer::SEDIMENT.name()])
@@ -108,7 +112,9 @@ impl Op for Thermal {
         let [dx, dy] = terrain.frame().spacing_m();
         check_work("reach_m", self.reach_m, [dx, dy])?;
         let before = terrain.get(layer::HEIGHT)?;
-        let (hardness, loose) = (self.hardness.on(&terrain)?, self.loose_m.on(&terrain)?);
+        let places = Strata::under(&terrain);
+        let hardness = Hardness::new(self.hardness.on(&terrain)?, places.as_ref());
+        let loose = self.loose_m.on(&terrain)?;
         let held = held_lines::held_samples(&terrain);
         let (after, sediment) = thermal(before, [dx, dy], hardness, loose, held.as_ref(), self, ctx)?;
         let total = |raster: &Raster<f32>| raster.map(|v| if v.is_nan() { 0.0 } else { v }).sum_f64();
@@ -143,6 +149,8 @@ fn sweeps(reach_m: f64, [dx, dy]: [f64; 2]) -> f64 {
     reach_m * reach_m * 4.0 * (1.0 / (dx * dx) + 1.0 / (dy * dy))
 }
 
+/// Sweeps after which it is asked which beds the surface has come down to.
+const LOOK: usize = 16;
 /// A sample that exchanges nothing: it has no height, or has to keep it.
 const HOLE: i32 = i32::MIN;
 /// Rows and columns of a block that rests as one.
@@ -153,15 +161,16 @@ const WIDE: usize = 128;
 ///
 /// # Errors
 /// When cancelled.
-pub fn thermal(
+pub fn thermal<'h>(
     height: &Raster<f32>,
     spacing_m: [f64; 2],
-    hardness: Field<'_>,
+    hardness: impl Into<Hardness<'h>>,
     loose_m: Field<'_>,
     held: Option<&Raster<bool>>,
     params: &Thermal,
     ctx: &Ctx<'_>,
 ) -> Result<(Raster<f32>, Raster<f32>), Cancelled> {
+    let hardness: Hardness<'_> = hardness.into();
     let (cols, rows) = (height.cols(), height.rows());
     let (low, high) = height.range().unwrap_or((0.0, 0.0));
     // Differences must fit as well, so heights keep below 2^30 of these units.
@@ -191,10 +200,20 @@ pub fn thermal(
         }),
     };
     let law = Law::new(params, spacing_m, unit);
-    let angle = Raster::from_fn(wide, tall, |col, row| match ground(col, row) {
-        Some(_) => law.rock_angle(hardness.at(col - 1, row - 1)),
-        None => 0.0,
-    });
+    let angles = |now: &State| {
+        Raster::from_fn(wide, tall, |col, row| {
+            if ground(col, row).is_none() {
+                return 0.0;
+            }
+            let (height, loose) = (now.height.row(row)[col], now.loose.row(row)[col]);
+            let rock_m = (f64::from(height.saturating_sub(loose)) / unit) as f32;
+            match hardness.bed(col - 1, row - 1, rock_m) {
+                Some(bed) => bed.grade.max(law.talus),
+                None => law.rock_angle(hardness.at(col - 1, row - 1, rock_m)),
+            }
+        })
+    };
+    let mut angle = angles(&now);
     let start = now.height.clone();
     let mut next = now.clone();
     let mut parts: [Raster<f32>; 3] = std::array::from_fn(|_| Raster::filled(wide, tall, 0.0));
@@ -204,6 +223,9 @@ pub fn thermal(
     let mut moved = vec![true; across * down];
     for sweep in 0..sweeps {
         ctx.tick(sweep, sweeps)?;
+        if hardness.has_beds() && sweep > 0 && sweep.is_multiple_of(LOOK) {
+            angle = angles(&now);
+        }
         let active = dilated(&moved, across, down);
         law.parts(&now, &angle, &active, &mut parts);
         law.slide(&now, &parts, &active, &mut next, &mut moved);

@@ -52,6 +52,7 @@ operators! {
     cover: biomes;
     erode: alluvium, coast, creep, droplets, musgrave, pipes, stream_power, thermal, wind;
     mask: aspect, brush, curvature, distance, height, layer, noise, polygon, slope;
+    rock: outcrop, strata, uplift;
     shape: blur, curves, features, gullies, overhang, paint, plain, plateau, remap, sketch, terrace, turbulence, valley,
         warp, window;
     source: contours, cracks, dem, deposition, diamond_square, dunes, faults, island, midpoint, noise, planet, points,

@@ -8,7 +8,6 @@ mod waves;
 
 use std::sync::Arc;
 
-use orogen_core::param::Field;
 use orogen_core::{
     Cancelled, Coef, Ctx, Frame, Layers, Moment, Op, OpError, Progress, Raster, Reach, Seed, Simulated,
     Started, Stepped, Terrain, layer, math, stepped,
@@ -19,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use self::front::{Front, Retreat};
 use crate::held_lines;
 use crate::noise::Noise;
+use crate::rock::beds::{Hardness, STRATA, Strata};
 
 /// Lets waves work at the shore: exposed capes retreat as cliffs over a platform just below the sea, hard rock is left
 /// standing, and part of what was cut lies as beaches in the coves nearby.
@@ -40,6 +40,9 @@ use crate::noise::Noise;
 /// capes retreat more than bays; (5) neither the number of threads nor the visiting order changes a bit, and land
 /// turned by 90 degrees with its wind gives the turned result (without `variety`, whose noise does not turn); (6) what
 /// is held keeps its height to the bit.
+///
+/// Where land has strata (`rock.strata`), the hardness is that of the bed at sea level, where waves work: a middling bed is as hard
+/// as `hardness` says.
 ///
 /// **Limits** The sea keeps its level, and tides, currents, spits and scree are not modelled (`erode.thermal` lays scree). A
 /// hole is land that stays. The volume cut changes by about 4 % when cells of 12 m are halved. Cliffs
@@ -122,7 +125,7 @@ impl Op for Coast {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([held_lines::HOLD])
+            .using_vectors([held_lines::HOLD, STRATA])
             .reading(self.hardness.layer())
             .writing([layer::SAND.name()])
     }
@@ -147,6 +150,8 @@ impl Op for Coast {
         let hardness = self.hardness.on(&terrain)?;
         let held = held_lines::held_samples(&terrain);
         let height = terrain.shared(layer::HEIGHT)?;
+        let places = Strata::under(&terrain);
+        let hardness = Hardness::new(hardness, places.as_ref());
         let retreat = retreat(&height, hardness, held.as_ref(), terrain.frame(), self, ctx)?;
         Ok(Started::Stepped(Box::new(Working { params: self.clone(), terrain, height, held, retreat })))
     }
@@ -243,15 +248,15 @@ const SHAPED_M: f32 = 4.0;
 ///
 /// # Errors
 /// When cancelled.
-pub fn coast(
+pub fn coast<'h>(
     height: &Raster<f32>,
-    hardness: Field<'_>,
+    hardness: impl Into<Hardness<'h>>,
     held: Option<&Raster<bool>>,
     frame: &Frame,
     params: &Coast,
     ctx: &Ctx<'_>,
 ) -> Result<Worked, Cancelled> {
-    let Some(mut retreat) = retreat(height, hardness, held, frame, params, ctx)? else {
+    let Some(mut retreat) = retreat(height, hardness.into(), held, frame, params, ctx)? else {
         return Ok(Worked::untouched(height));
     };
     while retreat.advance(ctx)? == Progress::More {}
@@ -261,7 +266,7 @@ pub fn coast(
 /// The shore before it moves; `None` where no waves reach any land.
 fn retreat(
     height: &Raster<f32>,
-    hardness: Field<'_>,
+    hardness: Hardness<'_>,
     held: Option<&Raster<bool>>,
     frame: &Frame,
     params: &Coast,
@@ -340,7 +345,7 @@ fn worked(
 /// How fast full waves would move the shore at every place, in metres a year.
 fn softness(
     height: &Raster<f32>,
-    hardness: Field<'_>,
+    hardness: Hardness<'_>,
     frame: &Frame,
     params: &Coast,
     seed: Seed,
@@ -352,7 +357,8 @@ fn softness(
         if h.is_nan() {
             return 0.0;
         }
-        let hard = hardness.at(col, row);
+        // Waves work at the level of the sea, whatever stands above.
+        let hard = hardness.at(col, row, 0.0);
         let soft = if hard.is_nan() { 1.0 } else { 1.0 - hard.clamp(0.0, 1.0) };
         let variety = if params.variety > 0.0 {
             let (x, y) = (frame.x_m(col) * per_m, frame.y_m(row) * per_m);

@@ -1,3 +1,4 @@
+use orogen_core::param::Field;
 use orogen_core::testkit::assert_close;
 use orogen_core::{Ctx, Op, Terrain};
 

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use self::storm::{Land, Rained, droplets};
 use self::storm::{Storm, Tiles};
 use crate::held_lines;
+use crate::rock::beds::{Hardness, Places, STRATA, Strata};
 
 /// Lets drops of rain run over the land: they wear gullies that join to valleys, and lay fans and floors below them.
 ///
@@ -37,6 +38,9 @@ use crate::held_lines;
 /// did. In standing water a drop goes straight on and lays down what it carries; where a lake has no room for more, or
 /// a drop has nothing left to lay down, it goes on below the outlet. Running water evens out what lies loose under it,
 /// and what is steeper than `talus_deg` slides, as with `erode.thermal`.
+///
+/// Where land has strata (`rock.strata`), rock is as hard as the bed that it has come down to: a middling bed is as hard as
+/// `hardness` says.
 ///
 /// **Guarantees** (1) neither the order of drops nor the number of threads changes a bit: what they do is counted in whole
 /// numbers; (2) ground is conserved: what is worn away is laid down or carried off (over the edge, into a hole, by a sea
@@ -131,7 +135,7 @@ impl Op for Droplets {
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([held_lines::HOLD])
+            .using_vectors([held_lines::HOLD, STRATA])
             .reading(self.moisture.layer())
             .reading(self.hardness.layer())
             .reading(self.loose_m.layer())
@@ -157,9 +161,10 @@ impl Op for Droplets {
     fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
         self.check_work(terrain.frame())?;
         let held = held_lines::held_samples(&terrain);
-        let land = self.land(&terrain, held.as_ref())?;
+        let places = Strata::under(&terrain);
+        let land = self.land(&terrain, held.as_ref(), places.as_ref())?;
         let storm = Storm::new(&land, self, Tiles::of(land.height), ctx)?;
-        Ok(Started::Stepped(Box::new(Raining { params: self.clone(), terrain, held, storm })))
+        Ok(Started::Stepped(Box::new(Raining { params: self.clone(), terrain, held, places, storm })))
     }
 }
 
@@ -169,12 +174,14 @@ struct Raining {
     /// The land before.
     terrain: Terrain,
     held: Option<Raster<bool>>,
+    /// The beds under the samples, if the land has any.
+    places: Option<Places>,
     storm: Storm,
 }
 
 impl Stepped for Raining {
     fn advance(&mut self, ctx: &Ctx<'_>) -> Result<Progress, OpError> {
-        let land = self.params.land(&self.terrain, self.held.as_ref())?;
+        let land = self.params.land(&self.terrain, self.held.as_ref(), self.places.as_ref())?;
         Ok(self.storm.round(&land, &self.params, ctx)?)
     }
 
@@ -183,7 +190,7 @@ impl Stepped for Raining {
     }
 
     fn view(&self) -> Result<Terrain, OpError> {
-        let land = self.params.land(&self.terrain, self.held.as_ref())?;
+        let land = self.params.land(&self.terrain, self.held.as_ref(), self.places.as_ref())?;
         let (change, loose) = self.storm.so_far(&land);
         let mut terrain = self.terrain.clone();
         terrain.set(layer::HEIGHT, changed(land.height, change));
@@ -192,8 +199,8 @@ impl Stepped for Raining {
     }
 
     fn finish(self: Box<Self>, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let Self { params, mut terrain, held, storm } = *self;
-        let land = params.land(&terrain, held.as_ref())?;
+        let Self { params, mut terrain, held, places, storm } = *self;
+        let land = params.land(&terrain, held.as_ref(), places.as_ref())?;
         let rained = storm.rained(&land, &params);
         let [dx, dy] = terrain.frame().spacing_m();
         let volume = |f: fn(f32) -> f32| rained.change.map(f).sum_f64() * dx * dy;
@@ -221,12 +228,17 @@ const NS_A_TAP: f64 = 1.0;
 
 impl Droplets {
     /// The land that it rains on.
-    fn land<'a>(&self, terrain: &'a Terrain, held: Option<&'a Raster<bool>>) -> Result<Land<'a>, OpError> {
+    fn land<'a>(
+        &self,
+        terrain: &'a Terrain,
+        held: Option<&'a Raster<bool>>,
+        places: Option<&'a Places>,
+    ) -> Result<Land<'a>, OpError> {
         Ok(Land {
             height: terrain.get(layer::HEIGHT)?,
             frame: *terrain.frame(),
             moisture: self.moisture.on(terrain)?,
-            hardness: self.hardness.on(terrain)?,
+            hardness: Hardness::new(self.hardness.on(terrain)?, places),
             loose_m: self.loose_m.on(terrain)?,
             held,
         })

@@ -12,6 +12,7 @@ use super::spread::Spread;
 use crate::drainage::basins::NO_CELL;
 use crate::drainage::ways::step;
 use crate::drainage::{Basins, Edge, NOWHERE, Ways};
+use crate::rock::beds::Hardness;
 use crate::simd::Level;
 
 /// Samples along a side of the tiles that drops are shared out by, and beyond it until a drop changes tiles.
@@ -52,7 +53,7 @@ pub struct Land<'a> {
     /// How much of the rain falls, 0 to 1.
     pub moisture: Field<'a>,
     /// How hard the rock is, 0 to 1.
-    pub hardness: Field<'a>,
+    pub hardness: Hardness<'a>,
     /// Loose ground at the start, in metres.
     pub loose_m: Field<'a>,
     /// Samples that keep their height.
@@ -102,7 +103,7 @@ impl Storm {
         let [dx, dy] = land.frame.spacing_m();
         let rain = Rain::new(params, land);
         let unit = |v: f32| if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) };
-        let hard = Raster::from_fn(cols, rows, |c, r| unit(land.hardness.at(c, r)));
+        let hard = Raster::from_fn(cols, rows, |c, r| unit(land.hardness.at(c, r, land.height.row(r)[c])));
         let held = |c: usize, r: usize| land.held.is_some_and(|held| held.row(r)[c]);
         let may_change = Raster::from_fn(cols, rows, |c, r| land.height.row(r)[c].is_finite() && !held(c, r));
         ctx.stop_if_asked()?;
@@ -280,13 +281,19 @@ impl State {
                     flow[i] += fresh * (water[i] - flow[i]);
                 }
             }
-            let (before, hard) = (land.height.row(row), hard.row(row));
+            let (before, hard, beds) = (land.height.row(row), hard.row(row), land.hardness.has_beds());
             for i in 0..cols {
                 if !height[i].is_nan() {
                     height[i] = before[i] + change[i];
                 }
                 let bare = (1.0 - loose[i] / THIN_M).max(0.0);
-                let soft = if share[i] > 0.0 { 1.0 - bare * hard[i] } else { -1.0 };
+                // Beds are asked anew as the surface falls.
+                let hard = if beds && bare > 0.0 {
+                    land.hardness.at(i, row, height[i] - loose[i]).clamp(0.0, 1.0)
+                } else {
+                    hard[i]
+                };
+                let soft = if share[i] > 0.0 { 1.0 - bare * hard } else { -1.0 };
                 bed[i] = pace.bed(flow[i], soft, waiting[i], bed[i].lake);
             }
         });

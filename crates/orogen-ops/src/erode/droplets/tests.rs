@@ -13,7 +13,7 @@ fn land(height: &Raster<f32>) -> Land<'_> {
         height,
         frame: whole.window(0, 0, cols, rows),
         moisture: Field::Const(1.0),
-        hardness: Field::Const(0.0),
+        hardness: Field::Const(0.0).into(),
         loose_m: Field::Const(0.0),
         held: None,
     }
@@ -133,7 +133,7 @@ fn a_bowl_is_filled_by_what_runs_into_it() {
 fn rock_of_hardness_one_and_held_ground_keep_their_heights() {
     let height = hills(101, 300.0);
     let mut hard = land(&height);
-    hard.hardness = Field::Const(1.0);
+    hard.hardness = Field::Const(1.0).into();
     let rained = droplets(&hard, &quick(), &Ctx::new(Seed(5))).unwrap();
     assert!(rained.change.as_slice().iter().all(|&v| v == 0.0));
 

@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::storm::{Outcome, Storm};
+use crate::rock::beds::STRATA;
 
 /// What lies beyond the edge of the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -81,6 +82,9 @@ pub struct Spring {
 /// average and settles on the sea bed as a fan. What finds no room drifts on, so that deltas grow out: their plain lies
 /// half a metre above the sea, and what was sea becomes land. `snapshots` keeps water, sediment and change of height on
 /// the way, as layers `film.water_1` and so on; the relief export draws each as a picture, `film_1.png` and so on.
+///
+/// Where land has strata (`rock.strata`), rock is as hard as the bed that it has come down to: a middling bed is as hard as
+/// `hardness` says.
 ///
 /// **Guarantees** (1) the time step follows from depth and speed, so that the solution stays stable; (2) water and
 /// ground are conserved to rounding (`flux`), and the manifest says where they went: what was eroded lies on land or in
@@ -245,7 +249,7 @@ impl Op for Pipes {
             [&self.moisture, &self.water_m, &self.temperature_c, &self.hardness, &self.soil_m, &self.loose_m];
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([crate::held_lines::HOLD])
+            .using_vectors([crate::held_lines::HOLD, STRATA])
             .reading(coefs.into_iter().filter_map(Coef::layer))
             .writing([layer::WATER.name(), layer::SEDIMENT.name()])
             .writing((1..=self.snapshots).flat_map(film))

@@ -13,14 +13,22 @@ use super::tiles::{self, Buffers, Cut, Fixed, Found, STEPS, State};
 use super::weather::{Source, Weather};
 use super::{Edge, Pipes, Transport};
 use crate::held_lines;
+use crate::rock::beds::{Hardness, Places, Strata};
 
 /// Water is taken to travel at least this fast when the time step is chosen, in m/s: what falls on dry land speeds up.
 const SLOWEST: f64 = 2.0;
 /// Share of a cell that anything may cross within a step.
 pub(super) const COURANT: f64 = 0.45;
 
-/// Passes after which banks slide.
+/// Passes after which banks slide, and after which it is asked which beds the rock has come down to.
 const SLIDE: u64 = 4;
+const LOOK: u64 = 4;
+
+/// The beds under the samples, and the hardness of those that the rock has come down to.
+struct Beds {
+    places: Places,
+    hardness: Raster<f32>,
+}
 
 /// A storm over some land.
 pub(super) struct Storm {
@@ -31,6 +39,8 @@ pub(super) struct Storm {
     pub spacing_m: [f64; 2],
     pub fixed: Fixed,
     pub now: State,
+    /// If the land has any.
+    beds: Option<Beds>,
     /// Room for rock and loose ground that slide.
     spare: [Vec<f32>; 2],
     springs: Vec<Source>,
@@ -109,6 +119,7 @@ impl Storm {
         Ok(Self {
             params: params.clone(),
             spacing_m: terrain.frame().spacing_m(),
+            beds: Strata::under(&terrain).map(|places| Beds { hardness: height.map(|_| 0.0), places }),
             terrain,
             height,
             fixed,
@@ -134,6 +145,9 @@ impl Storm {
     /// One pass towards a time; `stop` says whether to give up in the middle of it, after which the land is of no use.
     pub fn pass_to(&mut self, end_s: f64, stop: &(dyn Fn() -> bool + Sync)) {
         let (dt, steps) = self.stride(end_s - self.time_s);
+        if self.passes.is_multiple_of(LOOK) {
+            self.look_at_beds();
+        }
         let time = self.time_s + steps as f64 * dt;
         let found = self.advance(dt, steps, Cut::of(self.now.cols, self.now.rows), stop);
         self.rained += found.rain;
@@ -156,7 +170,27 @@ impl Storm {
     pub fn weather(&self, dt: f64) -> Weather<'_> {
         let falls = self.time_s < self.params.duration_s;
         let own_seed = self.seed.bits(self.passes) as u32;
-        Weather::new(&self.params, &self.terrain, &self.springs, &self.fixed, own_seed, falls, dt)
+        let mut weather =
+            Weather::new(&self.params, &self.terrain, &self.springs, &self.fixed, own_seed, falls, dt);
+        if let Some(beds) = &self.beds {
+            weather.hardness = Field::Raster(&beds.hardness);
+        }
+        weather
+    }
+
+    /// Asks which beds the rock has come down to.
+    fn look_at_beds(&mut self) {
+        let Some(beds) = &mut self.beds else { return };
+        // The fields were there when the storm began.
+        let middling = self.params.hardness.on(&self.terrain).unwrap_or(Field::Const(0.0));
+        let hardness = Hardness::new(middling, Some(&beds.places));
+        let (stride, base, rock) = (self.now.cols, &self.fixed.base, &self.now.planes[0]);
+        beds.hardness.par_rows(|row, out| {
+            for (col, out) in out.iter_mut().enumerate() {
+                let i = (row + 1) * stride + col + 1;
+                *out = hardness.at(col, row, base[i] + rock[i]);
+            }
+        });
     }
 
     /// One pass.

@@ -17,7 +17,7 @@ pub(super) struct Weather<'a> {
     frame: Frame,
     moisture: Field<'a>,
     temperature: Field<'a>,
-    hardness: Field<'a>,
+    pub hardness: Field<'a>,
     soil: Field<'a>,
     springs: &'a [Source],
     fixed: &'a Fixed,

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use orogen_core::{Raster, math};
 use rayon::prelude::*;
 
+use super::rock::Rock;
 use crate::drainage::ways::{NOWHERE, Spans, Ways, step};
+use crate::rock::beds::MOST_BEDS;
 
 /// Trees of more cells than this are worth a task of their own.
 const SPAWN: u32 = 20_000;
@@ -34,6 +36,8 @@ pub struct Cut<'a> {
     pub sea_m: f32,
     pub base_m: f32,
     pub beyond_m: f64,
+    /// The beds that streams cut down through, if the land has any.
+    pub rock: Option<Rock<'a>>,
 }
 
 /// Heights while several threads climb different trees; no two ever write one cell.
@@ -96,6 +100,27 @@ impl Cut<'_> {
         (!pin.is_nan()).then_some(pin)
     }
 
+    /// Height after a step of a cell at `risen`, above what it drains to.
+    ///
+    /// Through beds the cut is implicit too: with C the sum of thickness over softness from the top, `C(risen) − C(h) = K Aᵐ dt Sⁿ(h)`
+    /// has one solution, which is found bed by bed. So a thin bed holds a stream up however long the step is.
+    #[inline]
+    fn worn_to(&self, cell: usize, risen: f32, base: f32, power: f32, per_m: f32) -> f32 {
+        let Some(rock) = &self.rock else { return base + self.worn(risen - base, power, per_m) };
+        let (lift, mut top, mut spent) = (rock.lift(cell), risen, 0.0);
+        let mut beds = rock.places.down(cell, risen + lift).take(MOST_BEDS).peekable();
+        while let Some((bed, bottom)) = beds.next() {
+            let (soft, bottom) = (bed.softness(), bottom - lift);
+            let new = base + self.worn(top - base + soft * spent, power * soft, per_m);
+            if new >= bottom || bottom <= base || soft == 0.0 || beds.peek().is_none() {
+                return new.clamp(base, top);
+            }
+            spent += (top - bottom).max(0.0) / soft;
+            top = top.min(bottom);
+        }
+        top
+    }
+
     /// Height above `base` after a step, of `rise` before it and a stream of strength `f = K A^m dt / L^n`.
     #[inline]
     fn worn(&self, rise: f32, power: f32, per_m: f32) -> f32 {
@@ -145,7 +170,7 @@ impl Shared<'_> {
             let risen = here + cut.uplift.as_slice()[cell] * cut.dt_yr as f32;
             let rise = risen - cut.base_m;
             let new = if rise > 0.0 {
-                cut.base_m + cut.worn(rise, cut.power(cell), (1.0 / length) as f32)
+                cut.worn_to(cell, risen, cut.base_m, cut.power(cell), (1.0 / length) as f32)
             } else {
                 risen
             };
@@ -184,7 +209,7 @@ impl Shared<'_> {
             let risen = self.get(cell) + cut.uplift.as_slice()[cell] * cut.dt_yr as f32;
             // Below its receiver a cell is under a lake: nothing is cut there.
             if risen > base {
-                base + cut.worn(risen - base, cut.power(cell), cut.spans.per_m(cell, way as usize))
+                cut.worn_to(cell, risen, base, cut.power(cell), cut.spans.per_m(cell, way as usize))
             } else {
                 risen
             }

@@ -3,6 +3,7 @@
 mod bend;
 mod cut;
 pub(super) mod nodes;
+mod rock;
 pub(super) mod slopes;
 #[cfg(test)]
 mod tests;
@@ -19,11 +20,13 @@ use serde::{Deserialize, Serialize};
 use self::bend::Bend;
 use self::cut::Cut;
 use self::nodes::Nodes;
+use self::rock::Rock;
 use super::hillslope::{self, GROWTH, Ground, Law, NS_A_STAGE, PRODUCTION_DEPTH_M};
 use crate::drainage::ways::{Spans, Wander, Ways};
 use crate::drainage::{Basins, Edge, area, check_size};
 use crate::held_lines::{self, Held};
 use crate::octaves::{OctaveBuffers, Octaves};
+use crate::rock::beds::{Places, STRATA, Strata};
 use crate::water::sea_level;
 
 /// Lets land rise while rivers cut it down, over millions of years: branching valleys, sharp divides, slopes that fit
@@ -51,6 +54,11 @@ use crate::water::sea_level;
 /// gullies form; rivers bend a little on the way from one to the next, and on smooth slopes water wanders at first, so that
 /// valleys do not follow the eight directions of the lattice. Rivers leave the map at its edge and go on for `beyond_m` to the base level, so land at the edge does
 /// not fall off; with `sea`, land at or below 0 m is sea and stays.
+///
+/// Where land has strata (`rock.strata`), k and the steepest slope are those of the bed that a place has come down to: a bed of
+/// hardness h is cut `(1 − h)/h` times as fast as `incision_mm_per_yr` says, and stands as steep as its own `talus_deg`. Beds
+/// rise with the land and come to lie at the end as they are described. The cut is implicit bed by bed, so thin beds hold
+/// streams up however long the steps are.
 ///
 /// What curves and features `hold` keeps its height: streams work down to held rivers, and slopes lean on
 /// held crests no steeper than `talus_deg`.
@@ -166,7 +174,7 @@ impl Op for StreamPower {
     fn layers(&self) -> Layers {
         let layers = Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([held_lines::HOLD])
+            .using_vectors([held_lines::HOLD, STRATA])
             .reading(self.uplift_mm_per_yr.layer())
             .reading(self.incision_mm_per_yr.layer());
         if self.soil_mm_per_yr > 0.0 {
@@ -213,6 +221,7 @@ struct Land {
     /// Steepest slope that stands, rise over distance.
     grade: Raster<f32>,
     held: Arc<[Held]>,
+    strata: Option<Arc<Strata>>,
 }
 
 impl Land {
@@ -235,6 +244,7 @@ impl Land {
             }),
             grade: params.grade(&softness),
             held: held_lines::held(terrain).into(),
+            strata: Strata::of(terrain).map(Arc::new),
         })
     }
 
@@ -259,6 +269,7 @@ impl Land {
             incision: on_nodes(&self.incision),
             grade: on_nodes(&self.grade),
             held: self.held.clone(),
+            strata: self.strata.clone(),
         }
     }
 }
@@ -512,7 +523,8 @@ impl Stepped for Growing {
         let left = 1.0 - f64::from(self.steps + 1) / f64::from(steps);
         let is_last = self.steps + 1 == steps && self.number + 1 == self.lattices.len();
         let before = (is_last && self.params.soil_mm_per_yr > 0.0).then(|| self.height.clone());
-        level.step(&mut self.height, dt_yr, left, ctx)?;
+        let left_yr = (self.params.duration_yr - self.time_yr - dt_yr).max(0.0);
+        level.step(&mut self.height, Step { dt_yr, left, left_yr }, ctx)?;
         if let Some(before) = before {
             self.soil = Some(level.soil(&self.height, before, dt_yr));
         }
@@ -566,6 +578,16 @@ impl Stepped for Growing {
     }
 }
 
+/// A step in time.
+#[derive(Clone, Copy)]
+struct Step {
+    dt_yr: f64,
+    /// Share of the lattice's time that is left, from 1 down to 0.
+    left: f64,
+    /// Years that are still to come on all lattices.
+    left_yr: f64,
+}
+
 /// One lattice with everything that stays the same while time goes by.
 struct Level {
     params: Arc<StreamPower>,
@@ -578,6 +600,8 @@ struct Level {
     /// What makes water wander here.
     seed: Seed,
     pins: Option<Raster<f32>>,
+    /// The beds under the nodes, if the land has any.
+    places: Option<Places>,
     sea_m: f32,
     edge: Edge,
 }
@@ -597,6 +621,7 @@ impl Level {
             nodes: nodes.clone(),
             spans: nodes.spans(),
             pins: pins(&land.held, frame, nodes),
+            places: land.strata.as_ref().map(|strata| rock::under(strata, frame, nodes)),
             before: land.height,
             uplift: land.uplift,
             incision: land.incision,
@@ -666,9 +691,11 @@ impl Level {
         });
     }
 
-    /// Takes the land on by a step. `left` is the share of this lattice's time that is left, from 1 down to 0.
-    fn step(&self, height: &mut Raster<f32>, dt_yr: f64, left: f64, ctx: &Ctx<'_>) -> Result<(), OpError> {
+    /// Takes the land on by a step.
+    fn step(&self, height: &mut Raster<f32>, step: Step, ctx: &Ctx<'_>) -> Result<(), OpError> {
+        let Step { dt_yr, left, left_yr } = step;
         let params = &self.params;
+        let rock = self.places.as_ref().map(|places| Rock { places, uplift: &self.uplift, left_yr });
         let [dx, dy] = self.nodes.spacing_m;
         let creep_m2 = params.creep_m2_per_yr * dt_yr;
         let is_soil = creep_m2 > 0.0 && params.talus_deg < 90.0 && self.nodes.is_even();
@@ -694,17 +721,21 @@ impl Level {
             sea_m: self.sea_m,
             base_m: params.base_m as f32,
             beyond_m: params.beyond_m,
+            rock,
         };
         cut.run(height);
         ctx.stop_if_asked()?;
         if params.talus_deg < 90.0 {
             let prop = math::tan(params.talus_deg.to_radians());
-            let limit = (&self.grade, if is_soil { LIMIT } else { 1.0 });
+            let variety = |cell: usize| self.grade.as_slice()[cell] / prop as f32;
+            let of_beds = rock.map(|rock| rock.grade(height, dx.min(dy), variety));
+            let grade = of_beds.as_ref().unwrap_or(&self.grade);
+            let limit = (grade, if is_soil { LIMIT } else { 1.0 });
             slopes::give_way(height, [dx, dy], limit, prop, self.sea_m, self.pins.as_ref());
-        }
-        if is_soil {
-            drop((ways, donors));
-            self.creep(height, creep_m2, area, ctx)?;
+            if is_soil {
+                drop((ways, donors));
+                self.creep(height, creep_m2, area, grade, ctx)?;
+            }
         }
         Ok(())
     }
@@ -739,6 +770,7 @@ impl Level {
         height: &mut Raster<f32>,
         metres2: f64,
         area: Raster<u32>,
+        grade: &Raster<f32>,
         ctx: &Ctx<'_>,
     ) -> Result<(), OpError> {
         let [dx, dy] = self.nodes.spacing_m;
@@ -752,7 +784,7 @@ impl Level {
             }
         });
         drop(area);
-        let per_grade2 = self.grade.map(|grade| 1.0 / (grade * grade));
+        let per_grade2 = grade.map(|grade| 1.0 / (grade * grade));
         let ground = Ground {
             spacing_m: [dx, dy],
             law: Law::new(GROWTH),

@@ -202,3 +202,171 @@ fn a_cliff_stands_where_any_slope_does_and_its_foot_stays_in_place() {
     let falls = run(&StreamPower { talus_deg: 40.0, ..still }, frame, cliff, Vec::new());
     assert!(falls.row(50)[40] < 10.0);
 }
+
+/// Land with beds under it.
+fn bedded(frame: Frame, height: Raster<f32>, strata: &crate::rock::Strata) -> Terrain {
+    let mut terrain = Terrain::new(frame);
+    terrain.set(layer::HEIGHT, height);
+    strata.apply(terrain, &Ctx::silent()).unwrap()
+}
+
+fn column(beds: &[(f64, f64)], top_m: f64) -> crate::rock::Strata {
+    let bed = |&(thickness_m, hardness): &(f64, f64)| crate::rock::strata::Bed {
+        thickness_m,
+        hardness,
+        talus_deg: 89.0,
+        ..crate::rock::strata::Bed::default()
+    };
+    crate::rock::Strata {
+        beds: beds.iter().map(bed).collect(),
+        top_m,
+        repeats: false,
+        uneven_m: 0.0,
+        ..crate::rock::Strata::default()
+    }
+}
+
+/// A strip of land that drains to its western end, as heights along its stream.
+fn strip(op: &StreamPower, strata: &crate::rock::Strata, start: impl Fn(usize) -> f32 + Sync) -> Vec<f32> {
+    let frame = Frame::new([0.0, 0.0], [6000.0, 60.0], [201, 3]).unwrap();
+    let terrain = bedded(frame, Raster::from_fn(201, 3, |col, _| start(col)), strata);
+    let after = op.apply(terrain, &Ctx::silent()).unwrap();
+    let height = after.get(layer::HEIGHT).unwrap();
+    // The stream may run along any of the three rows.
+    (0..201).map(|col| (0..3).map(|row| height.row(row)[col]).fold(f32::INFINITY, f32::min)).collect()
+}
+
+#[test]
+fn a_hard_bed_over_a_soft_one_stands_as_a_step_that_retreats() {
+    // 80 m of hard rock over soft rock; the stream at the western end lies in the soft.
+    let strata = column(&[(80.0, 0.95), (1000.0, 0.3)], 400.0);
+    let start = |col: usize| if col == 0 { 0.0 } else { 400.0 + 0.01 * col as f32 };
+    let after = |duration_yr: f64| {
+        let op = StreamPower {
+            uplift_mm_per_yr: Coef::Const(0.0),
+            incision_mm_per_yr: Coef::Const(30.0),
+            duration_yr,
+            coarse_first: false,
+            steps: 200,
+            ..bare()
+        };
+        let op = StreamPower { outlets: Outlets::Lowest, ..op };
+        strip(&op, &strata, start)
+    };
+    let (early, late) = (after(1e5), after(3e5));
+    // The brink: where the land comes up to the bottom of the hard bed.
+    let brink = |land: &[f32]| land.iter().position(|&h| h > 325.0).unwrap();
+    assert!(brink(&late) > brink(&early) + 5, "from {} to {}", brink(&early), brink(&late));
+    for land in [&early, &late] {
+        let at = brink(land);
+        let steepest =
+            land.windows(2).map(|w| w[1] - w[0]).enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+        assert!(
+            steepest.0.abs_diff(at) <= 4 || steepest.0 == 0,
+            "steepest at {} and the brink at {at}",
+            steepest.0
+        );
+        // The cap is hardly worn behind the brink.
+        assert!(land[195] > 390.0, "{}", land[195]);
+    }
+}
+
+#[test]
+fn a_thin_hard_bed_holds_a_stream_up_however_long_the_steps_are() {
+    let strata = column(&[(100.0, 0.3), (5.0, 0.99), (1000.0, 0.3)], 200.0);
+    let start = |col: usize| if col == 0 { 0.0 } else { 199.0 + 0.02 * col as f32 };
+    let after = |steps: u32, strata: &crate::rock::Strata| {
+        let op = StreamPower {
+            uplift_mm_per_yr: Coef::Const(0.0),
+            incision_mm_per_yr: Coef::Const(30.0),
+            duration_yr: 2e5,
+            coarse_first: false,
+            steps,
+            outlets: Outlets::Lowest,
+            ..bare()
+        };
+        strip(&op, strata, start)
+    };
+    let benches = |land: &[f32]| land.iter().filter(|h| (95.0..=101.0).contains(*h)).count();
+    let (few, many) = (after(8, &strata), after(800, &strata));
+    assert!(benches(&many) > 10, "{} samples of bench", benches(&many));
+    assert!(benches(&few) > 10, "{} samples of bench with long steps", benches(&few));
+    // Without the thin bed the same land has no bench there.
+    let plain = after(800, &column(&[(1000.0, 0.3)], 200.0));
+    assert!(benches(&plain) < 8, "{}", benches(&plain));
+}
+
+#[test]
+fn beds_rise_with_the_land_and_lie_as_described_at_the_end() {
+    // Rock that nothing wears has its top at 500 m at the end; the land begins at 100 m and rises by 600 m, so that the rock
+    // comes up from -100 m.
+    let strata = column(&[(400.0, 0.2), (100.0, 1.0), (1000.0, 0.4)], 900.0);
+    let op = StreamPower {
+        uplift_mm_per_yr: Coef::Const(0.6),
+        duration_yr: 1e6,
+        incision_mm_per_yr: Coef::Const(30.0),
+        coarse_first: false,
+        steps: 100,
+        outlets: Outlets::Lowest,
+        ..bare()
+    };
+    let land = strip(&op, &strata, |col| if col == 0 { 0.0 } else { 100.0 });
+    assert!(
+        land[1..].iter().all(|&h| h > 499.0),
+        "the bed that nothing wears holds all land up: {:?}",
+        &land[..5]
+    );
+    assert!(land[5] < 560.0, "{}", land[5]);
+}
+
+#[test]
+fn beds_of_any_kind_give_sound_land() {
+    let frame = Frame::square(4000.0, 65).unwrap();
+    let many: Vec<(f64, f64)> = (0..10_000).map(|i| (0.01, f64::from(i % 3) / 2.0)).collect();
+    for beds in [&many[..], &[(20_000.0, 0.0)], &[(1.0, 1.0)], &[(3.0, 0.0), (3.0, 1.0)]] {
+        for repeats in [false, true] {
+            let strata = crate::rock::Strata { repeats, dip_deg: 80.0, ..column(beds, 300.0) };
+            let op = StreamPower { uplift_mm_per_yr: Coef::Const(100.0), ..StreamPower::default() };
+            let mut height = plain(&frame);
+            height.as_mut_slice()[700] = f32::NAN;
+            let after = op.apply(bedded(frame, height, &strata), &Ctx::silent()).unwrap();
+            let holes =
+                after.get(layer::HEIGHT).unwrap().as_slice().iter().filter(|h| !h.is_finite()).count();
+            assert_eq!(holes, 1);
+        }
+    }
+}
+
+#[test]
+fn level_beds_give_benches_at_their_own_heights() {
+    // Canyons cut into a plateau of hard and soft beds in turn.
+    let frame = Frame::square(20_000.0, 257).unwrap();
+    let strata = column(
+        &[(40.0, 0.93), (110.0, 0.25), (40.0, 0.93), (110.0, 0.25), (40.0, 0.93), (700.0, 0.3)],
+        1000.0,
+    );
+    let start =
+        Raster::from_fn(257, 257, |col, row| 1000.0 + 5.0 * Seed(3).unit2(col as i64, row as i64) as f32);
+    let op = StreamPower {
+        uplift_mm_per_yr: Coef::Const(0.0),
+        incision_mm_per_yr: Coef::Const(8.0),
+        duration_yr: 1.5e6,
+        base_m: 300.0,
+        beyond_m: 2000.0,
+        outlets: Outlets::Lowest,
+        variety: 0.0,
+        sea: false,
+        talus_deg: 40.0,
+        ..StreamPower::default()
+    };
+    let after = op.apply(bedded(frame, start, &strata), &Ctx::silent()).unwrap();
+    let height = after.get(layer::HEIGHT).unwrap();
+    // More of the land lies on a hard bed than its share of the height it lies between.
+    let lies =
+        |low: f32, high: f32| height.as_slice().iter().filter(|h| (low..high).contains(*h)).count() as f64;
+    for top in [850.0f32, 700.0] {
+        let on = lies(top - 40.0, top + 15.0) / 55.0;
+        let off = lies(top + 15.0, top + 100.0) / 85.0;
+        assert!(on > 1.3 * off, "{on} samples a metre on the bed at {top} m, {off} above it");
+    }
+}
