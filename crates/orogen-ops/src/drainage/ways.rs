@@ -311,6 +311,7 @@ fn line<T: Copy + Send + Sync>(raster: &Raster<T>, row: usize, start: usize, bey
 mod tests {
     use super::*;
     use crate::test_support;
+    use orogen_core::math;
 
     #[test]
     fn vector_code_gives_the_bits_of_one_cell_at_a_time() {
@@ -334,5 +335,32 @@ mod tests {
             }
         }
         assert_eq!(donors.as_slice(), found);
+    }
+
+    #[test]
+    fn water_wanders_down_the_slope_in_the_mean_and_vector_code_gives_the_same() {
+        let wander = Wander::new(Seed(4), 0.8);
+        let n = 131;
+        let spans = Spans::even([10.0, 10.0]);
+        let Spans::Even(even) = &spans else { panic!() };
+        let each = Spans::Each(vec![*even; n * n]);
+        for angle in [0.0f64, 22.5, 45.0, 71.0] {
+            let (x, y) = (math::cos(angle.to_radians()), math::sin(angle.to_radians()));
+            let plane = Raster::from_fn(n, n, |c, r| (5e3 - 10.0 * (x * c as f64 + y * r as f64)) as f32);
+            let ways = Ways::wandering(&plane, &spans, 0.0, wander);
+            assert_eq!(ways, Ways::wandering(&plane, &each, 0.0, wander));
+            // Every way leads down; together they lead where the slope does.
+            let mut sum = [0.0f64; 2];
+            for row in 1..n - 1 {
+                for col in 1..n - 1 {
+                    let (dc, dr) = D8[ways.0.row(row)[col] as usize];
+                    assert!(x * f64::from(dc) + y * f64::from(dr) > 0.0);
+                    sum[0] += f64::from(dc);
+                    sum[1] += f64::from(dr);
+                }
+            }
+            let off = math::atan2(sum[1], sum[0]).to_degrees() - angle;
+            assert!(off.abs() < 4.0, "{angle}: off by {off}");
+        }
     }
 }

@@ -97,7 +97,7 @@ impl Op for Creep {
     }
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
-        45.0
+        33.0
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

@@ -255,17 +255,20 @@ impl Ground<'_> {
         let along = (1.0 / (self.spacing_m[1] * self.spacing_m[1])) as f32;
         let across = 1.0 / (4.0 * self.spacing_m[0]) as f32;
         let law = self.law;
-        let face = |i: usize, west: usize, east: usize, across: f32| {
-            let d = known(south[i] - here[i]);
-            let t = across * (known(here[east] - here[west]) + known(south[east] - south[west]));
-            let x = (along * (d * d) + t * t) * (0.5 * (grades.0[i] + grades.1[i]));
-            d * law.times(x)
-        };
         for i in 1..cols.max(2) - 1 {
-            out[i] = face(i, i - 1, i + 1, across);
+            let d = known(south[i] - here[i]);
+            let t = across * (known(here[i + 1] - here[i - 1]) + known(south[i + 1] - south[i - 1]));
+            let x = (along * (d * d) + t * t) * (0.5 * (grades.0[i] + grades.1[i]));
+            out[i] = d * law.times(x);
         }
-        out[0] = face(0, 0, 1.min(cols - 1), 2.0 * across);
-        out[cols - 1] = face(cols - 1, cols.max(2) - 2, cols - 1, 2.0 * across);
+        // At either end of the row, from one side only.
+        for i in [0, cols - 1] {
+            let (west, east) = (i.saturating_sub(1), (i + 1).min(cols - 1));
+            let d = known(south[i] - here[i]);
+            let t = 2.0 * across * (known(here[east] - here[west]) + known(south[east] - south[west]));
+            let x = (along * (d * d) + t * t) * (0.5 * (grades.0[i] + grades.1[i]));
+            out[i] = d * law.times(x);
+        }
         if let Some(share) = self.share {
             let (here, south) = (&share.row(row)[..cols], &share.row(row + 1)[..cols]);
             for i in 0..cols {

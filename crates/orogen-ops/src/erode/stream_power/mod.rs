@@ -193,7 +193,8 @@ impl Op for StreamPower {
     }
 
     fn bytes_a_sample(&self, frame: &Frame) -> f64 {
-        if nodes::base(frame).is_some() { 55.0 } else { 71.5 }
+        let soil = if self.soil_mm_per_yr > 0.0 { 4.0 } else { 0.0 };
+        soil + if nodes::base(frame).is_some() { 55.0 } else { 71.5 }
     }
 
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

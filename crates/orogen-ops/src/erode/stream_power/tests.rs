@@ -369,4 +369,62 @@ fn level_beds_give_benches_at_their_own_heights() {
         let off = lies(top + 15.0, top + 100.0) / 85.0;
         assert!(on > 1.3 * off, "{on} samples a metre on the bed at {top} m, {off} above it");
     }
+/// Half of the slopes are steeper than this, as rise over distance.
+fn median_slope(height: &Raster<f32>, spacing_m: f64) -> f64 {
+    let inner = (1..height.rows() - 1).flat_map(|row| (1..height.cols() - 1).map(move |col| (col, row)));
+    let mut slopes: Vec<f64> =
+        inner.map(|(col, row)| f64::from(slope2(height, [spacing_m, spacing_m], col, row)).sqrt()).collect();
+    slopes.sort_by(f64::total_cmp);
+    slopes[slopes.len() / 2]
+}
+
+#[test]
+fn slopes_hardly_grow_on_a_finer_frame() {
+    let grown = |samples: usize| {
+        // A narrow strip, so that there are few cells.
+        let frame = Frame::new([0.0, 0.0], [20_000.0, 2500.0], [samples, (samples - 1) / 8 + 1]).unwrap();
+        let op = StreamPower { hollow_m2: 5000.0, sea: false, ..StreamPower::default() };
+        let height = run(&op, frame, Raster::filled(frame.cols(), frame.rows(), 100.0), Vec::new());
+        math::atan(median_slope(&height, 20_000.0 / (samples - 1) as f64)).to_degrees()
+    };
+    let (coarse, fine) = (grown(385), grown(1153));
+    assert!(fine < 1.15 * coarse, "{coarse} and {fine} degrees");
+}
+
+#[test]
+fn soil_is_as_deep_as_balances_what_is_lowered_and_steep_ground_is_bare() {
+    let frame = Frame::square(10_000.0, 129).unwrap();
+    let op = StreamPower {
+        uplift_mm_per_yr: Coef::Const(0.1),
+        soil_mm_per_yr: 0.4,
+        duration_yr: 2e7,
+        steps: 400,
+        sea: false,
+        ..StreamPower::default()
+    };
+    let mut terrain = Terrain::new(frame);
+    let mut start = plain(&frame);
+    start.as_mut_slice()[700] = f32::NAN;
+    terrain.set(layer::HEIGHT, start);
+    let terrain = op.apply(terrain, &Ctx::silent()).unwrap();
+    let (height, soil) = (terrain.get(layer::HEIGHT).unwrap(), terrain.get(layer::SOIL).unwrap());
+    let (mut gentle, mut count) = (0.0, 0.0);
+    for row in 2..127 {
+        for col in 2..127 {
+            let (depth, slope) = (soil.row(row)[col], slope2(height, [78.125, 78.125], col, row).sqrt());
+            assert_eq!(depth.is_nan(), height.row(row)[col].is_nan());
+            assert!(depth.is_nan() || (0.0..=4.0).contains(&depth), "{depth}");
+            if slope < 0.1 {
+                (gentle, count) = (gentle + f64::from(depth), count + 1.0);
+            }
+        }
+    }
+    // In balance 0.1 mm a year are lowered: h ln 4.
+    orogen_core::testkit::assert_close!(gentle / count, 0.5 * math::ln(4.0), rel = 0.15);
+    let steep = StreamPower { uplift_mm_per_yr: Coef::Const(1.0), ..op };
+    let mut terrain = Terrain::new(frame);
+    terrain.set(layer::HEIGHT, plain(&frame));
+    let terrain = steep.apply(terrain, &Ctx::silent()).unwrap();
+    let bare = terrain.get(layer::SOIL).unwrap().as_slice().iter().filter(|&&depth| depth == 0.0).count();
+    assert!(bare > 129 * 129 / 2, "{bare} samples are bare");
 }
