@@ -17,6 +17,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<erode::Coast>(),
         Operator::of::<erode::Musgrave>(),
         Operator::of::<erode::Pipes>(),
+        Operator::of::<erode::Detail>(),
         Operator::of::<erode::Droplets>(),
         Operator::of::<erode::StreamPower>(),
         Operator::of::<erode::Thermal>(),

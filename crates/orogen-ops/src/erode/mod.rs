@@ -2,6 +2,7 @@
 
 pub mod alluvium;
 pub mod coast;
+pub mod detail;
 pub mod droplets;
 pub mod musgrave;
 pub mod pipes;
@@ -11,6 +12,7 @@ pub mod wind;
 
 pub use alluvium::Alluvium;
 pub use coast::Coast;
+pub use detail::Detail;
 pub use droplets::Droplets;
 pub use musgrave::Musgrave;
 pub use pipes::Pipes;
