@@ -14,7 +14,7 @@ const DEPTH: f32 = 0.4;
 /// Cells along the side of the largest area that still adds to cutting: wider valleys belong to the levels above.
 const LARGEST_CELLS: f32 = 24.0;
 /// Slope of ground so flat that water lays down as much as it cuts.
-const FLAT: f32 = 0.06;
+const FLAT: f32 = 0.1;
 /// Share of a gully's water that is spread over its bed.
 const BED: f32 = 0.5;
 /// Part of the slope at which loose ground slides, where what is carried comes to rest without water.
@@ -24,7 +24,7 @@ const SHARE: f32 = 0.7;
 /// Depth in cells of pits that fill up.
 const SHALLOW_CELLS: f32 = 0.3;
 /// Sweeps in which ground that is too steep slides.
-const SLIDES: usize = 6;
+const SLIDES: usize = 8;
 
 /// What decides how a block is cut.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +91,7 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
             let (area, s2) = (flow.area[i], slope[i] * slope[i]);
             let side = (area * largest / (area + largest)).sqrt();
             let beyond_head = (1.0 - (head[i] / area).sqrt()).max(0.0);
-            let steep = s2 / (s2 + FLAT * FLAT);
+            let steep = s2 * s2 / (s2 * s2 + FLAT * FLAT * FLAT * FLAT);
             drive[i] = DEPTH / ROUNDS as f32 * ground.give[i] * side * beyond_head * steep;
         }
         let spread = softened(&drive);
@@ -197,16 +197,23 @@ fn crept(mut height: Vec<f32>, cutting: &Cutting) -> Vec<f32> {
 
 /// Ground that is steeper than loose ground lies, and steeper than the coarse land is there (`own`, its squared slope), slides.
 fn slid(mut height: Vec<f32>, own: &[f32], give: &[f32], cutting: &Cutting) -> Vec<f32> {
-    const RATE: f32 = 0.22;
-    let limit2: Vec<f32> = own.iter().map(|own| own.max(cutting.talus * cutting.talus)).collect();
+    /// What two neighbours exchange of their difference at most: no new peak, no new pit.
+    const MOST: f32 = 0.22;
+    /// Ground so much too steep slides as fast as it can.
+    const EXCESS: f32 = 0.2;
+    // A little below, as few sweeps do not reach it.
+    let talus = 0.95 * cutting.talus;
+    let limit2: Vec<f32> = own.iter().map(|own| own.max(talus * talus)).collect();
     for _ in 0..SLIDES {
         let mut loose = slope2_of(&height, cutting.spacing_m);
         let mut any = false;
         for i in 0..COUNT {
-            let share =
-                if loose[i] > limit2[i] && give[i] > 0.0 { 1.0 - (limit2[i] / loose[i]).sqrt() } else { 0.0 };
-            any |= share > 0.0;
-            loose[i] = RATE * share;
+            if loose[i] > limit2[i] && give[i] > 0.0 {
+                any = true;
+                loose[i] = MOST * ((1.0 - (limit2[i] / loose[i]).sqrt()) / EXCESS).min(1.0);
+            } else {
+                loose[i] = 0.0;
+            }
         }
         if !any {
             break;

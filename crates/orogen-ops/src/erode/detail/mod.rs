@@ -40,8 +40,8 @@ use crate::held_lines;
 /// where that is 20 m deep.
 ///
 /// **Guarantees** (1) a window equals the same part of the whole at its spacing, to the bit, whatever was asked before and on
-/// however many threads; (2) level ground keeps its bits; (3) the mean height over a cell of the recipe's frame stays within
-/// 4 % of what the land falls over that cell, in the mean over all cells; (4) where the coarse land is gentler than
+/// however many threads; (2) level ground keeps its bits; (3) the mean height over four by four cells of the recipe's frame changes by less than
+/// 3 % of what the land falls over one cell, on average; (4) where the coarse land is gentler than
 /// `talus_deg`, so are 99.9 % of the finer samples, within a tenth; (5) streams run down: fewer and shallower pits than the
 /// smooth interpolation has.
 ///

@@ -216,26 +216,25 @@ fn no_wavelength_of_a_lattice_or_of_blocks_stands_out_on_a_plane() {
 }
 
 #[test]
-fn the_mean_height_of_coarse_cells_stays() {
+fn the_mean_height_stays() {
     let solved = land(&frame(65), hills);
     let refiner = refiner(&solved, &Detail::default());
     let window = whole(solved.frame(), 5.0);
     let (after, before) = (fine(&solved, refiner.as_ref(), window), smooth(&solved, window));
     let before = before.get(HEIGHT).unwrap();
     let (mut sum, mut fall, mut all) = (0.0, 0.0, 0.0);
-    for row in 0..64 {
-        for col in 0..64 {
-            let mut mean = 0.0;
-            for (r, c) in (0..8).flat_map(|r| (0..8).map(move |c| (8 * row + r, 8 * col + c))) {
-                mean += f64::from(after.row(r)[c] - before.row(r)[c]) / 64.0;
-            }
-            let at = |c: usize, r: usize| f64::from(before.row(8 * r)[8 * c]);
-            fall += math::hypot(at(col + 1, row) - at(col, row), at(col, row + 1) - at(col, row));
-            sum += mean.abs();
-            all += mean;
+    // Four by four cells, of eight by eight samples each.
+    for (row, col) in (0..16).flat_map(|row| (0..16).map(move |col| (32 * row, 32 * col))) {
+        let mut mean = 0.0;
+        for (r, c) in (0..32).flat_map(|r| (0..32).map(move |c| (row + r, col + c))) {
+            mean += f64::from(after.row(r)[c] - before.row(r)[c]) / 1024.0;
         }
+        let at = |c: usize, r: usize| f64::from(before.row(row + r)[col + c]);
+        fall += math::hypot(at(8, 0) - at(0, 0), at(0, 8) - at(0, 0));
+        sum += mean.abs();
+        all += mean;
     }
-    assert!(sum < 0.04 * fall, "{} of what land falls over a cell", sum / fall);
+    assert!(sum < 0.03 * fall, "{} of what land falls over a cell", sum / fall);
     assert!(all.abs() < 0.01 * fall, "{}", all / fall);
 }
 
@@ -357,7 +356,8 @@ fn water_holes_and_deep_sediment_are_left_alone() {
     for row in 0..window.rows() {
         for col in 0..window.cols() {
             let (a, b) = (after.row(row)[col], height.row(row)[col]);
-            if col <= 4 * 18 || row <= 4 * 18 {
+            // Up to the shore; on sediment, which grows deep from one sample to the next, a little further away.
+            if col <= 4 * 19 || row <= 4 * 17 {
                 assert!((a - b).abs() < 0.02, "{a} for {b} at {col}, {row}");
             }
             changed += usize::from((a - b).abs() > 0.1);
