@@ -18,6 +18,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<erode::Creep>(),
         Operator::of::<erode::Musgrave>(),
         Operator::of::<erode::Pipes>(),
+        Operator::of::<erode::Detail>(),
         Operator::of::<erode::Droplets>(),
         Operator::of::<erode::StreamPower>(),
         Operator::of::<erode::Thermal>(),

@@ -3,6 +3,7 @@
 pub mod alluvium;
 pub mod coast;
 pub mod creep;
+pub mod detail;
 pub mod droplets;
 mod hillslope;
 pub mod musgrave;
@@ -14,6 +15,7 @@ pub mod wind;
 pub use alluvium::Alluvium;
 pub use coast::Coast;
 pub use creep::Creep;
+pub use detail::Detail;
 pub use droplets::Droplets;
 pub use musgrave::Musgrave;
 pub use pipes::Pipes;
