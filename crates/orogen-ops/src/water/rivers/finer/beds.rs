@@ -287,7 +287,9 @@ fn apply(
     // Water lies where a river has its width, at the height of the lowest that is there.
     for ((at, hit), _) in hits.iter().zip(&lands).filter(|((_, hit), land)| **land && hit.off < hit.half) {
         let (h, water) = (height[*at as usize], &mut water[*at as usize]);
-        let depth = (hit.z as f32 - h).max(0.0);
+        let depth = hit.z as f32 - h;
+        // Less is rounding.
+        let depth = if depth > 1e-3 { depth } else { 0.0 };
         *water = if *water > 0.0 { water.min(depth) } else { depth };
     }
 }

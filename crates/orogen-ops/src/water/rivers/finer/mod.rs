@@ -222,12 +222,12 @@ mod tests {
                     edge || crate::drainage::neighbours_of(cell, cols, rows).any(stands)
                 };
                 let mut open: Vec<usize> =
-                    (0..cols * rows).filter(|&cell| (spacing > 20.0 || runs(cell)) && is_end(cell)).collect();
+                    (0..cols * rows).filter(|&cell| (spacing > 5.0 || runs(cell)) && is_end(cell)).collect();
                 open.iter().for_each(|&cell| reached[cell] = true);
                 while let Some(cell) = open.pop() {
                     for up in crate::drainage::neighbours_of(cell, cols, rows) {
-                        // At 40 m rivers are about as wide as a sample; where they are narrower its height is their water.
-                        if (spacing > 20.0 || runs(up)) && !reached[up] && surface(up) >= surface(cell) - 2e-4
+                        // Some rivers are narrower than 10 m: there the height of a sample is that of their water.
+                        if (spacing > 5.0 || runs(up)) && !reached[up] && surface(up) >= surface(cell) - 2e-4
                         {
                             reached[up] = true;
                             open.push(up);
