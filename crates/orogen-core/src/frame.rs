@@ -212,6 +212,14 @@ impl Frame {
         ]
     }
 
+    /// Where the columns and rows of another frame lie on this one, in samples from the first.
+    #[must_use]
+    pub fn places_of(&self, other: &Self) -> (Vec<f64>, Vec<f64>) {
+        let cols = (0..other.cols()).map(|col| self.locate(other.x_m(col), 0.0)[0]).collect();
+        let rows = (0..other.rows()).map(|row| self.locate(0.0, other.y_m(row))[1]).collect();
+        (cols, rows)
+    }
+
     /// The part of this frame that starts at a column and row, on the same lattice. The part may lie outside.
     #[must_use]
     pub fn window(&self, col: i64, row: i64, cols: usize, rows: usize) -> Self {

@@ -7,6 +7,7 @@ pub mod flow;
 pub mod lakes;
 pub mod rivers;
 pub mod sea;
+mod shores;
 
 pub use basins::Basins;
 pub use breach::Breach;

@@ -1,11 +1,13 @@
 //! Sea: where it is, how deep, and how far from the shore.
 
 use orogen_core::{
-    Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Terrain, distance, layer,
+    Ctx, Frame, LayerData, LayerName, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, distance,
+    layer,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::shores::{Shores, replaced};
 use crate::drainage::neighbours_of;
 use crate::survey::contours::{Contours, contours};
 
@@ -52,7 +54,7 @@ const MASK_SEA: LayerName = LayerName::fixed("mask.sea");
 
 impl Op for Sea {
     const ID: &'static str = "water.sea";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         let layers = Layers::none()
@@ -70,6 +72,10 @@ impl Op for Sea {
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
         33.0
+    }
+
+    fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+        Ok(Some(Box::new(Finer::new(self, solved)?)))
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -111,6 +117,85 @@ impl Op for Sea {
         terrain.set(layer::WATER, water);
         terrain.set_vector(COAST, coast);
         Ok(terrain)
+    }
+}
+
+/// The sea on samples of another spacing: where the finer ground lies at or below its level, within two samples of where
+/// it was found.
+struct Finer {
+    base: Frame,
+    shores: Shores,
+    level_m: f32,
+    everywhere: bool,
+    /// With `keep`: what the sea added to the water of earlier steps.
+    added: Option<Raster<f32>>,
+}
+
+impl Finer {
+    fn new(params: &Sea, solved: Solved<'_>) -> Result<Self, OpError> {
+        let base = *solved.after.frame();
+        let height = solved.after.get(layer::HEIGHT)?;
+        let wet: &Raster<f32> = solved.after.get_named(&MASK_SEA)?;
+        let wet = wet.as_slice();
+        let level_m = params.level_m as f32;
+        let shores = Shores::on(base, height.clone()).with_sea(level_m, |cell| wet[cell] > 0.5);
+        let added = match solved.before {
+            Some(before) if params.keep => {
+                let old: &Raster<f32> = before.get(layer::WATER)?;
+                let mut added: Raster<f32> = solved.after.get(layer::WATER)?.clone();
+                added.par_rows(|row, out| out.iter_mut().zip(old.row(row)).for_each(|(a, old)| *a -= old));
+                Some(added)
+            }
+            _ => None,
+        };
+        Ok(Self { base, shores, level_m, everywhere: params.everywhere, added })
+    }
+}
+
+impl Refiner for Finer {
+    fn refine(&self, window: Terrain, _: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let frame = *window.frame();
+        let height = window.get(layer::HEIGHT)?;
+        // The land itself is not the sea's to change.
+        let (levels, _) = self.shores.levels_on(&frame, height);
+        let is_wet = |col: usize, row: usize| {
+            let reached = self.everywhere || levels.row(row)[col] > f32::NEG_INFINITY;
+            reached && height.row(row)[col] <= self.level_m
+        };
+        let mut water = Raster::from_fn(frame.cols(), frame.rows(), |col, row| match height.row(row)[col] {
+            here if here.is_nan() => f32::NAN,
+            here if is_wet(col, row) => self.level_m - here,
+            _ => 0.0,
+        });
+        if let Some(added) = &self.added {
+            let (cols, rows) = self.base.places_of(&frame);
+            let added = added.bicubic_grid(&cols, &rows);
+            let sum: &Raster<f32> = window.get(layer::WATER)?;
+            water.par_rows(|row, out| {
+                for ((out, sum), added) in out.iter_mut().zip(sum.row(row)).zip(added.row(row)) {
+                    let old = sum - added;
+                    // Less is what rounding left.
+                    *out = if old > 1e-3 && old > *out { old } else { *out };
+                }
+            });
+        }
+        let mask =
+            Raster::from_fn(frame.cols(), frame.rows(), |col, row| f32::from(u8::from(is_wet(col, row))));
+        // Distances are interpolated; the sign is that of the ground.
+        let far: &Raster<f32> = window.get(layer::SHORE)?;
+        let shore = Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
+            let far = far.row(row)[col];
+            match is_wet(col, row) {
+                _ if far.is_nan() => far,
+                true => far.min(-0.0),
+                false => far.max(0.0),
+            }
+        });
+        replaced(window, [(layer::WATER.name(), water), (MASK_SEA, mask), (layer::SHORE.name(), shore)])
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.shores.size_bytes() + self.added.as_ref().map_or(0, |added| 4 * added.as_slice().len())
     }
 }
 

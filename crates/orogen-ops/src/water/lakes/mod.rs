@@ -1,6 +1,6 @@
 //! Lakes: depressions that hold water.
 
-use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,7 @@ use crate::drainage::{drainage, neighbours_of};
 
 mod balance;
 mod find;
+mod finer;
 mod outline;
 #[cfg(test)]
 mod tests;
@@ -107,7 +108,7 @@ pub const LAKES: &str = "lakes";
 
 impl Op for Lakes {
     const ID: &'static str = "water.lakes";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
@@ -127,6 +128,10 @@ impl Op for Lakes {
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
         36.0
+    }
+
+    fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+        Ok(Some(Box::new(finer::Finer::new(self, solved)?)))
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

@@ -3,6 +3,7 @@
 mod carve;
 mod course;
 mod enforce_fall;
+mod finer;
 mod grid;
 mod lakes;
 mod network;
@@ -13,7 +14,9 @@ mod tests;
 mod validate;
 
 use orogen_core::param::{Fault, Segment};
-use orogen_core::{CellIx, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use orogen_core::{
+    CellIx, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer, math,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -158,7 +161,7 @@ impl Rivers {
 
 impl Op for Rivers {
     const ID: &'static str = "water.rivers";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -183,6 +186,10 @@ impl Op for Rivers {
         }
         let message = "is 0, and so is spring_m2; set one of them, otherwise every sample would be a river";
         vec![Fault { path: vec![Segment::Key(String::from("spring_m3_per_s"))], message: message.to_owned() }]
+    }
+
+    fn refiner(&self, solved: Solved<'_>, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+        Ok(finer::Finer::new(self, solved, ctx)?.map(|finer| Box::new(finer) as Box<dyn Refiner>))
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
