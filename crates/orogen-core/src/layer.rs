@@ -115,6 +115,8 @@ pub const WATER: Layer<f32> = Layer::new("water");
 pub const SEDIMENT: Layer<f32> = Layer::new("sediment");
 /// Depth of sand that wind or waves have laid, in metres; part of the height.
 pub const SAND: Layer<f32> = Layer::new("sand");
+/// Thickness of ice that lies on the ground, in metres; not part of the height.
+pub const ICE: Layer<f32> = Layer::new("ice");
 /// Yearly mean temperature, in degrees Celsius.
 pub const TEMPERATURE: Layer<f32> = Layer::new("temperature");
 /// Moisture, from 0 (dry) to 1 (wet).
@@ -159,6 +161,7 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "water", unit: "m", about: "depth of water", kind: Kind::F32 },
     Info { name: "sediment", unit: "m", about: "loose part of the height", kind: Kind::F32 },
     Info { name: "sand", unit: "m", about: "depth of sand, part of the height", kind: Kind::F32 },
+    Info { name: "ice", unit: "m", about: "thickness of ice on the ground", kind: Kind::F32 },
     Info { name: "temperature", unit: "degC", about: "yearly mean temperature", kind: Kind::F32 },
     Info { name: "moisture", unit: "", about: "moisture, 0 dry to 1 wet", kind: Kind::F32 },
     Info { name: "flow", unit: "m2", about: "drained area", kind: Kind::F32 },

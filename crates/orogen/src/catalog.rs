@@ -18,6 +18,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<erode::Musgrave>(),
         Operator::of::<erode::Pipes>(),
         Operator::of::<erode::Droplets>(),
+        Operator::of::<erode::Glacier>(),
         Operator::of::<erode::StreamPower>(),
         Operator::of::<erode::Thermal>(),
         Operator::of::<erode::Wind>(),

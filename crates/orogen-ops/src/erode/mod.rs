@@ -3,6 +3,7 @@
 pub mod alluvium;
 pub mod coast;
 pub mod droplets;
+pub mod glacier;
 pub mod musgrave;
 pub mod pipes;
 pub mod stream_power;
@@ -12,6 +13,7 @@ pub mod wind;
 pub use alluvium::Alluvium;
 pub use coast::Coast;
 pub use droplets::Droplets;
+pub use glacier::Glacier;
 pub use musgrave::Musgrave;
 pub use pipes::Pipes;
 pub use stream_power::StreamPower;

@@ -50,7 +50,7 @@ macro_rules! operators {
 operators! {
     combine: add, blend, max, min, multiply;
     cover: biomes;
-    erode: alluvium, coast, droplets, musgrave, pipes, stream_power, thermal, wind;
+    erode: alluvium, coast, droplets, glacier, musgrave, pipes, stream_power, thermal, wind;
     mask: aspect, brush, curvature, distance, height, layer, noise, polygon, slope;
     shape: blur, curves, features, gullies, overhang, paint, plain, plateau, remap, sketch, terrace, turbulence, valley,
         warp, window;
