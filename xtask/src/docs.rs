@@ -42,7 +42,8 @@ pub fn run(check: bool) -> Result<()> {
         let png = preset_picture(preset.name, 513).with_context(|| format!("the preset {}", preset.name))?;
         pictures.push((Path::new(PRESETS).join(format!("{}.png", preset.name)), png));
         if let Some(at_m) = preset.closer_m {
-            let png = zooms(preset.name, at_m).with_context(|| format!("the preset {} from near", preset.name))?;
+            let png =
+                zooms(preset.name, at_m).with_context(|| format!("the preset {} from near", preset.name))?;
             pictures.push((Path::new(PRESETS).join(format!("{}-zooms.png", preset.name)), png));
         }
     }

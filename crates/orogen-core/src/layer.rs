@@ -117,6 +117,8 @@ pub const SEDIMENT: Layer<f32> = Layer::new("sediment");
 pub const SOIL: Layer<f32> = Layer::new("soil");
 /// Depth of sand that wind or waves have laid, in metres; part of the height.
 pub const SAND: Layer<f32> = Layer::new("sand");
+/// Thickness of ice that lies on the ground, in metres; not part of the height.
+pub const ICE: Layer<f32> = Layer::new("ice");
 /// Yearly mean temperature, in degrees Celsius.
 pub const TEMPERATURE: Layer<f32> = Layer::new("temperature");
 /// Moisture, from 0 (dry) to 1 (wet).
@@ -175,6 +177,7 @@ pub const WELL_KNOWN: &[Info] = &[
         kind: Kind::F32,
     },
     Info { name: "sand", unit: "m", about: "depth of sand, part of the height", kind: Kind::F32 },
+    Info { name: "ice", unit: "m", about: "thickness of ice on the ground", kind: Kind::F32 },
     Info { name: "temperature", unit: "degC", about: "yearly mean temperature", kind: Kind::F32 },
     Info { name: "moisture", unit: "", about: "moisture, 0 dry to 1 wet", kind: Kind::F32 },
     Info { name: "flow", unit: "m2", about: "drained area", kind: Kind::F32 },

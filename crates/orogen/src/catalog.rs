@@ -20,6 +20,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<erode::Pipes>(),
         Operator::of::<erode::Detail>(),
         Operator::of::<erode::Droplets>(),
+        Operator::of::<erode::Glacier>(),
         Operator::of::<erode::StreamPower>(),
         Operator::of::<erode::Thermal>(),
         Operator::of::<erode::Wind>(),

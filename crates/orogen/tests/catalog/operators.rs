@@ -50,7 +50,7 @@ macro_rules! operators {
 operators! {
     combine: add, blend, max, min, multiply;
     cover: biomes;
-    erode: alluvium, coast, creep, detail, droplets, musgrave, pipes, stream_power, thermal, wind;
+    erode: alluvium, coast, creep, detail, droplets, glacier, musgrave, pipes, stream_power, thermal, wind;
     mask: aspect, brush, curvature, distance, height, layer, noise, polygon, slope;
     rock: outcrop, strata, uplift;
     shape: blur, curves, features, gullies, overhang, paint, plain, plateau, remap, sketch, terrace, turbulence, valley,

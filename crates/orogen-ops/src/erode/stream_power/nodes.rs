@@ -74,6 +74,21 @@ fn moved(cols: usize, rows: usize, seed: Seed) -> Vec<[f32; 2]> {
 }
 
 impl Nodes {
+    /// An even lattice of about so many cells along the longer side of a frame; that of the frame where it has no more.
+    #[must_use]
+    pub fn even(frame: &Frame, cells: f64) -> Self {
+        let [dx, dy] = frame.spacing_m();
+        let most = (frame.cols().max(frame.rows()) - 1) as f64;
+        let (mut cols, mut rows, mut spacing_m) = (frame.cols(), frame.rows(), [dx, dy]);
+        if cells < most {
+            let size = [dx * (cols - 1) as f64, dy * (rows - 1) as f64];
+            let side_m = size[0].max(size[1]) / cells;
+            [cols, rows] = size.map(|size| (size / side_m).round().max(1.0) as usize + 1);
+            spacing_m = [size[0] / (cols - 1) as f64, size[1] / (rows - 1) as f64];
+        }
+        Self { cols, rows, spacing_m, detail: false, moved: None }
+    }
+
     /// Where a node lies, in cells.
     #[inline]
     fn place(&self, col: usize, row: usize) -> [f32; 2] {
