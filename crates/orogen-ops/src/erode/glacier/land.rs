@@ -128,7 +128,12 @@ impl Land {
         let line = match terrain.get(layer::TEMPERATURE) {
             Ok(temperature) if params.by_temperature => {
                 let there = nodes.thin(temperature);
-                Some(climate::line_by_temperature(&before, &there, params.equilibrium_c, params.equilibrium_m))
+                Some(climate::line_by_temperature(
+                    &before,
+                    &there,
+                    params.equilibrium_c,
+                    params.equilibrium_m,
+                ))
             }
             _ => None,
         };
@@ -162,7 +167,7 @@ impl Land {
         let mut finer = Self::new(&self.params, lattice, terrain, ctx)?;
         let (nodes, coarse) = (&finer.lattice.nodes, &self.lattice.nodes);
         let filled = |raster: &Raster<f32>| raster.map(|v| if v.is_nan() { 0.0 } else { v });
-        let refined = |raster: &Raster<f32>| nodes.refine(coarse, &filled(raster), ctx);
+        let refined = |raster: &Raster<f32>| nodes.refine(coarse, &filled(raster), None, ctx);
         let change = refined(&Raster::from_fn(coarse.cols, coarse.rows, |c, r| {
             self.ground.row(r)[c] - self.before.row(r)[c]
         }));
@@ -228,7 +233,8 @@ impl Land {
         let bed = self.bed();
         let surface = self.surface(&bed);
         let order = from_the_top(&surface);
-        let snow = climate::snow(&surface, &self.ground, |cell| self.line_m(cell), &order, spacing_m, self.climate);
+        let snow =
+            climate::snow(&surface, &self.ground, |cell| self.line_m(cell), &order, spacing_m, self.climate);
         drop((surface, order));
         let steps = (years / ICE_STEP_YR).ceil().max(1.0);
         let dt_yr = years / steps;
@@ -310,7 +316,7 @@ impl Land {
         }
         // What stands too steep falls.
         if self.params.talus_deg < 90.0 {
-            slopes::give_way(&mut self.ground, spacing_m, &self.grade, 0.0, f32::NEG_INFINITY, None);
+            slopes::give_way(&mut self.ground, spacing_m, (&self.grade, 1.0), 0.0, f32::NEG_INFINITY, None);
         }
         let mut load = Raster::filled(cols, rows, 0.0f32);
         for (cell, load) in load.as_mut_slice().iter_mut().enumerate() {
@@ -334,11 +340,11 @@ impl Land {
         });
         let till_was = self.till.clone();
         let (sea, ice) = (self.params.sea, &self.ice);
-        let at_edge =
-            |cell: usize| cell % cols == 0 || cell % cols + 1 == cols || cell / cols == 0 || cell / cols + 1 == rows;
-        let leaves = |cell: usize| {
-            at_edge(cell) || (sea && floats(bed.as_slice()[cell], ice.as_slice()[cell]))
+        let at_edge = |cell: usize| {
+            cell % cols == 0 || cell % cols + 1 == cols || cell / cols == 0 || cell / cols + 1 == rows
         };
+        let leaves =
+            |cell: usize| at_edge(cell) || (sea && floats(bed.as_slice()[cell], ice.as_slice()[cell]));
         let carried = Carrier {
             order: &order,
             surface: &surface,
@@ -389,7 +395,7 @@ impl Land {
         let fine = Nodes::even(terrain.frame(), f64::INFINITY);
         let filled = |raster: &Raster<f32>| raster.map(|v| if v.is_nan() { 0.0 } else { v });
         // Without holes, which would spread.
-        let refined = |raster: &Raster<f32>| fine.refine(nodes, &filled(raster), ctx);
+        let refined = |raster: &Raster<f32>| fine.refine(nodes, &filled(raster), None, ctx);
         let mut height = Raster::clone(&before);
         let is_same = (nodes.cols, nodes.rows) == (cols, rows);
         let change = refined(&Raster::from_fn(nodes.cols, nodes.rows, |c, r| {
@@ -401,7 +407,7 @@ impl Land {
         });
         drop(change);
         if !is_same {
-            let (smooth, worn) = (fine.refine(nodes, &self.before, ctx), refined(&self.ground_off));
+            let (smooth, worn) = (fine.refine(nodes, &self.before, None, ctx), refined(&self.ground_off));
             ctx.stop_if_asked()?;
             height.par_rows(|row, out| {
                 for (col, h) in out.iter_mut().enumerate() {
@@ -483,7 +489,8 @@ fn standing(ground: &Raster<f32>, rock: &Raster<f32>, talus_deg: f64, spacing_m:
             steepest = if slope > steepest { slope } else { steepest };
         });
         for (c, r) in [(1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)] {
-            let (Some(there_c), Some(there_r)) = (col.checked_add_signed(c), row.checked_add_signed(r)) else {
+            let (Some(there_c), Some(there_r)) = (col.checked_add_signed(c), row.checked_add_signed(r))
+            else {
                 continue;
             };
             if there_c < cols && there_r < rows {

@@ -53,7 +53,8 @@ fn a_dome_spreads_as_halfar_says() {
     let law = stiff(cell);
     let (top, reach) = (700.0f64, 35_000.0f64);
     let cube = |x: f64| x * x * x;
-    let first = cube(7.0 / 4.0) * reach * cube(reach) / (18.0 * law.deformation * top * cube(top) * cube(top));
+    let first =
+        cube(7.0 / 4.0) * reach * cube(reach) / (18.0 * law.deformation * top * cube(top) * cube(top));
     let dome = |time: f64| {
         Raster::from_fn(samples, samples, |c, r| {
             let at = |i: usize| (i as f64 - 50.0) * cell;
@@ -275,7 +276,8 @@ fn a_finer_frame_has_the_same_valleys() {
 
 #[test]
 fn the_lattice_has_at_most_256_cells_of_60_m_or_more() {
-    let nodes = |size_m: f64, samples: usize| Lattice::over(&Frame::square(size_m, samples).unwrap(), 1.0).len();
+    let nodes =
+        |size_m: f64, samples: usize| Lattice::over(&Frame::square(size_m, samples).unwrap(), 1.0).len();
     assert_eq!(nodes(40_000.0, 2049), 257 * 257);
     assert_eq!(nodes(6000.0, 2049), 101 * 101);
     assert_eq!(nodes(40_000.0, 129), 129 * 129);

@@ -100,7 +100,8 @@ pub fn smoothed(mut values: Raster<f32>, spacing_m: [f64; 2], around_m: f64) -> 
                     true => 0.25 * (at(west, r) + at(east, r)) + 0.5 * at(col, r),
                     false => at(col, r),
                 };
-                *out = if in_y { 0.25 * (along(north) + along(south)) + 0.5 * along(row) } else { along(row) };
+                *out =
+                    if in_y { 0.25 * (along(north) + along(south)) + 0.5 * along(row) } else { along(row) };
             }
         });
     }
@@ -167,7 +168,8 @@ impl Carrier<'_> {
         let mut load: Vec<f64> = load.as_slice().iter().map(|&m| f64::from(m) * cell_m2).collect();
         let mut carried = Carried::default();
         let [east, south] = self.fluxes;
-        let flux = |raster: &Raster<f32>, cell: usize, face_m: f64| f64::from(raster.as_slice()[cell]) * face_m;
+        let flux =
+            |raster: &Raster<f32>, cell: usize, face_m: f64| f64::from(raster.as_slice()[cell]) * face_m;
         for &cell in self.order {
             let cell = cell as usize;
             let here = load[cell];

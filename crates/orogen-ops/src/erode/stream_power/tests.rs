@@ -369,6 +369,8 @@ fn level_beds_give_benches_at_their_own_heights() {
         let off = lies(top + 15.0, top + 100.0) / 85.0;
         assert!(on > 1.3 * off, "{on} samples a metre on the bed at {top} m, {off} above it");
     }
+}
+
 /// Half of the slopes are steeper than this, as rise over distance.
 fn median_slope(height: &Raster<f32>, spacing_m: f64) -> f64 {
     let inner = (1..height.rows() - 1).flat_map(|row| (1..height.cols() - 1).map(move |col| (col, row)));
