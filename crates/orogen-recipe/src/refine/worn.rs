@@ -104,7 +104,8 @@ impl Worn {
             let most = self.most.smooth_grid(&cols, &rows);
             octaves::held(residual.clone(), &self.base, &frame, &most)
         } else {
-            residual.clone()
+            // Samples as far apart as the recipe's, at other places, show nothing but the solved land.
+            Raster::filled(residual.cols(), residual.rows(), 0.0)
         };
         let outside = || OpError::Internal(String::from("a window lies outside its halo"));
         let (west, north) = frame.offset_of(window).ok_or_else(outside)?;
