@@ -125,7 +125,16 @@ impl Flow {
     /// What flows through the eastern and southern face of every cell in steps of `dt_yr`, in m²/yr; nothing through those of the edge.
     pub fn fluxes(&self, ice: &Raster<f32>, bed: &Raster<f32>, dt_yr: f64) -> [Raster<f32>; 2] {
         let (cols, rows) = (ice.cols(), ice.rows());
-        let stage = Stage { law: &self.law, bed, ice, older: ice, runs: &[], cap: f32::INFINITY, drift: drift(&self.law, dt_yr), weights: [0.0, 0.0] };
+        let stage = Stage {
+            law: &self.law,
+            bed,
+            ice,
+            older: ice,
+            runs: &[],
+            cap: f32::INFINITY,
+            drift: drift(&self.law, dt_yr),
+            weights: [0.0, 0.0],
+        };
         let mut all = [Raster::filled(cols, rows, 0.0), Raster::filled(cols, rows, 0.0)];
         let mut lines = Lines::new(cols);
         for row in 0..rows {
@@ -275,7 +284,8 @@ impl Stage<'_> {
                         dispatch!(level, _simd => self.east(&lines, east, &mut faces.east));
                         dispatch!(level, _simd => self.gather(&faces, row, run.clone(), line));
                         if measure {
-                            let found = dispatch!(level, _simd => self.stiffness(&lines, run.clone(), &faces));
+                            let found =
+                                dispatch!(level, _simd => self.stiffness(&lines, run.clone(), &faces));
                             stiffest = stiffest.max(found);
                         }
                     }
@@ -452,6 +462,8 @@ fn diffusivity(h: [f32; 4], along: f32, across: f32, law: Limited) -> f32 {
     let (d1, d2) = (from - beyond, to - from);
     let both = d1 * d2;
     let face = from + if both > 0.0 { both / (d1 + d2) } else { 0.0 };
+    // Rounding may leave a hair less than nothing.
+    let face = if face > 0.0 { face } else { 0.0 };
     let slope2 = along * along + across * across;
     let face2 = face * face;
     let d = (law.deformation * face + law.sliding) * face2 * face2 * slope2;

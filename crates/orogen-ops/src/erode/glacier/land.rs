@@ -26,7 +26,7 @@ const FLOATS: f32 = 1028.0 / 917.0;
 /// Wear that grinds off two thirds of what is rough between the nodes, in metres.
 const GRINDS_M: f32 = 30.0;
 /// Share of what is rough between the nodes that wear never takes.
-const ROUGH_LEFT: f32 = 0.15;
+const ROUGH_LEFT: f32 = 0.05;
 /// A step of the rock takes no more than this share of a cell's width.
 const DEEPEST: f64 = 0.25;
 /// Over how much ground wear is the mean, in metres: blocks are plucked and tools turn, so that no cell is worn by itself.
@@ -128,7 +128,12 @@ impl Land {
         let line = match terrain.get(layer::TEMPERATURE) {
             Ok(temperature) if params.by_temperature => {
                 let there = nodes.thin(temperature);
-                Some(climate::line_by_temperature(&before, &there, params.equilibrium_c, params.equilibrium_m))
+                Some(climate::line_by_temperature(
+                    &before,
+                    &there,
+                    params.equilibrium_c,
+                    params.equilibrium_m,
+                ))
             }
             _ => None,
         };
@@ -228,7 +233,8 @@ impl Land {
         let bed = self.bed();
         let surface = self.surface(&bed);
         let order = from_the_top(&surface);
-        let snow = climate::snow(&surface, &self.ground, |cell| self.line_m(cell), &order, spacing_m, self.climate);
+        let snow =
+            climate::snow(&surface, &self.ground, |cell| self.line_m(cell), &order, spacing_m, self.climate);
         drop((surface, order));
         let steps = (years / ICE_STEP_YR).ceil().max(1.0);
         let dt_yr = years / steps;
@@ -296,13 +302,17 @@ impl Land {
             wear::frost(&self.ground, &self.ice, self.params.frost_mm_per_yr * 1e-3 * years, spacing_m);
         let deepest = (DEEPEST * spacing_m[0].min(spacing_m[1])) as f32;
         let is_kept = |cell: usize| self.kept.as_ref().is_some_and(|kept| kept.as_slice()[cell]);
+        let level =
+            Raster::from_fn(cols, rows, |c, r| self.softness.row(r)[c] * rate.row(r)[c] * years as f32);
+        let most = level.range().map_or(0.0, |range| range.1).min(deepest);
+        let humps = wear::by_humps(&bed, most, spacing_m);
         // Ice takes till first, then rock; frost takes faces.
         for cell in 0..cols * rows {
             let g = &mut self.ground.as_mut_slice()[cell];
             if g.is_nan() || is_kept(cell) {
                 continue;
             }
-            let could = self.softness.as_slice()[cell] * rate.as_slice()[cell] * years as f32;
+            let could = level.as_slice()[cell] * humps.as_slice()[cell];
             let of_till = (could * TILL_SOFT).min(self.till.as_slice()[cell]);
             let of_rock = (could - of_till / TILL_SOFT).min(deepest).max(0.0);
             self.ground_off.as_mut_slice()[cell] += of_rock;
@@ -334,11 +344,11 @@ impl Land {
         });
         let till_was = self.till.clone();
         let (sea, ice) = (self.params.sea, &self.ice);
-        let at_edge =
-            |cell: usize| cell % cols == 0 || cell % cols + 1 == cols || cell / cols == 0 || cell / cols + 1 == rows;
-        let leaves = |cell: usize| {
-            at_edge(cell) || (sea && floats(bed.as_slice()[cell], ice.as_slice()[cell]))
+        let at_edge = |cell: usize| {
+            cell % cols == 0 || cell % cols + 1 == cols || cell / cols == 0 || cell / cols + 1 == rows
         };
+        let leaves =
+            |cell: usize| at_edge(cell) || (sea && floats(bed.as_slice()[cell], ice.as_slice()[cell]));
         let carried = Carrier {
             order: &order,
             surface: &surface,
@@ -483,7 +493,8 @@ fn standing(ground: &Raster<f32>, rock: &Raster<f32>, talus_deg: f64, spacing_m:
             steepest = if slope > steepest { slope } else { steepest };
         });
         for (c, r) in [(1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)] {
-            let (Some(there_c), Some(there_r)) = (col.checked_add_signed(c), row.checked_add_signed(r)) else {
+            let (Some(there_c), Some(there_r)) = (col.checked_add_signed(c), row.checked_add_signed(r))
+            else {
                 continue;
             };
             if there_c < cols && there_r < rows {
