@@ -462,6 +462,8 @@ fn diffusivity(h: [f32; 4], along: f32, across: f32, law: Limited) -> f32 {
     let (d1, d2) = (from - beyond, to - from);
     let both = d1 * d2;
     let face = from + if both > 0.0 { both / (d1 + d2) } else { 0.0 };
+    // Rounding may leave a hair less than nothing.
+    let face = if face > 0.0 { face } else { 0.0 };
     let slope2 = along * along + across * across;
     let face2 = face * face;
     let d = (law.deformation * face + law.sliding) * face2 * face2 * slope2;

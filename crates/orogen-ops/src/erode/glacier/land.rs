@@ -26,7 +26,7 @@ const FLOATS: f32 = 1028.0 / 917.0;
 /// Wear that grinds off two thirds of what is rough between the nodes, in metres.
 const GRINDS_M: f32 = 30.0;
 /// Share of what is rough between the nodes that wear never takes.
-const ROUGH_LEFT: f32 = 0.15;
+const ROUGH_LEFT: f32 = 0.05;
 /// A step of the rock takes no more than this share of a cell's width.
 const DEEPEST: f64 = 0.25;
 /// Over how much ground wear is the mean, in metres: blocks are plucked and tools turn, so that no cell is worn by itself.
@@ -302,13 +302,17 @@ impl Land {
             wear::frost(&self.ground, &self.ice, self.params.frost_mm_per_yr * 1e-3 * years, spacing_m);
         let deepest = (DEEPEST * spacing_m[0].min(spacing_m[1])) as f32;
         let is_kept = |cell: usize| self.kept.as_ref().is_some_and(|kept| kept.as_slice()[cell]);
+        let level =
+            Raster::from_fn(cols, rows, |c, r| self.softness.row(r)[c] * rate.row(r)[c] * years as f32);
+        let most = level.range().map_or(0.0, |range| range.1).min(deepest);
+        let humps = wear::by_humps(&bed, most, spacing_m);
         // Ice takes till first, then rock; frost takes faces.
         for cell in 0..cols * rows {
             let g = &mut self.ground.as_mut_slice()[cell];
             if g.is_nan() || is_kept(cell) {
                 continue;
             }
-            let could = self.softness.as_slice()[cell] * rate.as_slice()[cell] * years as f32;
+            let could = level.as_slice()[cell] * humps.as_slice()[cell];
             let of_till = (could * TILL_SOFT).min(self.till.as_slice()[cell]);
             let of_rock = (could - of_till / TILL_SOFT).min(deepest).max(0.0);
             self.ground_off.as_mut_slice()[cell] += of_rock;

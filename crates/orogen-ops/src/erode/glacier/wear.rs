@@ -14,16 +14,20 @@ const WEARS: [f32; 2] = [15.0, 70.0];
 /// the snow of steep faces wear little.
 const RESTS: [f32; 2] = [0.25, 0.6];
 /// Ice does not slide faster than this, in m/yr.
-const FASTEST: f32 = 500.0;
+const FASTEST: f32 = 150.0;
 /// Exponent of the speed in the wear (Cook et al. 2020 found 0.65 over 38 glaciers).
 const EXPONENT: f64 = 0.65;
 /// A bed that rises this many times as steeply as the surface falls is not worn: water freezes on its way up and the bed is
 /// clogged (Alley et al. 2003).
 const CLOGGED: f32 = 1.6;
-/// Rock faces stand at least so steep for frost to work on them (rise over distance).
-const FACE: f32 = 0.45;
-/// Ice is thick enough at the foot of a face, in metres.
-const FOOT_M: f32 = 20.0;
+/// How much what sticks out is worn more, in metres.
+const HUMPS_M: f32 = 250.0;
+/// Walls are lowered no faster than this many times as fast as a level bed.
+const WALL: f32 = 2.5;
+/// Slopes of rock faces (rise over distance) up to which frost leaves them, and from which on it works fully.
+const FACE: [f32; 2] = [0.5, 0.9];
+/// Ice at the foot of a face that carries nothing away, and that carries away all that falls, in metres.
+const FOOT_M: [f32; 2] = [25.0, 90.0];
 
 /// How fast ice slides over its bed, in m/yr: its flux through its section, both as the mean of what is around, less what it
 /// deforms.
@@ -65,7 +69,28 @@ pub fn by_slopes(bed: &Raster<f32>, surface: &Raster<f32>, spacing_m: [f64; 2]) 
         let surface2 = sx * sx + sy * sy;
         let falls = if surface2 > 1e-8 { (bx * sx + by * sy) / surface2 } else { 0.0 };
         let share = (1.0 + falls / CLOGGED).clamp(0.0, 1.0);
-        share * (1.0 - math::smoothstep(RESTS[0], RESTS[1], surface2.sqrt()))
+        // Wear is across the bed: a wall of the same wear is lowered by more.
+        let [wx, wy] = gradient(bed, col, row, spacing_m);
+        let across = (1.0 + wx * wx + wy * wy).sqrt().min(WALL);
+        share * across * (1.0 - math::smoothstep(RESTS[0], RESTS[1], surface2.sqrt()))
+    })
+}
+
+/// How much more than level ground what sticks out of a bed is worn, for its curvature (1/m): humps more, hollows less. No step
+/// that wears a level bed by `deepest_m` at most turns a hump into a hollow.
+pub fn by_humps(bed: &Raster<f32>, deepest_m: f32, spacing_m: [f64; 2]) -> Raster<f32> {
+    let (cols, rows) = (bed.cols(), bed.rows());
+    let [per_x, per_y] = spacing_m.map(|d| (1.0 / (d * d)) as f32);
+    let most = 0.3 / (2.0 * (per_x + per_y) * deepest_m.max(1e-3));
+    let length = most.min(HUMPS_M);
+    Raster::from_fn(cols, rows, |col, row| {
+        let at = |c: usize, r: usize| bed.row(r)[c];
+        let (west, east) = (col.saturating_sub(1), (col + 1).min(cols - 1));
+        let (north, south) = (row.saturating_sub(1), (row + 1).min(rows - 1));
+        let here = 2.0 * at(col, row);
+        let bend =
+            (at(west, row) + at(east, row) - here) * per_x + (at(col, north) + at(col, south) - here) * per_y;
+        (1.0 - length * bend).clamp(0.4, 2.5)
     })
 }
 
@@ -113,18 +138,21 @@ pub fn frost(ground: &Raster<f32>, ice: &Raster<f32>, back_m: f64, spacing_m: [f
     let (cols, rows) = (ground.cols(), ground.rows());
     Raster::from_fn(cols, rows, |col, row| {
         let here = ground.row(row)[col];
-        if ice.row(row)[col] >= FOOT_M || here.is_nan() {
+        if here.is_nan() {
             return 0.0;
         }
-        let (mut steepest, mut above_ice) = (0.0f32, false);
+        let (mut steepest, mut foot) = (0.0f32, 0.0f32);
         for_neighbours(col, row, cols, rows, spacing_m, |there, far_m| {
             let drop = (here - ground.as_slice()[there]) / far_m;
             if drop > 0.0 {
                 steepest = steepest.max(drop);
-                above_ice |= ice.as_slice()[there] >= FOOT_M;
+                foot = foot.max(ice.as_slice()[there]);
             }
         });
-        if above_ice && steepest > FACE { (back_m as f32 * steepest.min(2.0)).max(0.0) } else { 0.0 }
+        let works = math::smoothstep(FACE[0], FACE[1], steepest)
+            * math::smoothstep(FOOT_M[0], FOOT_M[1], foot)
+            * (1.0 - math::smoothstep(FOOT_M[0], FOOT_M[1], ice.row(row)[col]));
+        back_m as f32 * steepest.min(2.0) * works
     })
 }
 
@@ -156,6 +184,8 @@ pub struct Carrier<'a> {
     pub till_m: f64,
 }
 
+/// How far what is laid down spreads, in metres.
+const SPREADS_M: f64 = 250.0;
 /// Rubble slides down bare slopes steeper than this (rise over distance).
 const SLIDES: f32 = 0.55;
 
@@ -167,6 +197,7 @@ impl Carrier<'_> {
         let cell_m2 = dx * dy;
         let mut load: Vec<f64> = load.as_slice().iter().map(|&m| f64::from(m) * cell_m2).collect();
         let mut carried = Carried::default();
+        let mut to_lay = vec![0.0f32; cols * rows];
         let [east, south] = self.fluxes;
         let flux =
             |raster: &Raster<f32>, cell: usize, face_m: f64| f64::from(raster.as_slice()[cell]) * face_m;
@@ -207,17 +238,23 @@ impl Carrier<'_> {
                     laid = 0.0;
                 }
             }
+            to_lay[cell] = (laid / cell_m2) as f32;
+            // What rounding took of it leaves too.
+            carried.left_m3 += laid - f64::from(to_lay[cell]) * cell_m2;
+        }
+        // Meltwater and the comings and goings of the ice spread it.
+        let Some(to_lay) = Raster::from_vec(cols, rows, to_lay) else { return carried };
+        let to_lay = smoothed(to_lay, self.spacing_m, SPREADS_M);
+        for (cell, (depth, &laid)) in till.as_mut_slice().iter_mut().zip(to_lay.as_slice()).enumerate() {
             if laid > 0.0 {
                 let kept = (self.calves)(cell) || (self.kept)(cell) || self.ground.as_slice()[cell].is_nan();
-                let depth = &mut till.as_mut_slice()[cell];
-                let room_m = if kept { 0.0 } else { (self.till_m - f64::from(*depth)).max(0.0) };
-                let stays = laid.min(room_m * cell_m2);
-                let before = f64::from(*depth);
-                *depth = (before + stays / cell_m2) as f32;
-                // What rounding took of it leaves too.
-                let stays = (f64::from(*depth) - before) * cell_m2;
-                carried.laid_m3 += stays;
-                carried.left_m3 += laid - stays;
+                let before = *depth;
+                if !kept {
+                    *depth = (before + laid).min(before.max(self.till_m as f32));
+                }
+                let stays = f64::from(*depth) - f64::from(before);
+                carried.laid_m3 += stays * cell_m2;
+                carried.left_m3 += (f64::from(laid) - stays) * cell_m2;
             }
         }
         carried
