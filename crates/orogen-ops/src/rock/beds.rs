@@ -191,7 +191,7 @@ impl Strata {
         self.looks.push(look);
     }
 
-    /// Adds a bed below those that are there; one without a thickness is no bed. Bodies come after all beds.
+    /// Adds a bed below those that are there; one without a thickness is left out. Bodies come after all beds.
     pub(super) fn bed(&mut self, thickness_m: f64, hardness: f64, talus_deg: f64, look: Look) {
         let thick = thickness_m.is_finite() && thickness_m > 0.0;
         if thick && self.bodies.is_empty() && self.rocks.len() < usize::from(NO_BODY) - 1 {
@@ -567,7 +567,7 @@ mod table {
     use super::*;
 
     /// Columns of numbers.
-    const NUMBERS: [&str; 16] = [
+    const NUMBERS: [&str; 18] = [
         "thickness_m",
         "hardness",
         "talus_deg",
@@ -584,6 +584,8 @@ mod table {
         "throw_m",
         "reach_m",
         "width_m",
+        "x_m",
+        "y_m",
     ];
 
     /// One feature.
@@ -682,7 +684,11 @@ mod table {
         let mut numbers = NUMBERS.map(|_| Vec::new());
         let (mut kinds, mut names, mut colours) = (Vec::new(), Vec::new(), Vec::new());
         let (mut seeds, mut repeats) = (Vec::new(), Vec::new());
-        for entry in entries {
+        for mut entry in entries {
+            // Where it begins, so that copies of it beside land that loops can be left out.
+            if let Some(&[x, y]) = entry.points.first() {
+                entry.numbers.extend([("x_m", x), ("y_m", y)]);
+            }
             layer.push(entry.points.iter().map(|&[x, y]| -> Point { [x, y, f64::NAN] }));
             for (name, column) in NUMBERS.iter().zip(&mut numbers) {
                 column.push(entry.numbers.iter().find(|(n, _)| n == name).map_or(f64::NAN, |(_, v)| *v));
@@ -720,8 +726,13 @@ mod table {
             let places = layer.parts(i).flat_map(|part| layer.vertices()[part].iter());
             places.map(|&[x, y, _]| [x, y]).collect()
         };
+        let is_copy = |i: usize| {
+            let begins = points(i).first().copied().unwrap_or_default();
+            let other = |said: f64, is: f64| said.is_finite() && said != is;
+            other(number("x_m", i), begins[0]) || other(number("y_m", i), begins[1])
+        };
         let of_kind = |kind: &'static str| {
-            (0..layer.len()).filter(move |&i| kinds.text(i).is_some_and(|text| text == kind))
+            (0..layer.len()).filter(move |&i| kinds.text(i).is_some_and(|text| text == kind) && !is_copy(i))
         };
         let column = of_kind("column").next()?;
         let finite = |value: &[f64; 2]| value.iter().all(|v| v.is_finite());

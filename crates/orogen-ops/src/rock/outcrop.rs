@@ -4,7 +4,7 @@ use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Ter
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::beds::{MIDDLING, Places, STRATA, Strata};
+use super::beds::{MIDDLING, STRATA, Strata};
 
 /// Maps the rock at the surface: the layer `hardness`, and the number of the bed as the layer `bed`.
 ///
@@ -43,11 +43,12 @@ impl Op for Outcrop {
     }
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
-        10.0
+        6.0
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let (hardness, bed) = outcrop(terrain.get(layer::HEIGHT)?, Strata::under(&terrain).as_ref(), ctx)?;
+        let strata = Strata::of(&terrain);
+        let (hardness, bed) = outcrop(terrain.get(layer::HEIGHT)?, terrain.frame(), strata.as_ref(), ctx)?;
         terrain.set(layer::HARDNESS, hardness);
         terrain.set(layer::BED, bed);
         Ok(terrain)
@@ -60,27 +61,65 @@ impl Op for Outcrop {
 /// When cancelled.
 pub fn outcrop(
     height: &Raster<f32>,
-    places: Option<&Places>,
+    frame: &Frame,
+    strata: Option<&Strata>,
     ctx: &Ctx<'_>,
 ) -> Result<(Raster<f32>, Raster<u16>), Cancelled> {
     let (cols, rows) = (height.cols(), height.rows());
-    let rock = |col: usize, row: usize| {
-        let z_m = height.row(row)[col];
-        match places {
-            _ if z_m.is_nan() => (f32::NAN, 0),
-            None => (MIDDLING, 0),
-            Some(places) => {
-                let bed = places.rock(row * cols + col, z_m);
-                (bed.hardness, bed.index)
+    let counter = ctx.counter(rows);
+    let mut bed = Raster::filled(cols, rows, 0u16);
+    bed.try_par_rows(|row, out| {
+        for (col, (out, &z_m)) in out.iter_mut().zip(height.row(row)).enumerate() {
+            if let Some(strata) = strata.filter(|_| !z_m.is_nan()) {
+                *out = strata.at(frame.x_m(col), frame.y_m(row), f64::from(z_m)).index;
             }
         }
-    };
-    let counter = ctx.counter(rows);
-    let (mut hardness, mut bed) = (Raster::filled(cols, rows, 0.0), Raster::filled(cols, rows, 0));
-    hardness.try_par_rows(|row, out| {
-        out.iter_mut().enumerate().for_each(|(col, out)| *out = rock(col, row).0);
         counter.done()
     })?;
-    bed.par_rows(|row, out| out.iter_mut().enumerate().for_each(|(col, out)| *out = rock(col, row).1));
+    let mut hardness = height.clone();
+    hardness.par_rows(|row, out| {
+        for (out, &number) in out.iter_mut().zip(bed.row(row)) {
+            if !out.is_nan() {
+                *out = strata.map_or(MIDDLING, |strata| strata.rocks()[usize::from(number)].hardness);
+            }
+        }
+    });
     Ok((hardness, bed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rock;
+    use orogen_core::Seed;
+
+    #[test]
+    fn bands_of_tilted_beds_lie_where_they_come_out() {
+        let bed =
+            |hardness: f64| rock::strata::Bed { thickness_m: 10.0, hardness, ..rock::strata::Bed::default() };
+        // Beds go down to the east by one metre in ten, under level ground.
+        let params = rock::Strata {
+            beds: vec![bed(0.2), bed(0.8)],
+            top_m: 0.0,
+            dip_deg: orogen_core::math::atan(0.1).to_degrees(),
+            dip_to_deg: 90.0,
+            uneven_m: 0.0,
+            ..rock::Strata::default()
+        };
+        let mut terrain = Terrain::new(Frame::square(2000.0, 201).unwrap());
+        let mut height = Raster::filled(201, 201, -0.001);
+        height.as_mut_slice()[7] = f32::NAN;
+        terrain.set(layer::HEIGHT, height);
+        let ctx = Ctx::new(Seed(1));
+        let terrain = Outcrop::default().apply(params.apply(terrain, &ctx).unwrap(), &ctx).unwrap();
+        let (hardness, bed) = (terrain.get(layer::HARDNESS).unwrap(), terrain.get(layer::BED).unwrap());
+        // The top of the column is at 0 m in the middle: to the west of it the beds come out in turn, each 100 m wide.
+        let bands = [(95, 0), (85, 1), (75, 0), (105, 1), (115, 0)];
+        for (col, number) in bands {
+            assert_eq!(bed.row(50)[col], number, "column {col}");
+            assert_eq!(hardness.row(50)[col], if number == 0 { 0.2 } else { 0.8 });
+        }
+        assert!(hardness.as_slice()[7].is_nan());
+        assert_eq!(bed.as_slice()[7], 0);
+    }
 }

@@ -312,6 +312,7 @@ impl Op for Strata {
         let strata = self.strata(&ctx.world(&terrain), ctx.seed());
         ctx.tick(1, 2)?;
         terrain.set_vector(STRATA, strata.vectors());
+        ctx.stop_if_asked()?;
         Ok(terrain)
     }
 }
@@ -403,7 +404,7 @@ fn drawn(seed: Seed) -> Vec<Bed> {
 mod tests {
     use super::*;
     use orogen_core::testkit::assert_close;
-    use orogen_core::{math, vector};
+    use orogen_core::{Raster, layer, math, vector};
 
     fn bed(thickness_m: f64, hardness: f64) -> Bed {
         Bed { thickness_m, hardness, ..Bed::default() }
@@ -547,6 +548,40 @@ mod tests {
         );
         let many = Strata { beds: vec![bed(0.01, 0.0); 10_000], ..even() };
         assert_eq!(made(&many).rocks().len(), 10_000);
+    }
+
+    #[test]
+    fn copies_beside_land_that_loops_are_left_out() {
+        let fold = Fold { variation: 0.0, ..Fold::default() };
+        let params = Strata { folds: vec![fold], ..even() };
+        let frame = Frame::new([0.0, 0.0], [20_000.0, 20_000.0], [33, 33]).unwrap().looped();
+        let mut terrain = Terrain::new(frame);
+        terrain.set(layer::HEIGHT, Raster::filled(33, 33, 950.0));
+        let terrain = params.apply(terrain, &Ctx::new(Seed(4))).unwrap();
+        let plain = beds::Strata::of(&terrain).unwrap();
+        // The same features again, a world further, as operators see them that unroll the land.
+        let original = terrain.vector(STRATA).unwrap();
+        let mut twice = vector::VectorLayer::new(original.shape());
+        for shift in [20_000.0, 0.0] {
+            for feature in 0..original.len() {
+                for part in original.parts(feature) {
+                    twice.push(original.vertices()[part].iter().map(|&[x, y, z]| [x + shift, y, z]));
+                }
+            }
+        }
+        for (name, column) in original.feature_attributes() {
+            let double = match column {
+                vector::Column::Number(v) => vector::Column::Number([&v[..], &v[..]].concat()),
+                vector::Column::Integer(v) => vector::Column::Integer([&v[..], &v[..]].concat()),
+                vector::Column::Text(v) => vector::Column::Text([&v[..], &v[..]].concat()),
+                vector::Column::Flag(v) => vector::Column::Flag([&v[..], &v[..]].concat()),
+                other => other.clone(),
+            };
+            assert!(twice.set_feature_attribute(name, double));
+        }
+        let mut copied = terrain.clone();
+        copied.set_vector(STRATA, twice);
+        assert_eq!(beds::Strata::of(&copied).unwrap(), plain);
     }
 
     #[test]

@@ -217,7 +217,7 @@ pub(super) fn place(structure: &Structure, world: &Frame, seed: Seed) -> Placed 
             params: dome.clone(),
         },
         Structure::Chain(chain) => {
-            let line = line(&chain.points).unwrap_or_else(|| drawn(world, seed.child("line"), 0.05, -0.12));
+            let line = line(&chain.points).unwrap_or_else(|| drawn(world, seed.child("line"), 0.05, -0.18));
             let volcanoes = volcanoes(chain, &line, seed);
             Placed::Chain { line, volcanoes }
         }
