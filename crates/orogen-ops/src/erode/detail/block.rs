@@ -103,14 +103,15 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
                 lift[i] *= flow.area[i] / (flow.area[i] + 0.3 * head[i]);
             }
         }
-        let before = now.clone();
         flow.cut(&mut now, &drive, &lift, SHALLOW_CELLS * cell_m);
-        let loose = (0..COUNT).map(|i| (before[i] + lift[i] - now[i]).max(0.0)).collect();
-        // The more water, the gentler the slope on which it still carries.
-        let bearing: Vec<f32> = (flow.area.iter().zip(&head))
-            .map(|(area, head)| REST * cutting.talus / (1.0 + area / head).sqrt())
-            .collect();
-        flow.lay(&mut now, loose, &bearing);
+        if round + 1 == ROUNDS {
+            let loose = (0..COUNT).map(|i| (start[i] + ROUNDS as f32 * lift[i] - now[i]).max(0.0)).collect();
+            // The more water, the gentler the slope on which it still carries.
+            let bearing: Vec<f32> = (flow.area.iter().zip(&head))
+                .map(|(area, head)| REST * cutting.talus.min(0.8) / (1.0 + area / head).sqrt())
+                .collect();
+            flow.lay(&mut now, loose, &bearing);
+        }
         now = crept(now, cutting);
         drained = flow.area;
     }
@@ -165,32 +166,45 @@ impl Chance {
 /// Creep that grows towards the talus slope (Roering et al. 1999), as far as a step stays stable.
 fn crept(mut height: Vec<f32>, cutting: &Cutting) -> Vec<f32> {
     /// What two neighbours exchange in a sweep of their difference, on flat ground; and in all sweeps of a round.
-    const SWEEP: f32 = 0.06;
+    const SWEEP: f32 = 0.08;
     const LEAST: f32 = 0.03;
-    const MOST: f32 = 0.6;
+    const MOST: f32 = 0.32;
     let [dx, dy] = cutting.spacing_m;
     let wanted = |d: f32| (cutting.creep_m * cutting.creep_m / (d * d) / ROUNDS as f32).clamp(LEAST, MOST);
     let sweeps = (wanted(dx).max(wanted(dy)) / SWEEP).ceil().max(1.0);
     let (rate_x, rate_y) = (wanted(dx) / sweeps, wanted(dy) / sweeps);
     let critical = 1.25 * cutting.talus;
     let (per_x, per_y) = (1.0 / (dx * critical), 1.0 / (dy * critical));
-    let flux = |from: f32, here: f32, rate: f32, per_m: f32| {
-        let steep = (from - here) * per_m;
-        rate / (1.0 - steep * steep).max(0.5) * (from - here)
+    // From a sample to the one before it.
+    let flux = |here: f32, before: f32, rate: f32, per_m: f32| {
+        let steep = (here - before) * per_m;
+        rate / (1.0 - steep * steep).max(0.5) * (here - before)
     };
-    let mut out = height.clone();
+    let (mut from_north, mut from_south) = ([0.0; SIDE], [0.0; SIDE]);
+    let mut across = [0.0; SIDE];
     for _ in 0..sweeps as usize {
-        for row in 1..SIDE - 1 {
-            let [north, here, south] = [row - 1, row, row + 1].map(|row| &height[row * SIDE..][..SIDE]);
-            let out = &mut out[row * SIDE..][..SIDE];
-            for i in 1..SIDE - 1 {
-                let across =
-                    flux(here[i - 1], here[i], rate_x, per_x) + flux(here[i + 1], here[i], rate_x, per_x);
-                let along = flux(north[i], here[i], rate_y, per_y) + flux(south[i], here[i], rate_y, per_y);
-                out[i] = here[i] + (across + along);
+        from_north.fill(0.0);
+        for row in 0..SIDE {
+            let (here, south) = height[row * SIDE..].split_at_mut(SIDE);
+            for i in 1..SIDE {
+                across[i] = flux(here[i], here[i - 1], rate_x, per_x);
             }
+            match south.get(..SIDE) {
+                Some(south) => {
+                    for i in 0..SIDE {
+                        from_south[i] = flux(south[i], here[i], rate_y, per_y);
+                    }
+                }
+                None => from_south.fill(0.0),
+            }
+            // The rim stays.
+            if row > 0 && row < SIDE - 1 {
+                for i in 1..SIDE - 1 {
+                    here[i] += (across[i + 1] - across[i]) + (from_south[i] - from_north[i]);
+                }
+            }
+            std::mem::swap(&mut from_north, &mut from_south);
         }
-        std::mem::swap(&mut height, &mut out);
     }
     height
 }
@@ -209,7 +223,7 @@ fn slid(mut height: Vec<f32>, own: &[f32], give: &[f32], cutting: &Cutting) -> V
         let mut any = false;
         for i in 0..COUNT {
             if loose[i] > limit2[i] && give[i] > 0.0 {
-                any = true;
+                any |= loose[i] > 1.05 * limit2[i];
                 loose[i] = MOST * ((1.0 - (limit2[i] / loose[i]).sqrt()) / EXCESS).min(1.0);
             } else {
                 loose[i] = 0.0;

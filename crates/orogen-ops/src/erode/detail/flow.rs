@@ -1,8 +1,5 @@
 //! Ways of the water over a block: where it goes, how much there is, what it cuts and what it lays down.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::square::{COUNT, SIDE};
 
 /// Steps to the eight neighbours, clockwise from north: columns, rows.
@@ -17,19 +14,31 @@ const OFFSETS: [isize; 8] = {
     }
     out
 };
+/// Width of the way to each neighbour, against a straight one.
+const WIDTHS: [f32; 8] = [1.0, 0.7, 1.0, 0.7, 1.0, 0.7, 1.0, 0.7];
+/// Share of a sample's water below which it takes no way of its own.
+const TRICKLE: f32 = 0.02;
 const NONE: u32 = u32::MAX;
 
 /// Ways of the water over a block, out over its edge.
 pub struct Flow {
     /// Samples from the outlets upward.
     order: Vec<u32>,
-    /// Where water goes that finds no lower neighbour.
-    sill: Vec<u32>,
-    /// Shares of the water that go to each neighbour; all zero where it goes to the sill.
-    shares: Vec<[f32; 8]>,
+    /// Ways of all samples, from the highest down, so that they are read one after the other.
+    ways: Vec<Way>,
+    /// The first way of each sample of `order` in turn, from the last; and the end.
+    first: Vec<u32>,
     /// Area drained, in square metres.
     pub area: Vec<f32>,
-    per_m: [f32; 8],
+}
+
+/// Where some of a sample's water goes.
+#[derive(Clone, Copy)]
+struct Way {
+    to: u32,
+    share: f32,
+    /// One over the distance.
+    per_m: f32,
 }
 
 /// Whether a sample lies on the rim of the square.
@@ -38,10 +47,53 @@ fn is_edge(cell: usize) -> bool {
     col == 0 || row == 0 || col == SIDE - 1 || row == SIDE - 1
 }
 
-/// Bits that are in the order of numbers.
-fn key(value: f32) -> u64 {
-    let bits = value.to_bits();
-    u64::from(if bits >> 31 == 0 { bits | 0x8000_0000 } else { !bits })
+/// Samples by height, the lowest first: on shelves so narrow that what lies on one may come in any order, here the first
+/// first. Nothing is put on a shelf below the one that is being emptied.
+struct Queue {
+    lowest: f32,
+    per_m: f32,
+    /// First and last sample on each shelf, and the next on the same shelf.
+    first: Vec<u32>,
+    last: Vec<u32>,
+    next: Vec<u32>,
+    at: usize,
+}
+
+impl Queue {
+    const SHELVES: usize = 1 << 14;
+
+    fn new(height: &[f32]) -> Self {
+        let (lowest, highest) =
+            height.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), &h| (a.min(h), b.max(h)));
+        let per_m = (Self::SHELVES - 1) as f32 / (highest - lowest).max(1e-3);
+        let [first, last] = [0; 2].map(|_| vec![NONE; Self::SHELVES]);
+        Self { lowest, per_m, first, last, next: vec![NONE; COUNT], at: 0 }
+    }
+
+    fn shelf_of(&self, height: f32) -> usize {
+        (((height - self.lowest) * self.per_m) as usize).min(Self::SHELVES - 1)
+    }
+
+    fn push(&mut self, shelf: usize, cell: usize) {
+        match self.last[shelf] {
+            NONE => self.first[shelf] = cell as u32,
+            last => self.next[last as usize] = cell as u32,
+        }
+        self.last[shelf] = cell as u32;
+    }
+
+    /// The shelf and the sample that come next.
+    fn pop(&mut self) -> Option<(usize, usize)> {
+        while *self.first.get(self.at)? == NONE {
+            self.at += 1;
+        }
+        let cell = self.first[self.at] as usize;
+        self.first[self.at] = self.next[cell];
+        if self.next[cell] == NONE {
+            self.last[self.at] = NONE;
+        }
+        Some((self.at, cell))
+    }
 }
 
 #[inline(always)]
@@ -52,86 +104,77 @@ fn beside(cell: usize, way: usize) -> usize {
 impl Flow {
     /// The ways over heights. `inflow` is the area that drains through samples of the rim from beyond.
     pub fn over(height: &[f32], inflow: &[f32], [dx, dy]: [f32; 2]) -> Self {
-        let mut heap = BinaryHeap::with_capacity(COUNT);
         let mut rank = vec![NONE; COUNT];
         let mut area = vec![dx * dy; COUNT];
-        // Of equal heights the one nearest the first corner comes first.
+        let mut queue = Queue::new(height);
         for cell in (0..COUNT).filter(|&cell| is_edge(cell)) {
-            heap.push(Reverse(key(height[cell]) << 32 | cell as u64));
+            queue.push(queue.shelf_of(height[cell]), cell);
             rank[cell] = 0;
             area[cell] = inflow[cell].max(dx * dy);
         }
         let mut order = Vec::with_capacity(COUNT);
         let mut sill = vec![NONE; COUNT];
-        while let Some(Reverse(entry)) = heap.pop() {
-            let (level, cell) = (entry >> 32, (entry & 0xffff_ffff) as usize);
+        while let Some((level, cell)) = queue.pop() {
             rank[cell] = order.len() as u32;
             order.push(cell as u32);
             let edge = is_edge(cell);
-            for way in 0..8 {
-                let next = beside(cell, way);
-                if edge && !is_inside(cell, way) || rank[next] != NONE {
-                    continue;
-                }
-                rank[next] = 0;
-                sill[next] = cell as u32;
-                heap.push(Reverse(key(height[next]).max(level) << 32 | next as u64));
-            }
-        }
-        let per_m = per_metre([dx, dy]);
-        let mut shares = vec![[0.0_f32; 8]; COUNT];
-        for &cell in order.iter().rev() {
-            let cell = cell as usize;
-            let (edge, own) = (is_edge(cell), rank[cell]);
-            let mut share = [0.0_f32; 8];
             for way in 0..8 {
                 if edge && !is_inside(cell, way) {
                     continue;
                 }
                 let next = beside(cell, way);
-                let drop = (height[cell] - height[next]) * per_m[way];
-                if drop > 0.0 && rank[next] < own {
-                    let drop = (drop * drop) * (drop * drop);
-                    share[way] = if way % 2 == 1 { 0.7 * drop } else { drop };
+                if rank[next] == NONE {
+                    rank[next] = 0;
+                    sill[next] = cell as u32;
+                    queue.push(queue.shelf_of(height[next]).max(level), next);
                 }
-            }
-            let sum: f32 = share.iter().sum();
-            if sum > 0.0 {
-                let scale = 1.0 / sum;
-                for way in 0..8 {
-                    if share[way] > 0.0 {
-                        share[way] *= scale;
-                        area[beside(cell, way)] += area[cell] * share[way];
-                    }
-                }
-                shares[cell] = share;
-            } else if sill[cell] != NONE {
-                area[sill[cell] as usize] += area[cell];
             }
         }
-        Self { order, sill, shares, area, per_m }
+        let per_m = per_metre([dx, dy]);
+        let mut ways = Vec::with_capacity(3 * COUNT);
+        let mut first = Vec::with_capacity(COUNT + 1);
+        for (own, &cell) in order.iter().enumerate().rev() {
+            first.push(ways.len() as u32);
+            let (cell, own) = (cell as usize, own as u32);
+            let edge = is_edge(cell);
+            let (here, mut share, mut sum) = (height[cell], [0.0_f32; 8], 0.0);
+            for way in 0..8 {
+                let next = if edge && !is_inside(cell, way) { cell } else { beside(cell, way) };
+                let drop = ((here - height[next]) * per_m[way]).max(0.0);
+                let weight = (drop * drop) * (drop * drop) * WIDTHS[way];
+                share[way] = if rank[next] < own { weight } else { 0.0 };
+                sum += share[way];
+            }
+            let drained = area[cell];
+            if sum > 0.0 {
+                // What would be a trickle goes with the rest.
+                let least = TRICKLE * sum;
+                let kept: f32 = share.iter().filter(|&&share| share > least).sum();
+                for way in (0..8).filter(|&way| share[way] > least) {
+                    let (to, share) = (beside(cell, way), share[way] / kept);
+                    ways.push(Way { to: to as u32, share, per_m: per_m[way] });
+                    area[to] += drained * share;
+                }
+            } else if sill[cell] != NONE {
+                ways.push(Way { to: sill[cell], share: 1.0, per_m: per_m[0] });
+                area[sill[cell] as usize] += drained;
+            }
+        }
+        first.push(ways.len() as u32);
+        Self { order, ways, first, area }
     }
 
-    /// Gives `f` each way that water takes from a sample, with its share.
+    /// The ways from the sample of a rank.
     #[inline(always)]
-    fn for_ways(&self, cell: usize, mut f: impl FnMut(usize, f32, f32)) {
-        let shares = &self.shares[cell];
-        let mut spread = false;
-        for way in 0..8 {
-            if shares[way] > 0.0 {
-                spread = true;
-                f(beside(cell, way), shares[way], self.per_m[way]);
-            }
-        }
-        if !spread && self.sill[cell] != NONE {
-            f(self.sill[cell] as usize, 1.0, self.per_m[0]);
-        }
+    fn ways_of(&self, rank: usize) -> &[Way] {
+        let at = COUNT - 1 - rank;
+        &self.ways[self.first[at] as usize..self.first[at + 1] as usize]
     }
 
     /// Cuts down to where the water goes, implicitly: from the outlets upward. The rim stays. `drive` is how many metres
     /// further down the way the height is taken from, at most; `lift` is added. Pits no deeper than `shallow_m` are filled.
     pub fn cut(&self, height: &mut [f32], drive: &[f32], lift: &[f32], shallow_m: f32) {
-        for &cell in &self.order {
+        for (rank, &cell) in self.order.iter().enumerate() {
             let cell = cell as usize;
             if is_edge(cell) {
                 continue;
@@ -139,14 +182,13 @@ impl Flow {
             let here = height[cell];
             let (mut sum, mut weight) = (here + lift[cell], 1.0);
             let mut lowest = f32::INFINITY;
-            self.for_ways(cell, |next, share, per_m| {
-                lowest = lowest.min(height[next]);
-                if height[next] < here {
-                    let pull = drive[cell] * share * per_m;
-                    sum += pull * height[next];
-                    weight += pull;
-                }
-            });
+            for way in self.ways_of(rank) {
+                let there = height[way.to as usize];
+                lowest = lowest.min(there);
+                let pull = if there < here { drive[cell] * way.share * way.per_m } else { 0.0 };
+                sum += pull * there;
+                weight += pull;
+            }
             let cut = sum / weight;
             height[cell] = if cut < lowest && lowest - cut < shallow_m { lowest } else { cut };
         }
@@ -156,25 +198,24 @@ impl Flow {
     /// `bearing`, the slope that the water of a sample needs. No sample rises above one that gives to it.
     pub fn lay(&self, height: &mut [f32], mut loose: Vec<f32>, bearing: &[f32]) {
         let mut lowest_above = vec![f32::INFINITY; COUNT];
-        for &cell in self.order.iter().rev() {
+        for (rank, &cell) in self.order.iter().enumerate().rev() {
             let cell = cell as usize;
-            let edge = is_edge(cell);
-            let mut room = f32::INFINITY;
-            if !edge && loose[cell] > 0.0 {
-                self.for_ways(cell, |next, _, per_m| {
-                    let needed = height[next] + bearing[cell] / per_m;
-                    room = room.min(needed - height[cell]);
-                });
-                room = room.min(0.9 * (lowest_above[cell] - height[cell])).max(0.0);
-                let laid = loose[cell].min(room);
+            let ways = self.ways_of(rank);
+            if !is_edge(cell) && loose[cell] > 0.0 {
+                let mut room = 0.9 * (lowest_above[cell] - height[cell]);
+                for way in ways {
+                    room = room.min(height[way.to as usize] + bearing[cell] / way.per_m - height[cell]);
+                }
+                let laid = loose[cell].min(room.max(0.0));
                 height[cell] += laid;
                 loose[cell] -= laid;
             }
             let (here, left) = (height[cell], loose[cell]);
-            self.for_ways(cell, |next, share, _| {
-                loose[next] += share * left;
-                lowest_above[next] = lowest_above[next].min(here);
-            });
+            for way in ways {
+                let to = way.to as usize;
+                loose[to] += way.share * left;
+                lowest_above[to] = lowest_above[to].min(here);
+            }
         }
     }
 }

@@ -83,7 +83,7 @@ impl Default for Detail {
         Self {
             strength: Coef::Const(1.0),
             channel_m2: 120.0,
-            talus_deg: 45.0,
+            talus_deg: 50.0,
             creep_m: 2.0,
             keep: 0.0,
             finest_m: 1.0,
