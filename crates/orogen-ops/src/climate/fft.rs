@@ -68,13 +68,7 @@ impl Fft {
     }
 
     #[inline(always)]
-    fn stages(
-        &self,
-        re: &mut Vec<Lane>,
-        im: &mut Vec<Lane>,
-        to_re: &mut Vec<Lane>,
-        to_im: &mut Vec<Lane>,
-    ) {
+    fn stages(&self, re: &mut Vec<Lane>, im: &mut Vec<Lane>, to_re: &mut Vec<Lane>, to_im: &mut Vec<Lane>) {
         let n = self.len();
         assert!([re.len(), im.len(), to_re.len(), to_im.len()] == [n; 4], "sequences of this length");
         let (mut left, mut stride) = (n, 1);

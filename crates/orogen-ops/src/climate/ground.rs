@@ -28,8 +28,10 @@ impl<'a> Ground<'a> {
             let line = self.height.row(row);
             [line[west], line[col], line[east]]
         });
-        let per = |count: usize, spacing: f64| if count > 0 { 1.0 / (4.0 * count as f64 * spacing) } else { 0.0 };
-        let (dx, dy) = (per(east - west, self.spacing_m[0]) as f32, per(south - north, self.spacing_m[1]) as f32);
+        let per =
+            |count: usize, spacing: f64| if count > 0 { 1.0 / (4.0 * count as f64 * spacing) } else { 0.0 };
+        let (dx, dy) =
+            (per(east - west, self.spacing_m[0]) as f32, per(south - north, self.spacing_m[1]) as f32);
         let p = ((n[2] - n[0]) + 2.0 * (m[2] - m[0]) + (s[2] - s[0])) * dx;
         let q = ((n[0] - s[0]) + 2.0 * (n[1] - s[1]) + (n[2] - s[2])) * dy;
         (p, q)

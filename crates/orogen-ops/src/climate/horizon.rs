@@ -100,7 +100,8 @@ fn bilinear(raster: &Raster<u8>, col: f64, row: f64) -> f32 {
     let (c, r) = (col.floor() as isize, row.floor() as isize);
     let (tc, tr) = ((col - col.floor()) as f32, (row - row.floor()) as f32);
     let at = |c: isize, r: isize| f32::from(raster.clamped(c, r));
-    let (north, south) = (math::lerp(at(c, r), at(c + 1, r), tc), math::lerp(at(c, r + 1), at(c + 1, r + 1), tc));
+    let (north, south) =
+        (math::lerp(at(c, r), at(c + 1, r), tc), math::lerp(at(c, r + 1), at(c + 1, r + 1), tc));
     math::lerp(north, south, tr)
 }
 
@@ -141,7 +142,9 @@ mod tests {
             let found = toward(&height, spacing_m, toward_deg, &Ctx::silent()).unwrap();
             let (mut sum, mut count) = (0.0, 0.0);
             for (col, row) in (5..85).step_by(8).flat_map(|c| (5..65).step_by(6).map(move |r| (c, r))) {
-                let far = (f64::from(found.row(row)[col]) - by_looking(&height, [col, row], spacing_m, toward_deg)).abs();
+                let far = (f64::from(found.row(row)[col])
+                    - by_looking(&height, [col, row], spacing_m, toward_deg))
+                .abs();
                 assert!(far < 0.12, "{toward_deg} at {col}, {row}: wrong by {far}");
                 sum += far;
                 count += 1.0;
@@ -156,7 +159,8 @@ mod tests {
         let found = toward(&height, [10.0, 10.0], 90.0, &Ctx::silent()).unwrap();
         for row in 0..40 {
             for col in 0..59 {
-                let rise = |to: usize| (height.row(row)[to] - height.row(row)[col]) / ((to - col) as f32 * 10.0);
+                let rise =
+                    |to: usize| (height.row(row)[to] - height.row(row)[col]) / ((to - col) as f32 * 10.0);
                 let best = (col + 1..60).map(rise).fold(f32::NEG_INFINITY, f32::max);
                 assert!((found.row(row)[col] - best).abs() <= 1e-5 * best.abs().max(1.0), "{col}, {row}");
             }

@@ -109,8 +109,9 @@ impl Lattice {
         }
         // Two more samples around, from the opposite side.
         let (wide, tall) = (values.cols(), values.rows());
-        let around =
-            Raster::from_fn(wide + 4, tall + 4, |c, r| values.row((r + 2 * tall - 2) % tall)[(c + 2 * wide - 2) % wide]);
+        let around = Raster::from_fn(wide + 4, tall + 4, |c, r| {
+            values.row((r + 2 * tall - 2) % tall)[(c + 2 * wide - 2) % wide]
+        });
         around.bicubic_grid(&cols, &rows)
     }
 }

@@ -226,7 +226,10 @@ fn spread(
                     }
                     if let Some(before) = before {
                         from(before * cols + col, ways[1]);
-                        [beside, across].into_iter().flatten().for_each(|col| from(before * cols + col, ways[2]));
+                        [beside, across]
+                            .into_iter()
+                            .flatten()
+                            .for_each(|col| from(before * cols + col, ways[2]));
                     }
                     if best < own {
                         values[here] = best;
@@ -252,7 +255,8 @@ mod tests {
     fn made<F: Fn(f64, f64) -> f64 + Sync>(op: &Moisture, height: F) -> impl Fn(f64, f64) -> f32 + use<F> {
         let frame = Frame::square(8000.0, 161).unwrap();
         let mut terrain = Terrain::new(frame);
-        terrain.set(layer::HEIGHT, Raster::from_fn(161, 161, |c, r| height(frame.x_m(c), frame.y_m(r)) as f32));
+        terrain
+            .set(layer::HEIGHT, Raster::from_fn(161, 161, |c, r| height(frame.x_m(c), frame.y_m(r)) as f32));
         let made = op.apply(terrain, &Ctx::silent()).unwrap().get(layer::MOISTURE).unwrap().clone();
         assert!(made.as_slice().iter().all(|v| (0.0..=1.0).contains(v)));
         move |x, y| {
@@ -272,9 +276,13 @@ mod tests {
     #[test]
     fn climates_are_as_moist_as_their_forests() {
         // Desert, savanna, temperate forest, taiga, rain forest.
-        for (rain, warm, expected) in
-            [(100.0, 25.0, 0.05), (900.0, 25.0, 0.4), (900.0, 10.0, 0.8), (500.0, 0.0, 0.8), (3000.0, 26.0, 0.8)]
-        {
+        for (rain, warm, expected) in [
+            (100.0, 25.0, 0.05),
+            (900.0, 25.0, 0.4),
+            (900.0, 10.0, 0.8),
+            (500.0, 0.0, 0.8),
+            (3000.0, 26.0, 0.8),
+        ] {
             let found = of_climate(rain, warm);
             assert!((found - expected).abs() < 0.07, "{rain} mm at {warm}: {found}");
         }
@@ -300,7 +308,8 @@ mod tests {
 
     #[test]
     fn steep_ground_is_drier_and_a_wish_is_granted() {
-        let [gentle, steep] = [0.05, 1.0].map(|grade| made(&steady(300.0, 10.0), move |x, _| 10.0 + grade * x)(6000.0, 4000.0));
+        let [gentle, steep] =
+            [0.05, 1.0].map(|grade| made(&steady(300.0, 10.0), move |x, _| 10.0 + grade * x)(6000.0, 4000.0));
         assert!(steep < gentle - 0.05, "{steep} {gentle}");
         let wet = Moisture { wish: Coef::Const(0.2), ..steady(300.0, 10.0) };
         let wet = made(&wet, |x, _| 10.0 + 0.05 * x)(6000.0, 4000.0);

@@ -223,7 +223,8 @@ mod tests {
     }
 
     fn fallen(op: &Rain, frame: &Frame, height: impl Fn(f64, f64) -> f64 + Sync) -> Raster<f32> {
-        let land = Raster::from_fn(frame.cols(), frame.rows(), |c, r| height(frame.x_m(c), frame.y_m(r)) as f32);
+        let land =
+            Raster::from_fn(frame.cols(), frame.rows(), |c, r| height(frame.x_m(c), frame.y_m(r)) as f32);
         rain(&land, frame, false, op, &Ctx::silent()).unwrap()
     }
 
@@ -272,7 +273,9 @@ mod tests {
             let op = west(speed);
             let side = 160.0 * wide_m;
             let frame = Frame::new([0.0, 0.0], [side, side / 50.0], [1025, 17]).unwrap();
-            let bell = |x: f64, _: f64| 500.0 * wide_m * wide_m / ((x - side / 2.0) * (x - side / 2.0) + wide_m * wide_m);
+            let bell = |x: f64, _: f64| {
+                500.0 * wide_m * wide_m / ((x - side / 2.0) * (x - side / 2.0) + wide_m * wide_m)
+            };
             let made = fallen(&op, &frame, bell);
             let scale = 100.0 * 3600.0;
             let peak = (0..1025).map(|c| (made.row(8)[c] - 20000.0).abs()).fold(0.0, f32::max);
@@ -332,7 +335,8 @@ mod tests {
     #[test]
     fn holes_stay_holes() {
         let frame = Frame::square(5000.0, 50).unwrap();
-        let made = fallen(&Rain::default(), &frame, |x, y| if x < 150.0 && y < 150.0 { f64::NAN } else { 200.0 });
+        let made =
+            fallen(&Rain::default(), &frame, |x, y| if x < 150.0 && y < 150.0 { f64::NAN } else { 200.0 });
         assert_eq!(made.as_slice().iter().filter(|v| v.is_nan()).count(), 4);
         assert!((made.row(20)[20] - 900.0).abs() < 0.1);
         let none = fallen(&Rain::default(), &frame, |_, _| f64::NAN);

@@ -23,7 +23,7 @@ use super::{horizon, keep_holes, north_deg};
 /// **Guarantees** (1) 0 to 1; (2) none farther from the sea than five times `L`; (3) less behind hills, on high ground and
 /// on shores that the wind leaves than on those that it meets; (4) the same bits for any number of threads.
 ///
-/// **Limits** Land below 0 m is sea. Worked out on at most 1025 samples a side. A sea that lies at the edge of the map goes on
+/// **Limits** Land at or below 0 m is sea. Worked out on at most 1025 samples a side. A sea that lies at the edge of the map goes on
 /// beyond it.
 ///
 /// **After** the fall of salt with distance in Gustafsson & Franzén, Atmos. Environ. 30 (1996).
@@ -104,9 +104,9 @@ pub fn salt(
             let takes_up = math::exp(-lines.step_m / FETCH_M) as f32;
             let loses = math::exp(-lines.step_m / over_land) as f32;
             let carried = lines.sweep([&land], ctx, |[land], out| {
-                let mut state: f32 = if land[0] < 0.0 { 1.0 } else { 0.0 };
+                let mut state: f32 = if land[0] <= 0.0 { 1.0 } else { 0.0 };
                 for (h, out) in land.iter().zip(out) {
-                    state = if *h < 0.0 { 1.0 - (1.0 - state) * takes_up } else { state * loses };
+                    state = if *h <= 0.0 { 1.0 - (1.0 - state) * takes_up } else { state * loses };
                     *out = state;
                 }
             })?;
@@ -176,7 +176,8 @@ mod tests {
             x if (4200.0..4400.0).contains(&x) => 150.0,
             _ => 3.0,
         };
-        let (open, behind) = (blown(&west(), |x, _| if x < 4000.0 { -20.0 } else { 3.0 }), blown(&west(), wall));
+        let (open, behind) =
+            (blown(&west(), |x, _| if x < 4000.0 { -20.0 } else { 3.0 }), blown(&west(), wall));
         assert!(behind(4600.0, 1e4) < 0.5 * open(4600.0, 1e4));
         assert!(behind(4300.0, 1e4) < 0.4 * open(4300.0, 1e4));
     }

@@ -2,7 +2,8 @@
 
 use orogen_core::param::{Fault, Field};
 use orogen_core::{
-    Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Part, Raster, Reach, Refiner, Solved, Terrain, layer, math,
+    Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Part, Raster, Reach, Refiner, Solved, Terrain, layer,
+    math,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -25,7 +26,8 @@ use super::{keep_holes, latitude_deg, north_deg};
 /// Three years are reckoned through, 24 times a year, so that snow of a year that outlasts the summer is there in the next,
 /// up to `most_m`. The temperature knows of shade (see `climate.temperature`), so snow lies longer on shaded slopes. Then the winds carry
 /// it from where they are fast, crests above all, to where they are slow: behind them and in hollows. Last, slopes steeper than
-/// `holds_deg` shed a part, those over `sheds_deg` all of it, which slides down to where it can lie.
+/// `holds_deg` shed a part, those over `sheds_deg` all of it, which slides down to where it can lie, 3 m deep at most
+/// unless there is no way on.
 ///
 /// **Guarantees** (1) never negative, and none at sea, where the year has no frost, and on ground steeper than `sheds_deg`;
 /// (2) colder is never less and wetter never less, before wind and slopes; (3) wind and slopes move snow and make none: on land of up to 1025
@@ -50,11 +52,9 @@ pub struct Snow {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub season: f64,
     /// How much colder the coldest day is than the mean of the year; a fifth of a degree for each of latitude if not stated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 60.0), extend("x-unit" = "degC", "x-slider" = [0.0, 25.0]))]
     pub seasons_c: Option<f64>,
     /// Latitude, north above 0; that of the recipe's place if not stated, else 45.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -90.0, max = 90.0), extend("x-unit" = "deg"))]
     pub latitude_deg: Option<f64>,
     /// The winds of the winter.
@@ -103,12 +103,10 @@ impl Op for Snow {
     const VERSION: u32 = 1;
 
     fn layers(&self) -> Layers {
-        let given: Vec<_> = [&self.rain_mm_per_yr, &self.temperature_c].into_iter().filter_map(Coef::layer).collect();
+        let given: Vec<_> =
+            [&self.rain_mm_per_yr, &self.temperature_c].into_iter().filter_map(Coef::layer).collect();
         let from = [layer::HEIGHT.name()].into_iter().chain(given.clone());
-        Layers::none()
-            .reading([layer::HEIGHT.name()])
-            .reading(given)
-            .deriving([layer::SNOW.name()], from)
+        Layers::none().reading([layer::HEIGHT.name()]).reading(given).deriving([layer::SNOW.name()], from)
     }
 
     fn reach(&self, _: &Frame) -> Reach {
@@ -296,7 +294,11 @@ impl Snow {
                 (share as f32) * (1.0 - 1.0 / (1.0 + 4.0 * fast))
             });
             let drops: Raster<f32> = speed.map(|over| {
-                let far = if over > 1.0 { FAR_M } else { NEAR_M + (FAR_M - NEAR_M) * math::smoothstep(0.6, 1.0, over) };
+                let far = if over > 1.0 {
+                    FAR_M
+                } else {
+                    NEAR_M + (FAR_M - NEAR_M) * math::smoothstep(0.6, 1.0, over)
+                };
                 step_m / (step_m + far)
             });
             let depth = lies.as_mut_slice();
@@ -329,8 +331,8 @@ impl Snow {
         ctx: &Ctx<'_>,
     ) -> Result<f64, Cancelled> {
         let (cols, rows) = (land.cols(), land.rows());
+        let own = lies.as_slice().to_vec();
         let (heights, holds, depth) = (land.as_slice(), holds.as_slice(), lies.as_mut_slice());
-        // Only what comes below ground that sheds has anything to do; the rest is never visited.
         let mut order: Vec<u32> = (0..heights.len() as u32).collect();
         order.par_sort_unstable_by(|&a, &b| {
             heights[b as usize].total_cmp(&heights[a as usize]).then(a.cmp(&b))
@@ -348,7 +350,9 @@ impl Snow {
                 depth[cell] = 0.0;
                 continue;
             }
-            if all <= 0.0 || held >= 1.0 {
+            // What slid comes to rest a few metres deep at most; more goes on.
+            let stays = (all * held).min(own[cell] + DEBRIS_M);
+            if all <= stays {
                 continue;
             }
             let (col, row) = (cell % cols, cell / cols);
@@ -360,7 +364,13 @@ impl Snow {
                     continue;
                 }
                 let other = y as usize * cols + x as usize;
-                let way = if i == 0 { dy } else if j == 0 { dx } else { diagonal };
+                let way = if i == 0 {
+                    dy
+                } else if j == 0 {
+                    dx
+                } else {
+                    diagonal
+                };
                 let fall = (heights[cell] - heights[other]) / way as f32;
                 if fall > 0.0 {
                     falls[count] = (other, fall);
@@ -370,8 +380,8 @@ impl Snow {
             if count == 0 {
                 continue;
             }
-            let leaves = all * (1.0 - held);
-            depth[cell] = all - leaves;
+            let leaves = all - stays;
+            depth[cell] = stays;
             for (other, fall) in &falls[..count] {
                 depth[*other] += leaves * (fall / sum);
             }
@@ -383,6 +393,8 @@ impl Snow {
 /// How far the wind carries snow where it is slow, and where it is fast.
 const NEAR_M: f32 = 60.0;
 const FAR_M: f32 = 1500.0;
+/// The deepest that slides leave on ground with a way down.
+const DEBRIS_M: f32 = 3.0;
 
 /// The snow of some years, by temperature and rain.
 #[derive(Clone)]
@@ -532,7 +544,8 @@ mod tests {
 
     #[test]
     fn wind_moves_snow_from_the_crest_to_the_lee_and_loses_none() {
-        let ridge = |c: usize| 200.0 + 150.0 * math::exp(-((c as f64 - 80.0) / 14.0) * ((c as f64 - 80.0) / 14.0));
+        let ridge =
+            |c: usize| 200.0 + 150.0 * math::exp(-((c as f64 - 80.0) / 14.0) * ((c as f64 - 80.0) / 14.0));
         let land = Raster::from_fn(201, 61, |c, _| ridge(c) as f32);
         let windy = Snow {
             drift: 0.8,

@@ -52,19 +52,16 @@ impl Spectrum {
     ///
     /// # Errors
     /// When cancelled.
-    pub fn of(
-        map: &Raster<f32>,
-        spacing_m: [f64; 2],
-        loops: bool,
-        ctx: &Ctx<'_>,
-    ) -> Result<Self, Cancelled> {
+    pub fn of(map: &Raster<f32>, spacing_m: [f64; 2], loops: bool, ctx: &Ctx<'_>) -> Result<Self, Cancelled> {
         let (cols, rows) = (map.cols(), map.rows());
         let (x, y) = (Fft::for_at_least(padded(cols, loops)), Fft::for_at_least(padded(rows, loops)));
         let n = x.len();
         let width = (n / 2 + 1).next_multiple_of(LANES);
         let (mut re, mut im) = (Raster::filled(width, rows, 0.0), Raster::filled(width, rows, 0.0));
-        let parts =
-            re.as_mut_slice().par_chunks_mut(width * ROWS).zip(im.as_mut_slice().par_chunks_mut(width * ROWS));
+        let parts = re
+            .as_mut_slice()
+            .par_chunks_mut(width * ROWS)
+            .zip(im.as_mut_slice().par_chunks_mut(width * ROWS));
         parts.enumerate().try_for_each_init(
             || (Batch::zeros(n), Batch::zeros(n)),
             |(data, scratch), (part, (re, im))| {
@@ -179,7 +176,8 @@ impl Spectrum {
                     let waves = |i: usize| block * LANES + i;
                     let k: Lane = std::array::from_fn(|i| waves(i) as f64 * dk);
                     // The shortest wave has no direction: it goes, and so do those beyond, which only fill the lanes.
-                    let keep: Lane = std::array::from_fn(|i| if waves(i) < n.div_ceil(2) { share } else { 0.0 });
+                    let keep: Lane =
+                        std::array::from_fn(|i| if waves(i) < n.div_ceil(2) { share } else { 0.0 });
                     dispatch!(level, _simd => multiply(transfer, &k, &keep, dl, data));
                     self.y.backward(data, scratch);
                     Ok((data.re[..self.rows].to_vec(), data.im[..self.rows].to_vec()))

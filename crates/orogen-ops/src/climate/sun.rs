@@ -173,7 +173,6 @@ impl Slopes {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -99,7 +99,9 @@ impl Lines {
             for (col, out) in out.iter_mut().enumerate() {
                 let i = if self.back { self.long - 1 - col } else { col };
                 let at = row as f64 - self.slope * i as f64 - self.first as f64;
-                let (line, t) = (at.floor() as usize, (at - at.floor()) as f32);
+                // Never below 0, so cutting off is rounding down.
+                let line = at as usize;
+                let t = (at - line as f64) as f32;
                 let here = lines.row(line)[i];
                 *out = if t > 0.0 { here + t * (lines.row(line + 1)[i] - here) } else { here };
             }
@@ -127,11 +129,11 @@ impl Lines {
     fn between(&self, map: &Raster<f32>, line: usize, i: usize) -> f32 {
         let col = if self.back { self.long - 1 - i } else { i };
         let at = (line as i64 + self.first) as f64 + self.slope * i as f64;
-        let low = at.floor();
-        let t = (at - low) as f32;
-        let row = |row: f64| map.row(row.clamp(0.0, (self.wide - 1) as f64) as usize)[col];
-        let here = row(low);
-        if t > 0.0 { here + t * (row(low + 1.0) - here) } else { here }
+        // Above -1, so cutting off one more is rounding down.
+        let next = (at + 1.0) as usize;
+        let t = (at - (next as f64 - 1.0)) as f32;
+        let here = map.row(next.saturating_sub(1).min(self.wide - 1))[col];
+        if t > 0.0 { here + t * (map.row(next.min(self.wide - 1))[col] - here) } else { here }
     }
 
     /// Sweeps along lines of whole samples, each sample on exactly one of them: nothing is interpolated, so that what a
@@ -185,10 +187,27 @@ mod tests {
                 .unwrap();
             // From the edge behind to the middle.
             let toward = f64::to_radians(toward_deg);
-            let far = |to_edge: f64, part: f64| if part.abs() < 1e-9 { f64::INFINITY } else { to_edge / part.abs() };
+            let far = |to_edge: f64, part: f64| {
+                if part.abs() < 1e-9 { f64::INFINITY } else { to_edge / part.abs() }
+            };
             let expected = far(300.0, math::sin(toward)).min(far(250.0, math::cos(toward)));
             let found = f64::from(made.row(25)[30]);
             assert!((found - expected).abs() < 25.0, "{toward_deg}: {found} of {expected}");
+        }
+    }
+
+    #[test]
+    fn no_rounding_leads_off_the_map() {
+        // At 1025 samples of a frame of 2048 a line once ended one row beyond the last.
+        let flat = Raster::filled(129, 129, 1.0);
+        for spacing_m in [58.536_585_365_853_66, 10.0, 29.3, 1.0 / 3.0] {
+            for sixteenth in 0..160 {
+                let toward_deg = f64::from(sixteenth) * 2.25;
+                let lines = Lines::toward(toward_deg, [129, 129], [spacing_m, spacing_m]);
+                let made =
+                    lines.sweep([&flat], &Ctx::silent(), |[line], out| out.copy_from_slice(line)).unwrap();
+                assert!(made.as_slice().iter().all(|v| *v == 1.0), "{toward_deg}");
+            }
         }
     }
 

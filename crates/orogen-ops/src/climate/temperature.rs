@@ -38,11 +38,9 @@ use super::{keep_holes, latitude_deg, north_deg};
 #[serde(default, deny_unknown_fields)]
 pub struct Temperature {
     /// Yearly mean temperature at sea level; what is usual at the latitude if not stated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -80.0, max = 60.0), extend("x-unit" = "degC", "x-slider" = [-10.0, 30.0]))]
     pub sea_level_c: Option<f64>,
     /// Latitude, north above 0; that of the recipe's place if not stated, else 45.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -90.0, max = 90.0), extend("x-unit" = "deg"))]
     pub latitude_deg: Option<f64>,
     /// How much colder it is for each kilometre of height.
@@ -127,7 +125,8 @@ impl Op for Temperature {
                 *value += lapse * self.level(*h);
             }
         });
-        let lapsing = Lapsing { op: self.clone(), frame: *solved.after.frame(), level: lattice::filled(&level) };
+        let lapsing =
+            Lapsing { op: self.clone(), frame: *solved.after.frame(), level: lattice::filled(&level) };
         Ok(Some(Box::new(lapsing)))
     }
 }
@@ -190,7 +189,7 @@ pub fn temperature(
             for (col, value) in values.iter_mut().enumerate() {
                 let (p, q) = ground.gradient(col, row);
                 let seen = suns.light(p, q, |direction| of_byte(horizons[direction].row(row)[col]));
-                let open = suns.light(p, q, |_| 0.0);
+                let open = slopes.light(p, q);
                 *value = if open > 0.0 { (seen / open).min(1.0) } else { 1.0 };
             }
             if row % 16 == 0 { ctx.stop_if_asked() } else { Ok(()) }
@@ -299,12 +298,17 @@ mod tests {
             }
         }
         let known = Temperature { sea_level_c: Some(12.5), ..Temperature::default() };
-        assert_close!(made(&known, 46.0, &Raster::filled(9, 9, -300.0), 50.0).as_slice()[40], 12.5, abs = 1e-3);
+        assert_close!(
+            made(&known, 46.0, &Raster::filled(9, 9, -300.0), 50.0).as_slice()[40],
+            12.5,
+            abs = 1e-3
+        );
     }
 
     #[test]
     fn the_usual_temperatures_are_those_of_the_earth() {
-        for (latitude_deg, expected) in [(0.0, 26.5), (30.0, 20.0), (45.0, 10.0), (60.0, -3.0), (90.0, -23.0)] {
+        for (latitude_deg, expected) in [(0.0, 26.5), (30.0, 20.0), (45.0, 10.0), (60.0, -3.0), (90.0, -23.0)]
+        {
             assert_close!(usual_c(latitude_deg), expected, abs = 1.5);
             assert_eq!(usual_c(latitude_deg), usual_c(-latitude_deg));
         }
@@ -332,7 +336,9 @@ mod tests {
     fn a_deep_valley_is_shaded_and_gathers_cold_air() {
         // A trough between two walls of 600 m, from west to east.
         let trough = |depth: f32| {
-            Raster::from_fn(161, 161, move |_, r| 900.0 - depth * (1.0 - ((r as f32 - 80.0).abs() / 20.0).min(1.0)))
+            Raster::from_fn(161, 161, move |_, r| {
+                900.0 - depth * (1.0 - ((r as f32 - 80.0).abs() / 20.0).min(1.0))
+            })
         };
         let dry = Temperature { cold_air_c: 0.0, ..Temperature::default() };
         let level = |op: &Temperature, depth: f32| {

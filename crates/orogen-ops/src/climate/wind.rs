@@ -14,8 +14,9 @@ use super::{horizon, keep_holes, north_deg};
 /// Finds the mean speed of the wind over the ground, in metres a second, and keeps it as the layer `wind`.
 ///
 /// ```text
-/// wind = Σ share · speed · shore · squeeze(δ) · lee        over the winds;  squeeze: 1 + δ, or 1 / (1 − δ) below 0
-/// δ̂(k) = crests · (k·n)² / |k| · exp(−30 m |k|) · ĥ(k)     n: the way of the wind
+/// wind = Σ share · speed · shore · squeeze · lee           over the winds
+/// squeeze = 1 + δ / (1 + δ/1.5),  or 1 / (1 − δ) below 0   as 1 + δ for gentle hills; 2.5 at most
+/// δ̂(k) = crests · (k·n)² / |k| · exp(−40 m |k|) · ĥ(k)     n: the way of the wind
 /// lee = 1 − shelter · smoothstep(0.1, 0.6, t)              t: tangent of the horizon toward the wind
 /// ```
 ///
@@ -27,7 +28,7 @@ use super::{horizon, keep_holes, north_deg};
 /// wind has more and the lee behind it less than level land; (3) no speed is negative; (4) the same bits on every machine.
 ///
 /// **Limits** Linear theory: air flows over mountains and not around them. Worked out on at most 1025 samples a side,
-/// without hills shorter than 30 m. Beyond the edge of the map the land passes smoothly into that of the opposite edge.
+/// and hills much shorter than 250 m are not felt. Beyond the edge of the map the land passes smoothly into that of the opposite edge.
 ///
 /// **After** Jackson & Hunt, Q. J. R. Meteorol. Soc. 101 (1975), in the outer layer; Winstral, Elder & Davis,
 /// J. Hydrometeorol. 3 (2002), for shelter.
@@ -148,8 +149,8 @@ impl<'a> Squeezing<'a> {
         let shelter = params.shelter as f32;
         over.par_rows(|row, out| {
             for (out, t) in out.iter_mut().zip(ahead.row(row)) {
-                let squeeze = if *out > 0.0 { 1.0 + *out } else { 1.0 / (1.0 - *out) };
-                *out = squeeze.min(4.0) * (1.0 - shelter * math::smoothstep(0.1, 0.6, *t));
+                let squeeze = if *out > 0.0 { 1.0 + *out / (1.0 + *out / 1.5) } else { 1.0 / (1.0 - *out) };
+                *out = squeeze * (1.0 - shelter * math::smoothstep(0.1, 0.6, *t));
             }
         });
         drop(ahead);
@@ -183,7 +184,7 @@ struct Crests {
 }
 
 /// The height at which the wind is asked for: waves much shorter are not felt.
-const ABOVE_M: f64 = 30.0;
+const ABOVE_M: f64 = 40.0;
 
 impl Transfer for Crests {
     #[inline(always)]
@@ -224,7 +225,8 @@ mod tests {
 
     #[test]
     fn a_ridge_is_windy_and_shelters_what_lies_behind_it() {
-        let ridge = |x: f64, _: f64| 50.0 + 600.0 * math::exp(-((x - 10000.0) / 900.0) * ((x - 10000.0) / 900.0));
+        let ridge =
+            |x: f64, _: f64| 50.0 + 600.0 * math::exp(-((x - 10000.0) / 900.0) * ((x - 10000.0) / 900.0));
         let (frame, made) = blown(&from(270.0), ridge);
         let at = |x: f64| f64::from(made.bilinear(frame.locate(x, 10000.0)[0], 128.0));
         let (crest, lee, windward, far) = (at(10000.0), at(11200.0), at(8800.0), at(2000.0));
