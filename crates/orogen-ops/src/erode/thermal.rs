@@ -21,6 +21,8 @@ use crate::simd::{Level, dispatch};
 /// Between two neighbours k is the mean of both: what the upper one loses the lower one gains. Loose ground slides beyond
 /// `talus_deg` for as long as there is any; rock breaks beyond its own angle, which lies between `talus_deg` (hardness 0)
 /// and `rock_deg` (hardness 1), and what broke is loose from then on. The layer `sediment` holds the depth of loose ground.
+/// With `temperature_c` frost weakens rock where water in its cracks freezes and thaws: hardness times
+/// `1 − 0.6 exp(−((T + 3) / 5)²)`, so that crags break most where the mean of the year lies a little below freezing.
 ///
 /// **Guarantees** (1) volume is conserved exactly while it works: heights are whole numbers of 1/65536 m, and what one
 /// sample loses another gains; (2) in a sweep no sample rises above the highest or falls below the lowest of itself and
@@ -51,6 +53,9 @@ pub struct Thermal {
     /// How hard the rock is, from 0 (stands no steeper than scree) to 1: a number, or a layer.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1.0))]
     pub hardness: Coef,
+    /// Yearly mean temperature, of which frost follows: a number, or a layer such as `temperature`. No frost if not stated.
+    #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-unit" = "degC", "x-slider" = [-15.0, 25.0]))]
+    pub temperature_c: Option<Coef>,
     /// Depth of loose ground at the start: a number, or a layer such as `sediment`.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1e4, "x-unit" = "m", "x-slider" = [0.0, 50.0]))]
     pub loose_m: Coef,
@@ -65,6 +70,7 @@ impl Default for Thermal {
             talus_deg: 33.0,
             rock_deg: 50.0,
             hardness: Coef::Const(0.4),
+            temperature_c: None,
             loose_m: Coef::Const(0.0),
             reach_m: 30.0,
         }
@@ -80,6 +86,7 @@ impl Op for Thermal {
             .updating([layer::HEIGHT.name()])
             .using_vectors([held_lines::HOLD])
             .reading(self.hardness.layer())
+            .reading(self.temperature_c.as_ref().and_then(Coef::layer))
             .reading(self.loose_m.layer())
             .writing([layer::SEDIMENT.name()])
     }
@@ -108,7 +115,9 @@ impl Op for Thermal {
         let [dx, dy] = terrain.frame().spacing_m();
         check_work("reach_m", self.reach_m, [dx, dy])?;
         let before = terrain.get(layer::HEIGHT)?;
-        let (hardness, loose) = (self.hardness.on(&terrain)?, self.loose_m.on(&terrain)?);
+        let weakened = self.weakened(&terrain)?;
+        let hardness = weakened.as_ref().map_or(self.hardness.on(&terrain)?, Field::Raster);
+        let loose = self.loose_m.on(&terrain)?;
         let held = held_lines::held_samples(&terrain);
         let (after, sediment) = thermal(before, [dx, dy], hardness, loose, held.as_ref(), self, ctx)?;
         let total = |raster: &Raster<f32>| raster.map(|v| if v.is_nan() { 0.0 } else { v }).sum_f64();
@@ -125,6 +134,24 @@ impl Op for Thermal {
         terrain.set(layer::SEDIMENT, sediment);
         Ok(terrain)
     }
+}
+
+impl Thermal {
+    /// Hardness with frost; none where nothing is said of the temperature.
+    fn weakened(&self, terrain: &Terrain) -> Result<Option<Raster<f32>>, OpError> {
+        let Some(temperature) = &self.temperature_c else { return Ok(None) };
+        let (temperature, hardness) = (temperature.on(terrain)?, self.hardness.on(terrain)?);
+        let (cols, rows) = (terrain.frame().cols(), terrain.frame().rows());
+        Ok(Some(Raster::from_fn(cols, rows, |col, row| {
+            hardness.at(col, row) * frost(temperature.at(col, row))
+        })))
+    }
+}
+
+/// What frost leaves of the hardness of rock, by the yearly mean temperature; all of it where that is not known.
+fn frost(temperature_c: f32) -> f32 {
+    let off = (temperature_c + 3.0) / 5.0;
+    if off.is_nan() { 1.0 } else { 1.0 - 0.6 * math::f32::exp(-off * off) }
 }
 
 /// Nanoseconds that a sample takes in a sweep, about.
@@ -554,6 +581,20 @@ mod tests {
         }
         assert!(row.1.iter().any(|&depth| depth > 2.0));
         assert!(row.1.contains(&0.0));
+    }
+
+    #[test]
+    fn frost_breaks_rock_where_it_freezes_and_thaws() {
+        let broken = |temperature_c: Option<f64>| {
+            let mut terrain = Terrain::new(Frame::square(32.0 * CELL_M, 33).unwrap());
+            terrain.set(layer::HEIGHT, cliff(33, 80.0));
+            let op = Thermal { temperature_c: temperature_c.map(Coef::Const), ..Thermal::default() };
+            op.apply(terrain, &Ctx::silent()).unwrap().get(layer::SEDIMENT).unwrap().sum_f64()
+        };
+        let none = broken(None);
+        assert_close!(broken(Some(25.0)), none, rel = 1e-3);
+        assert_close!(broken(Some(-40.0)), none, rel = 1e-3);
+        assert!(broken(Some(-3.0)) > 1.05 * none, "{} {none}", broken(Some(-3.0)));
     }
 
     #[test]
