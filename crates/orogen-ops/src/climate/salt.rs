@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn land_without_a_sea_has_none() {
-        let at = blown(&Salt::default(), |x, _| x / 100.0);
+        let at = blown(&Salt::default(), |x, _| 1.0 + x / 100.0);
         assert_eq!(at(0.0, 0.0), 0.0);
     }
 }

@@ -26,12 +26,12 @@ use super::{keep_holes, latitude_deg, north_deg};
 /// Three years are reckoned through, 24 times a year, so that snow of a year that outlasts the summer is there in the next,
 /// up to `most_m`. The temperature knows of shade (see `climate.temperature`), so snow lies longer on shaded slopes. Then the winds carry
 /// it from where they are fast, crests above all, to where they are slow: behind them and in hollows. Last, slopes steeper than
-/// `holds_deg` shed a part, those over `sheds_deg` all of it, which slides down to where it can lie, 3 m deep at most
-/// unless there is no way on.
+/// `holds_deg` shed a part, those over `sheds_deg` all of it, which slides down to where it can lie, 3 m deep at most,
+/// or 12 m in hollows.
 ///
 /// **Guarantees** (1) never negative, and none at sea, where the year has no frost, and on ground steeper than `sheds_deg`;
 /// (2) colder is never less and wetter never less, before wind and slopes; (3) wind and slopes move snow and make none: on land of up to 1025
-/// samples a side all of it is there afterwards, but what blew or slid into the sea and off the map, which is reported; (4)
+/// samples a side all of it is there afterwards, but what blew or slid into the sea, off the map, or into hollows so deep that it is ice, which is reported; (4)
 /// the same bits for any number of threads; (5) windows of another spacing have the snow of their own temperature.
 ///
 /// **Limits** Wind and slides are worked out on at most 1025 samples a side. Snow that turned to ice is `erode.glacier`'s.
@@ -321,7 +321,7 @@ impl Snow {
         Ok(gone)
     }
 
-    /// Lets slopes shed what they cannot hold, from the top down; gives what slid into the sea, in metres times samples.
+    /// Lets slopes shed what they cannot hold, from the top down; gives what slid into the sea or became ice, in metres times samples.
     fn slide(
         &self,
         lies: &mut Raster<f32>,
@@ -378,6 +378,10 @@ impl Snow {
                 }
             }
             if count == 0 {
+                // A hollow without a way on: what is too deep is ice.
+                let most = own[cell] + 4.0 * DEBRIS_M;
+                slid += f64::from((all - most).max(0.0));
+                depth[cell] = all.min(most);
                 continue;
             }
             let leaves = all - stays;

@@ -15,14 +15,16 @@ use super::{keep_holes, latitude_deg, north_deg};
 /// Finds the yearly mean temperature of the ground, in degrees Celsius, and keeps it as the layer `temperature`.
 ///
 /// ```text
-/// T = T₀ − lapse · h + exposure_c · (light − 1) − cold_air_c · land · (1 − exp(−d / 80 m)) + wish_c
+/// T = T₀ − lapse · h + exposure_c · (light − 1) − cold + wish_c
+/// cold = cold_air_c · land² · (1 − exp(−d / 120 m)) / (1 + (g / 0.3)²)
 /// ```
 ///
 /// T₀ belongs to sea level: `sea_level_c`, or what is usual at the latitude, `26.5 − 16.5 sin² φ − 33 sin⁴ φ`. The latitude
 /// is that of the step, else of the recipe's `[place]`, else 45 degrees. `light` is the light of a year beside that of
 /// open, level land: of the sun on a slope of this aspect, without the hours when the slope itself or other mountains hide
 /// it, and of the part of the sky that is seen. `d` is how far the ground lies below its surroundings within `hollow_m`:
-/// there cold air gathers in the nights; `land` is the share of land in them, as the sea keeps its shores mild.
+/// there cold air gathers in the nights, unless the slope `g` lets it drain; `land` is the share of land in them, as the sea
+/// keeps its shores mild.
 ///
 /// **Guarantees** (1) open, level land has exactly T₀ less the lapse, to 0.001 degrees; (2) north of the tropics slopes to
 /// the north are colder than those to the south, south of the tropics the other way round, and on the equator they are
@@ -154,7 +156,10 @@ pub fn usual_c(latitude_deg: f64) -> f64 {
 }
 
 /// How far below its surroundings ground lies that is half as cold as the deepest hollow, over ln 2, in metres.
-const HOLLOW_DEPTH_M: f32 = 80.0;
+const HOLLOW_DEPTH_M: f32 = 120.0;
+/// Slope, as a tangent, from which half of the cold air drains off, and the length over which it is measured.
+const DRAINS: f32 = 0.3;
+const FLOOR_M: f64 = 200.0;
 
 /// The algorithm alone, without wishes; holes are filled from around them.
 ///
@@ -221,11 +226,14 @@ fn cold_air(surface: &Raster<f32>, lattice: &Lattice, params: &Temperature) -> R
     let dry = |h: f32| if params.sea && h <= 0.0 { 0.0 } else { 1.0 };
     let land = mean_around(&surface.map(dry), lattice.spacing_m, params.hollow_m);
     let most = params.cold_air_c as f32;
+    let ground = Ground::over(surface, lattice.spacing_m, FLOOR_M);
     Raster::from_fn(surface.cols(), surface.rows(), |col, row| {
         let here = surface.row(row)[col];
         let depth = (mean.row(row)[col] - here).max(0.0);
         let land = land.row(row)[col].clamp(0.0, 1.0) * dry(here);
-        most * land * land * (1.0 - math::f32::exp(-depth / HOLLOW_DEPTH_M))
+        let (p, q) = ground.gradient(col, row);
+        let drains = 1.0 + (p * p + q * q) / (DRAINS * DRAINS);
+        most * land * land * (1.0 - math::f32::exp(-depth / HOLLOW_DEPTH_M)) / drains
     })
 }
 

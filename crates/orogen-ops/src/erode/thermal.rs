@@ -53,9 +53,9 @@ pub struct Thermal {
     /// How hard the rock is, from 0 (stands no steeper than scree) to 1: a number, or a layer.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1.0))]
     pub hardness: Coef,
-    /// Yearly mean temperature, of which frost follows: a number, or a layer such as `temperature`. No frost if not stated.
+    /// Yearly mean temperature, of which frost follows: a number, or a layer such as `temperature`; 30 has no frost.
     #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-unit" = "degC", "x-slider" = [-15.0, 25.0]))]
-    pub temperature_c: Option<Coef>,
+    pub temperature_c: Coef,
     /// Depth of loose ground at the start: a number, or a layer such as `sediment`.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1e4, "x-unit" = "m", "x-slider" = [0.0, 50.0]))]
     pub loose_m: Coef,
@@ -70,7 +70,7 @@ impl Default for Thermal {
             talus_deg: 33.0,
             rock_deg: 50.0,
             hardness: Coef::Const(0.4),
-            temperature_c: None,
+            temperature_c: Coef::Const(30.0),
             loose_m: Coef::Const(0.0),
             reach_m: 30.0,
         }
@@ -86,7 +86,7 @@ impl Op for Thermal {
             .updating([layer::HEIGHT.name()])
             .using_vectors([held_lines::HOLD])
             .reading(self.hardness.layer())
-            .reading(self.temperature_c.as_ref().and_then(Coef::layer))
+            .reading(self.temperature_c.layer())
             .reading(self.loose_m.layer())
             .writing([layer::SEDIMENT.name()])
     }
@@ -137,10 +137,12 @@ impl Op for Thermal {
 }
 
 impl Thermal {
-    /// Hardness with frost; none where nothing is said of the temperature.
+    /// Hardness with frost; none where there is no frost.
     fn weakened(&self, terrain: &Terrain) -> Result<Option<Raster<f32>>, OpError> {
-        let Some(temperature) = &self.temperature_c else { return Ok(None) };
-        let (temperature, hardness) = (temperature.on(terrain)?, self.hardness.on(terrain)?);
+        let (temperature, hardness) = (self.temperature_c.on(terrain)?, self.hardness.on(terrain)?);
+        if matches!(temperature, Field::Const(warm) if frost(warm) == 1.0) {
+            return Ok(None);
+        }
         let (cols, rows) = (terrain.frame().cols(), terrain.frame().rows());
         Ok(Some(Raster::from_fn(cols, rows, |col, row| {
             hardness.at(col, row) * frost(temperature.at(col, row))
@@ -585,16 +587,16 @@ mod tests {
 
     #[test]
     fn frost_breaks_rock_where_it_freezes_and_thaws() {
-        let broken = |temperature_c: Option<f64>| {
+        let broken = |temperature_c: f64| {
             let mut terrain = Terrain::new(Frame::square(32.0 * CELL_M, 33).unwrap());
             terrain.set(layer::HEIGHT, cliff(33, 80.0));
-            let op = Thermal { temperature_c: temperature_c.map(Coef::Const), ..Thermal::default() };
+            let op = Thermal { temperature_c: Coef::Const(temperature_c), ..Thermal::default() };
             op.apply(terrain, &Ctx::silent()).unwrap().get(layer::SEDIMENT).unwrap().sum_f64()
         };
-        let none = broken(None);
-        assert_close!(broken(Some(25.0)), none, rel = 1e-3);
-        assert_close!(broken(Some(-40.0)), none, rel = 1e-3);
-        assert!(broken(Some(-3.0)) > 1.05 * none, "{} {none}", broken(Some(-3.0)));
+        let none = broken(30.0);
+        assert_close!(broken(25.0), none, rel = 1e-3);
+        assert_close!(broken(-40.0), none, rel = 1e-3);
+        assert!(broken(-3.0) > 1.05 * none, "{} {none}", broken(-3.0));
     }
 
     #[test]
