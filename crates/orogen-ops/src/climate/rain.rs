@@ -247,7 +247,7 @@ mod tests {
 
     /// What a bell-shaped ridge, `h a² / (x² + a²)`, adds at a place: the integral over its waves, `h a exp(−ka)` each.
     fn over_a_bell(op: &Rain, speed: f64, high_m: f64, wide_m: f64, x_m: f64) -> f64 {
-        let (steps, most) = (200_000, 40.0 / wide_m);
+        let (steps, most) = (40_000, 40.0 / wide_m);
         let dk = most / f64::from(steps);
         let one = |i: i32| {
             let k = (f64::from(i) + 0.5) * dk;

@@ -112,7 +112,7 @@ impl Spectrum {
             |(data, scratch), (part, out)| {
                 ctx.stop_if_asked()?;
                 let count = out.len() / cols;
-                for (block, (re, im)) in columns.iter().enumerate() {
+                for (block, Batch { re, im }) in columns.iter().enumerate() {
                     for l in 0..LANES {
                         let first = part * ROWS + (2 * l).min(count - 1);
                         let second = part * ROWS + (2 * l + 1).min(count - 1);
@@ -141,11 +141,7 @@ impl Spectrum {
     }
 
     /// Filtered waves along rows at the rows of the map, [`LANES`] waves together.
-    fn columns(
-        &self,
-        transfer: &impl Transfer,
-        ctx: &Ctx<'_>,
-    ) -> Result<Vec<(Vec<Lane>, Vec<Lane>)>, Cancelled> {
+    fn columns(&self, transfer: &impl Transfer, ctx: &Ctx<'_>) -> Result<Vec<Batch>, Cancelled> {
         let (n, tall, level) = (self.x.len(), self.y.len(), Level::new());
         let share = 1.0 / (n as f64 * tall as f64);
         let step = |count: usize, spacing_m: f64| std::f64::consts::TAU / (count as f64 * spacing_m);
@@ -180,7 +176,7 @@ impl Spectrum {
                         std::array::from_fn(|i| if waves(i) < n.div_ceil(2) { share } else { 0.0 });
                     dispatch!(level, _simd => multiply(transfer, &k, &keep, dl, data));
                     self.y.backward(data, scratch);
-                    Ok((data.re[..self.rows].to_vec(), data.im[..self.rows].to_vec()))
+                    Ok(Batch { re: data.re[..self.rows].to_vec(), im: data.im[..self.rows].to_vec() })
                 },
             )
             .collect()
