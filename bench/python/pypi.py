@@ -104,6 +104,17 @@ def hydrology(samples: str) -> float:
     return fill(samples) + ways(samples) + accumulation(samples)
 
 
+def rain(samples: str) -> float:
+    """Orographic rain of one wind."""
+    from orographic_precipitation import compute_orographic_precip
+
+    height = land(int(samples))["height"].astype(np.float64)
+    air = {"wind_speed": 10, "wind_dir": 250, "conv_time": 1000, "fall_time": 1000, "nm": 0.005, "hw": 2500, "cw": 0.008}
+    start = time.perf_counter()
+    compute_orographic_precip(height, CELL_M, CELL_M, latitude=0, precip_base=1, **air)
+    return time.perf_counter() - start
+
+
 serve(
     {
         "fill": fill,
@@ -114,5 +125,6 @@ serve(
         "delatin": delatin,
         "delatin_triangles": delatin_triangles,
         "martini": martini,
+        "rain": rain,
     }
 )

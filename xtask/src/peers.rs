@@ -24,6 +24,7 @@ const TOOLS: &[&str] = &["maturin==1.16.*", "numpy>=2", "cmake<4", "libclang"];
 const PACKAGES: &[&str] = &[
     "pyfastnoiselite",
     "rasterio",
+    "orographic_precipitation",
     "pydelatin",
     "pymartini",
     "topotoolbox",
@@ -196,6 +197,13 @@ const FIGURES: &[Figure] = &[
     ),
     gdal("hillshade, GDAL", "survey survey.hillshade 4096", "dem hillshade 4096", 0.2),
     gdal("slope, GDAL", "survey survey.slope 4096", "dem slope 4096", 0.2),
+    figure(
+        "rain 2048, orographic_precipitation",
+        "survey climate.rain 2048",
+        Theirs::Asked("pypi", "rain 2048"),
+        2048.0 * 2048.0 / 1e6,
+        Some(0.1),
+    ),
     files("hillshade of a file, gdaldem", "ours hillshade 4096 plain", "theirs hillshade 4096 plain"),
     files("slope of a file, gdaldem", "ours slope 4096 plain", "theirs slope 4096 plain"),
     files("  hillshade, deflated, gdaldem", "ours hillshade 4096 deflate", "theirs hillshade 4096 deflate"),

@@ -123,6 +123,14 @@ pub const ICE: Layer<f32> = Layer::new("ice");
 pub const TEMPERATURE: Layer<f32> = Layer::new("temperature");
 /// Moisture, from 0 (dry) to 1 (wet).
 pub const MOISTURE: Layer<f32> = Layer::new("moisture");
+/// Rain and melted snow of a year, in millimetres.
+pub const RAIN: Layer<f32> = Layer::new("rain");
+/// Mean speed of the wind, in metres a second.
+pub const WIND: Layer<f32> = Layer::new("wind");
+/// Salt from sea spray, from 0 (none) to 1 (as on an open shore).
+pub const SALT: Layer<f32> = Layer::new("salt");
+/// Depth of lying snow, in metres; not part of the height.
+pub const SNOW: Layer<f32> = Layer::new("snow");
 /// Drained area, in square metres.
 pub const FLOW: Layer<f32> = Layer::new("flow");
 /// Steepness, in degrees.
@@ -180,6 +188,10 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "ice", unit: "m", about: "thickness of ice on the ground", kind: Kind::F32 },
     Info { name: "temperature", unit: "degC", about: "yearly mean temperature", kind: Kind::F32 },
     Info { name: "moisture", unit: "", about: "moisture, 0 dry to 1 wet", kind: Kind::F32 },
+    Info { name: "rain", unit: "mm/yr", about: "rain and snow of a year", kind: Kind::F32 },
+    Info { name: "wind", unit: "m/s", about: "mean speed of the wind", kind: Kind::F32 },
+    Info { name: "salt", unit: "", about: "salt from sea spray, 0 none to 1 open shore", kind: Kind::F32 },
+    Info { name: "snow", unit: "m", about: "depth of lying snow", kind: Kind::F32 },
     Info { name: "flow", unit: "m2", about: "drained area", kind: Kind::F32 },
     Info { name: "basin", unit: "id", about: "number of the drainage basin, 0 for none", kind: Kind::U32 },
     Info { name: "shore", unit: "m", about: "distance from the shore, negative at sea", kind: Kind::F32 },

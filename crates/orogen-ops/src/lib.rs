@@ -3,6 +3,7 @@
 //! Nothing here reads a file, prints or looks at a clock; see [`orogen_core::Op`] for what every operator promises.
 
 mod brush;
+pub mod climate;
 pub mod combine;
 pub mod cover;
 pub mod drainage;

@@ -1,12 +1,18 @@
 //! The one list of operators: whatever is not named here does not exist for recipes, help, manual or Python.
 
 use orogen_core::{Catalog, Operator};
-use orogen_ops::{combine, cover, erode, mask, rock, shape, source, survey, water};
+use orogen_ops::{climate, combine, cover, erode, mask, rock, shape, source, survey, water};
 
 /// Every operator there is.
 #[must_use]
 pub fn catalog() -> Catalog {
     Catalog::new([
+        Operator::of::<climate::Moisture>(),
+        Operator::of::<climate::Rain>(),
+        Operator::of::<climate::Salt>(),
+        Operator::of::<climate::Snow>(),
+        Operator::of::<climate::Temperature>(),
+        Operator::of::<climate::Wind>(),
         Operator::of::<combine::Add>(),
         Operator::of::<combine::Blend>(),
         Operator::of::<combine::Max>(),

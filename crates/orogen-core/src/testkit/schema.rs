@@ -38,6 +38,8 @@ const UNITS: &[(&str, &str)] = &[
     ("_c_per_km", "degC/km"),
     ("_pct", "%"),
     ("_kg", "kg"),
+    ("_per_s", "1/s"),
+    ("_kg_per_m3", "kg/m3"),
 ];
 
 /// A schema together with its definitions.

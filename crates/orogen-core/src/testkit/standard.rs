@@ -150,6 +150,8 @@ fn layer_data(world: &Frame, which: &str, name: &LayerName) -> LayerData {
         "water" | "sediment" | "soil" | "sand" => (0.0, 4.0, 2),
         "temperature" => (-10.0, 25.0, 2),
         "flow" => (0.0, 1e6, 2),
+        "rain" => (0.0, 3000.0, 2),
+        "wind" => (0.0, 20.0, 2),
         "slope" => (0.0, 60.0, 2),
         "biome" => (0.0, 16.0, 2),
         "basin" => (0.0, 40.0, 2),

@@ -22,6 +22,8 @@ use crate::simd::{Level, dispatch};
 /// Between two neighbours k is the mean of both: what the upper one loses the lower one gains. Loose ground slides beyond
 /// `talus_deg` for as long as there is any; rock breaks beyond its own angle, which lies between `talus_deg` (hardness 0)
 /// and `rock_deg` (hardness 1), and what broke is loose from then on. The layer `sediment` holds the depth of loose ground.
+/// With `temperature_c` frost weakens rock where water in its cracks freezes and thaws: hardness times
+/// `1 − 0.6 exp(−((T + 3) / 5)²)`, so that crags break most where the mean of the year lies a little below freezing.
 ///
 /// Where land has strata (`rock.strata`), rock breaks beyond the `talus_deg` of the bed that it has come down to, and `hardness` is
 /// not asked.
@@ -55,6 +57,9 @@ pub struct Thermal {
     /// How hard the rock is, from 0 (stands no steeper than scree) to 1: a number, or a layer.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1.0))]
     pub hardness: Coef,
+    /// Yearly mean temperature, of which frost follows: a number, or a layer such as `temperature`; 30 has no frost.
+    #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-unit" = "degC", "x-slider" = [-15.0, 25.0]))]
+    pub temperature_c: Coef,
     /// Depth of loose ground at the start: a number, or a layer such as `sediment`.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1e4, "x-unit" = "m", "x-slider" = [0.0, 50.0]))]
     pub loose_m: Coef,
@@ -69,6 +74,7 @@ impl Default for Thermal {
             talus_deg: 33.0,
             rock_deg: 50.0,
             hardness: Coef::Const(0.4),
+            temperature_c: Coef::Const(30.0),
             loose_m: Coef::Const(0.0),
             reach_m: 30.0,
         }
@@ -84,6 +90,7 @@ impl Op for Thermal {
             .updating([layer::HEIGHT.name()])
             .using_vectors([held_lines::HOLD, STRATA])
             .reading(self.hardness.layer())
+            .reading(self.temperature_c.layer())
             .reading(self.loose_m.layer())
             .writing([layer::SEDIMENT.name()])
     }
@@ -112,8 +119,10 @@ impl Op for Thermal {
         let [dx, dy] = terrain.frame().spacing_m();
         check_work("reach_m", self.reach_m, [dx, dy])?;
         let before = terrain.get(layer::HEIGHT)?;
+        let weakened = self.weakened(&terrain)?;
         let places = Strata::under(&terrain);
-        let hardness = Hardness::new(self.hardness.on(&terrain)?, places.as_ref());
+        let hardness = weakened.as_ref().map_or(self.hardness.on(&terrain)?, Field::Raster);
+        let hardness = Hardness::new(hardness, places.as_ref());
         let loose = self.loose_m.on(&terrain)?;
         let held = held_lines::held_samples(&terrain);
         let (after, sediment) = thermal(before, [dx, dy], hardness, loose, held.as_ref(), self, ctx)?;
@@ -131,6 +140,26 @@ impl Op for Thermal {
         terrain.set(layer::SEDIMENT, sediment);
         Ok(terrain)
     }
+}
+
+impl Thermal {
+    /// Hardness with frost; none where there is no frost.
+    fn weakened(&self, terrain: &Terrain) -> Result<Option<Raster<f32>>, OpError> {
+        let (temperature, hardness) = (self.temperature_c.on(terrain)?, self.hardness.on(terrain)?);
+        if matches!(temperature, Field::Const(warm) if frost(warm) == 1.0) {
+            return Ok(None);
+        }
+        let (cols, rows) = (terrain.frame().cols(), terrain.frame().rows());
+        Ok(Some(Raster::from_fn(cols, rows, |col, row| {
+            hardness.at(col, row) * frost(temperature.at(col, row))
+        })))
+    }
+}
+
+/// What frost leaves of the hardness of rock, by the yearly mean temperature; all of it where that is not known.
+fn frost(temperature_c: f32) -> f32 {
+    let off = (temperature_c + 3.0) / 5.0;
+    if off.is_nan() { 1.0 } else { 1.0 - 0.6 * math::f32::exp(-off * off) }
 }
 
 /// Nanoseconds that a sample takes in a sweep, about.
@@ -576,6 +605,20 @@ mod tests {
         }
         assert!(row.1.iter().any(|&depth| depth > 2.0));
         assert!(row.1.contains(&0.0));
+    }
+
+    #[test]
+    fn frost_breaks_rock_where_it_freezes_and_thaws() {
+        let broken = |temperature_c: f64| {
+            let mut terrain = Terrain::new(Frame::square(32.0 * CELL_M, 33).unwrap());
+            terrain.set(layer::HEIGHT, cliff(33, 80.0));
+            let op = Thermal { temperature_c: Coef::Const(temperature_c), ..Thermal::default() };
+            op.apply(terrain, &Ctx::silent()).unwrap().get(layer::SEDIMENT).unwrap().sum_f64()
+        };
+        let none = broken(30.0);
+        assert_close!(broken(25.0), none, rel = 1e-3);
+        assert_close!(broken(-40.0), none, rel = 1e-3);
+        assert!(broken(-3.0) > 1.05 * none, "{} {none}", broken(-3.0));
     }
 
     #[test]

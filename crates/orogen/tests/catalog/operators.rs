@@ -48,6 +48,7 @@ macro_rules! operators {
 }
 
 operators! {
+    climate: moisture, rain, salt, snow, temperature, wind;
     combine: add, blend, max, min, multiply;
     cover: biomes;
     erode: alluvium, coast, creep, detail, droplets, glacier, musgrave, pipes, stream_power, thermal, wind;
