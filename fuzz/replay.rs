@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use orogen_memory::Memory;
 
 #[global_allocator]
-static MEMORY: Memory = Memory::new();
+static MEMORY: Memory = Memory;
 
 /// Tests share the counter, so one reader runs at a time: hold this while counting.
 pub fn alone() -> MutexGuard<'static, ()> {

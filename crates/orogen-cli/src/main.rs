@@ -25,9 +25,9 @@ use orogen_memory::Memory;
 
 use crate::args::{Args, Command};
 
-/// Rasters on huge pages; counts bytes, so that the manifest can say what each step needed.
+/// Counts bytes, so that the manifest can say what each step needed.
 #[global_allocator]
-static MEMORY: Memory = Memory::new();
+static MEMORY: Memory = Memory;
 
 fn main() -> ExitCode {
     signals::report_large_files();

@@ -303,3 +303,23 @@ fn a_damaged_cache_is_recomputed_with_a_warning() {
         std::fs::read(bench.path("b/height.tif")).unwrap()
     );
 }
+
+#[test]
+fn the_limit_of_memory_is_for_files_and_land_together() {
+    let bench = Bench::new();
+    let model = "ncols 2000\nnrows 1500\ncellsize 10\n".to_owned() + &"1 ".repeat(3_000_000);
+    bench.write("model.asc", model);
+    let recipe = |samples: usize| {
+        format!(
+            "frame = {{ size_m = 5000.0, samples = {samples} }}\n\n[[step]]\nid = \"model\"\nop = \"source.dem\"\n\
+             params = {{ path = \"model.asc\" }}\n"
+        )
+    };
+    bench.write("small.toml", recipe(129));
+    bench.write("large.toml", recipe(513));
+    bench.run(&["build", "small.toml", "--memory", "130M", "--out", "small"]).succeeds();
+    bench.run(&["build", "large.toml", "--memory", "200M", "--out", "large"]).succeeds();
+    let says = ["model.asc", "2000 x 1500", "beside the land; allow more memory"];
+    bench.run(&["build", "large.toml", "--no-cache", "--memory", "125M", "--out", "none"]).fails(2, &says);
+    assert!(!bench.path("none").exists());
+}

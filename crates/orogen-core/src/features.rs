@@ -72,6 +72,14 @@ pub struct FeatureSet {
 }
 
 impl FeatureSet {
+    /// About how many bytes of memory they take.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        let numbers = size_of_val(self.numbers.as_slice()) + size_of_val(self.owners.as_slice());
+        let properties = self.properties.values().map(|column| size_of_val(column.as_slice()));
+        self.vectors.size_bytes() + numbers + properties.sum::<usize>()
+    }
+
     /// No features yet.
     #[must_use]
     pub fn new(shape: Shape) -> Self {

@@ -21,7 +21,8 @@ const KEPT: usize = 4;
 
 /// Files on disk, named relative to a folder (a recipe's own) or absolutely.
 ///
-/// The last few decoded files are kept, as long as size and time of change of file and sidecar stay the same.
+/// The last few decoded files are kept, as long as size and time of change of file and sidecar stay the same. All that are
+/// kept and the one that is read fit into the memory of the limits together.
 ///
 /// What is decoded has the fingerprint that was last given for it: a file that changes in between is an error, so that no
 /// result is ever kept as that of other content.
@@ -55,6 +56,20 @@ enum Decoded {
     Elevation(Arc<Elevation>),
     Features(Arc<Features>),
     Drawing(Arc<Raster<u8>>),
+}
+
+impl Decoded {
+    fn bytes(&self) -> u64 {
+        let bytes = match self {
+            Self::Elevation(model) => size_of_val(model.height.as_slice()),
+            Self::Features(features) => {
+                let Features { points, lines, polygons } = features.as_ref();
+                [points, lines, polygons].map(|set| set.size_bytes()).iter().sum()
+            }
+            Self::Drawing(drawing) => drawing.as_slice().len(),
+        };
+        bytes as u64
+    }
 }
 
 /// What changes when a file or its sidecar does.
@@ -123,8 +138,8 @@ impl Files for FolderFiles {
     }
 
     fn elevation_band(&self, name: &str, band: Option<u32>) -> Result<Arc<Elevation>, OpError> {
-        let kept = self.decoded(name, Kind::Elevation(band), |path| {
-            elevation::read_band(path, band, &self.limits).map(|(read, _)| Decoded::Elevation(Arc::new(read)))
+        let kept = self.decoded(name, Kind::Elevation(band), |path, limits| {
+            elevation::read_band(path, band, limits).map(|(read, _)| Decoded::Elevation(Arc::new(read)))
         })?;
         match kept {
             Decoded::Elevation(elevation) => Ok(elevation),
@@ -138,8 +153,8 @@ impl Files for FolderFiles {
     }
 
     fn features(&self, name: &str) -> Result<Arc<Features>, OpError> {
-        let kept = self.decoded(name, Kind::Features, |path| {
-            features::read(path, &self.limits).map(|read| Decoded::Features(Arc::new(read)))
+        let kept = self.decoded(name, Kind::Features, |path, limits| {
+            features::read(path, limits).map(|read| Decoded::Features(Arc::new(read)))
         })?;
         match kept {
             Decoded::Features(features) => Ok(features),
@@ -148,8 +163,8 @@ impl Files for FolderFiles {
     }
 
     fn drawing(&self, name: &str) -> Result<Arc<Raster<u8>>, OpError> {
-        let kept = self.decoded(name, Kind::Drawing, |path| {
-            drawing::read(path, &self.limits).map(|read| Decoded::Drawing(Arc::new(read)))
+        let kept = self.decoded(name, Kind::Drawing, |path, limits| {
+            drawing::read(path, limits).map(|read| Decoded::Drawing(Arc::new(read)))
         })?;
         match kept {
             Decoded::Drawing(drawing) => Ok(drawing),
@@ -168,7 +183,7 @@ impl FolderFiles {
         &self,
         name: &str,
         kind: Kind,
-        read: impl FnOnce(&Path) -> Result<Decoded, ReadError>,
+        read: impl Fn(&Path, &Limits) -> Result<Decoded, ReadError>,
     ) -> Result<Decoded, OpError> {
         let path = self.path(name);
         let stamp = Self::stamp(&path);
@@ -186,7 +201,16 @@ impl FolderFiles {
         }
         // Not under the lock: decoding runs on the thread pool, and a thread that waits there may take up another
         // task that asks for a file. At worst two threads decode one file and the results are the same.
-        let decoded = read(&path).map_err(|e| OpError::File {
+        let kept_bytes = lock().values().map(|kept| kept.decoded.bytes()).sum();
+        let read_here = match read(&path, &self.limits.beside(kept_bytes)) {
+            // What is kept makes room.
+            Err(error) if error.too_large && kept_bytes > 0 => {
+                lock().clear();
+                read(&path, &self.limits)
+            }
+            read => read,
+        };
+        let decoded = read_here.map_err(|e| OpError::File {
             path: name.to_owned(),
             reason: if e.path == path { e.reason } else { format!("its sidecar {e}") },
         })?;
@@ -231,5 +255,29 @@ mod tests {
         // A sidecar that comes to be changes what a picture means.
         std::fs::write(home.path().join("a.asc.json"), "{}").unwrap();
         assert!(files.elevation("a.asc").is_err());
+    }
+
+    #[test]
+    fn kept_files_make_room_for_the_next() {
+        let home = tempfile::tempdir().unwrap();
+        let grid =
+            |height: u32| format!("ncols 20\nnrows 20\ncellsize 1\n{}", format!("{height} ").repeat(400));
+        for name in ["a.asc", "b.asc"] {
+            std::fs::write(home.path().join(name), grid(1)).unwrap();
+        }
+        // A grid takes 1600 bytes, and its text 800 while it is read.
+        let kept = |bytes: u64| {
+            let files =
+                FolderFiles::new(home.path(), Limits { max_bytes_file: 1000, ..Limits::of_memory(bytes, 4) });
+            files.elevation("a.asc").unwrap();
+            files.elevation("b.asc").unwrap();
+            let kept = files.kept.lock().unwrap();
+            kept.keys().map(|(name, _)| name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(4200), ["a.asc", "b.asc"]);
+        assert_eq!(kept(3000), ["b.asc"]);
+        let files =
+            FolderFiles::new(home.path(), Limits { max_bytes_file: 1000, ..Limits::of_memory(2000, 4) });
+        assert!(files.elevation("a.asc").unwrap_err().to_string().contains("of memory"));
     }
 }

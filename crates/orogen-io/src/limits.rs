@@ -2,6 +2,9 @@
 
 use crate::error::FormatError;
 
+/// What a vertex takes once read.
+const BYTES_PER_VERTEX: u64 = 32;
+
 /// Bounds on what is read; all are checked before memory is reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -36,7 +39,19 @@ impl Limits {
     #[must_use]
     pub fn of_memory(bytes: u64, bytes_per_sample: u64) -> Self {
         let max_samples = bytes / bytes_per_sample.max(1);
-        Self { max_bytes_file: bytes, max_samples, max_bytes_memory: bytes, ..Self::default() }
+        let max_vertices = Self::default().max_vertices.min(bytes / BYTES_PER_VERTEX);
+        Self { max_bytes_file: bytes, max_samples, max_bytes_memory: bytes, max_vertices, ..Self::default() }
+    }
+
+    /// What is left of them while so many bytes of memory are taken.
+    pub(crate) fn beside(&self, bytes: u64) -> Self {
+        let left = self.max_bytes_memory.saturating_sub(bytes);
+        let share = |most: u64| {
+            let part = u128::from(most) * u128::from(left) / u128::from(self.max_bytes_memory.max(1));
+            u64::try_from(part).unwrap_or(most)
+        };
+        let (max_samples, max_vertices) = (share(self.max_samples), share(self.max_vertices));
+        Self { max_samples, max_vertices, max_bytes_memory: left, ..*self }
     }
 
     /// Refuses a grid whose samples and what unpacks them take more memory than is allowed. A few bytes of a packed file can

@@ -19,9 +19,9 @@ use pyo3::types::PyDict;
 
 use crate::terrain::Terrain;
 
-/// Rasters on huge pages; arrays handed to NumPy are freed through it too.
+/// Arrays handed to NumPy are freed through it too.
 #[global_allocator]
-static MEMORY: Memory = Memory::new();
+static MEMORY: Memory = Memory;
 
 /// A number of samples as Python gives it.
 fn count(samples: i64) -> PyResult<usize> {

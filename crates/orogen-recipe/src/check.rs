@@ -8,6 +8,7 @@ use orogen_core::{AnyOp, Catalog, Files, Frame, FrameError, LayerName, Layers, P
 
 use crate::fault::{Fault, FaultKind, Faults, LISTED, Place, hint, listed, quoted};
 use crate::node::{At, find_text, locate, to_toml};
+use crate::plan::Plan;
 use crate::recipe::{Export, Recipe, StepSpec};
 
 /// What a build may use.
@@ -24,12 +25,16 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// What so many samples of so many bytes each take, with the program itself and what does not grow with the land.
+    fn needed(samples: f64, bytes_a_sample: f64) -> f64 {
+        const PROGRAM: f64 = 100e6;
+        PROGRAM + samples * bytes_a_sample
+    }
+
     /// The end of a sentence about `samples` samples that take so many bytes each, where that is more than is allowed.
     #[must_use]
     pub fn refuse(&self, samples: f64, bytes_a_sample: f64) -> Option<String> {
-        // The program itself and what does not grow with the land.
-        const PROGRAM: f64 = 100e6;
-        let needed = PROGRAM + samples * bytes_a_sample;
+        let needed = Self::needed(samples, bytes_a_sample);
         (needed > self.memory_bytes as f64).then(|| {
             format!(
                 "need about {} of memory, more than the limit of {}; use fewer samples or allow more memory",
@@ -245,6 +250,13 @@ impl Checked {
     #[must_use]
     pub fn bytes_a_sample(&self) -> f64 {
         self.bytes_a_sample
+    }
+
+    /// Memory that is left of what is allowed, in bytes, beside the land of a plan: for what files hold.
+    #[must_use]
+    pub fn bytes_beside(&self, plan: &Plan) -> u64 {
+        let needed = Limits::needed(plan.most_samples(&self.frame), self.bytes_a_sample);
+        self.limits.memory_bytes.saturating_sub(needed as u64)
     }
 }
 

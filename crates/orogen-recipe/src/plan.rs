@@ -131,6 +131,12 @@ pub struct Use {
 }
 
 impl Task {
+    /// Where it works: a step that reaches round a loop, on more than the loop.
+    fn works_on(&self, world: bool, base: &Frame) -> Frame {
+        let frame = if let Work::Apply { on, .. } = &self.work { on } else { &self.frame };
+        if world && frame == base { looped::unrolled(base) } else { *frame }
+    }
+
     /// The results it takes, the one it may change in place last.
     pub fn uses(&self) -> impl Iterator<Item = Use> {
         match self.work {
@@ -205,10 +211,8 @@ impl Plan {
             }
         }
         for task in &planner.tasks {
-            let frame = if let Work::Apply { on, .. } = &task.work { on } else { &task.frame };
             let world = checked.steps()[task.step].op.reach(&base) == Reach::World;
-            // A step that reaches round a loop is worked out on more than the loop.
-            refuse_large(checked, &if world && *frame == base { looped::unrolled(&base) } else { *frame })?;
+            refuse_large(checked, &task.works_on(world, &base))?;
         }
         let output = if checked.steps().is_empty() { None } else { planner.result(Some(step), window)? };
         Ok(Self { tasks: planner.tasks, window, output })
@@ -218,6 +222,12 @@ impl Plan {
     #[must_use]
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
+    }
+
+    /// The samples of the largest frame that any task works on.
+    pub(crate) fn most_samples(&self, base: &Frame) -> f64 {
+        let frames = self.tasks.iter().map(|task| task.works_on(true, base));
+        frames.chain([self.window]).map(|frame| frame.cols() as f64 * frame.rows() as f64).fold(0.0, f64::max)
     }
 
     /// Where the result lies.

@@ -141,7 +141,7 @@ pub enum RunError {
 /// When cancelled, or when a step fails.
 pub fn run(checked: &Checked, plan: &Plan, options: &RunOptions<'_>) -> Result<Finished, RunError> {
     let operators = Operators::of(checked);
-    run_through(&Around { checked, plan, options: *options, operators: &operators, memory: None })
+    run_through(&RunContext { checked, plan, options: *options, operators: &operators, memory: None })
 }
 
 /// The operators of a recipe, each made ready when it is first needed.
@@ -170,10 +170,10 @@ impl Operators {
 }
 
 /// Does all pieces of a run, one after the other.
-pub(crate) fn run_through(around: &Around<'_>) -> Result<Finished, RunError> {
-    let mut state = State::start(around)?;
-    while state.advance(around)? == Progress::More {}
-    state.finish(around)
+pub(crate) fn run_through(context: &RunContext<'_>) -> Result<Finished, RunError> {
+    let mut state = State::start(context)?;
+    while state.advance(context)? == Progress::More {}
+    state.finish(context)
 }
 
 /// What happens to a task in a round.
@@ -189,7 +189,7 @@ enum Fate {
 /// What a run needs at every piece of its work: operators that may be ready already. Where `memory` is given, what steps
 /// that reach the whole world found is looked for and kept there, and nothing else is stored.
 #[derive(Clone, Copy)]
-pub(crate) struct Around<'a> {
+pub(crate) struct RunContext<'a> {
     pub checked: &'a Checked,
     pub plan: &'a Plan,
     pub options: RunOptions<'a>,
@@ -232,7 +232,7 @@ struct AtWork {
     figures: Vec<Figure>,
 }
 
-impl<'a> Around<'a> {
+impl<'a> RunContext<'a> {
     fn step(&self, task: usize) -> &'a Step {
         &self.checked.steps()[self.plan.tasks()[task].step]
     }
@@ -288,9 +288,9 @@ impl<'a> Around<'a> {
 }
 
 impl State {
-    pub fn start(around: &Around<'_>) -> Result<Self, RunError> {
-        let count = around.plan.tasks().len();
-        let Around { checked, plan, options, .. } = around;
+    pub fn start(context: &RunContext<'_>) -> Result<Self, RunError> {
+        let count = context.plan.tasks().len();
+        let RunContext { checked, plan, options, .. } = context;
         let place = checked.place(options.files);
         let mut state = Self {
             place,
@@ -310,30 +310,30 @@ impl State {
             next: 0,
             at_work: None,
         };
-        state.fates = state.decide(around);
+        state.fates = state.decide(context);
         Ok(state)
     }
 
     /// Does a piece of the work: an operator's own piece, or a task that is not in pieces.
-    pub fn advance(&mut self, around: &Around<'_>) -> Result<Progress, RunError> {
-        around.stop_if_asked()?;
+    pub fn advance(&mut self, context: &RunContext<'_>) -> Result<Progress, RunError> {
+        context.stop_if_asked()?;
         let started = Stopwatch::start();
         if self.at_work.is_some() {
-            self.advance_task(around, started)?;
+            self.advance_task(context, started)?;
             return Ok(self.progress());
         }
         while self.next < self.fates.len() {
             let i = self.next;
             self.next += 1;
-            around.stop_if_asked()?;
+            context.stop_if_asked()?;
             match std::mem::replace(&mut self.fates[i], Fate::Skip) {
-                Fate::Skip => self.finish_cached(around, i, None, started),
+                Fate::Skip => self.finish_cached(context, i, None, started),
                 Fate::Load(entry) => {
-                    self.load(around, i, entry, started);
+                    self.load(context, i, entry, started);
                     break;
                 }
                 Fate::Run => {
-                    self.start_task(around, i, started)?;
+                    self.start_task(context, i, started)?;
                     break;
                 }
             }
@@ -347,10 +347,10 @@ impl State {
     }
 
     /// The result, once all is done.
-    pub fn finish(mut self, around: &Around<'_>) -> Result<Finished, RunError> {
-        let mut terrain = match around.plan.output() {
-            None => Terrain::new(*around.plan.window()),
-            Some(output) => self.take(around, output)?,
+    pub fn finish(mut self, context: &RunContext<'_>) -> Result<Finished, RunError> {
+        let mut terrain = match context.plan.output() {
+            None => Terrain::new(*context.plan.window()),
+            Some(output) => self.take(context, output)?,
         };
         terrain.set_place(self.place);
         Ok(Finished { terrain, steps: self.reports.into_iter().flatten().collect() })
@@ -371,13 +371,13 @@ impl State {
     }
 
     /// The land as it is now: of the operator at work, or of the last task that left a result.
-    pub fn view(&self, around: &Around<'_>) -> Result<Terrain, RunError> {
-        let window = around.plan.window();
+    pub fn view(&self, context: &RunContext<'_>) -> Result<Terrain, RunError> {
+        let window = context.plan.window();
         let land = match &self.at_work {
             Some(AtWork { task, applying, checks, .. }) => {
                 let land =
-                    caught(|| applying.view()).and_then(|land| checks.masked(around.step(*task), land));
-                Some(land.map_err(|error| around.failed(*task, error))?)
+                    caught(|| applying.view()).and_then(|land| checks.masked(context.step(*task), land));
+                Some(land.map_err(|error| context.failed(*task, error))?)
             }
             None => self.terrains[..self.next].iter().rev().find_map(Clone::clone),
         };
@@ -388,25 +388,25 @@ impl State {
     }
 
     /// Takes a result from the cache. Where the entry turns out bad, more is needed than was decided.
-    fn load(&mut self, around: &Around<'_>, i: usize, entry: Entry, started: Stopwatch) {
-        let Some(cache) = around.options.cache else { return };
-        let found = cache.load(&self.keys[i], &entry, &around.plan.tasks()[i].frame);
+    fn load(&mut self, context: &RunContext<'_>, i: usize, entry: Entry, started: Stopwatch) {
+        let Some(cache) = context.options.cache else { return };
+        let found = cache.load(&self.keys[i], &entry, &context.plan.tasks()[i].frame);
         if let Found::Hit(terrain) = found {
             self.terrains[i] = Some(terrain);
-            return self.finish_cached(around, i, Some(entry), started);
+            return self.finish_cached(context, i, Some(entry), started);
         }
         if let Found::Damaged(message) = found {
-            around.options.observer.warning(&message);
+            context.options.observer.warning(&message);
         }
         self.not_cached[i] = true;
-        self.fates = self.decide(around);
+        self.fates = self.decide(context);
         self.next = 0;
     }
 
     /// Decides from the result backwards what is needed.
-    fn decide(&mut self, around: &Around<'_>) -> Vec<Fate> {
-        let tasks = around.plan.tasks();
-        let Some(output) = around.plan.output() else { return Vec::new() };
+    fn decide(&mut self, context: &RunContext<'_>) -> Vec<Fate> {
+        let tasks = context.plan.tasks();
+        let Some(output) = context.plan.output() else { return Vec::new() };
         self.uses.fill(0);
         self.uses[output.task] = 1;
         let mut fates: Vec<Fate> = Vec::with_capacity(tasks.len());
@@ -414,9 +414,9 @@ impl State {
             if self.uses[i] == 0 {
                 self.terrains[i] = None;
                 fates.push(Fate::Skip);
-            } else if self.terrains[i].is_some() || self.remembered(around, i) {
+            } else if self.terrains[i].is_some() || self.remembered(context, i) {
                 fates.push(Fate::Skip);
-            } else if let Some(entry) = self.peek(around, i) {
+            } else if let Some(entry) = self.peek(context, i) {
                 fates.push(Fate::Load(entry));
             } else {
                 let refined = self.refinements[i].is_some();
@@ -435,10 +435,10 @@ impl State {
     }
 
     /// Whether memory has a task's result, or (which only counts as a help) what brings it to the task's lattice.
-    fn remembered(&mut self, around: &Around<'_>, i: usize) -> bool {
-        let (Some(memory), task) = (around.memory, &around.plan.tasks()[i]) else { return false };
+    fn remembered(&mut self, context: &RunContext<'_>, i: usize) -> bool {
+        let (Some(memory), task) = (context.memory, &context.plan.tasks()[i]) else { return false };
         match task.work {
-            Work::Apply { masked, .. } if around.is_world(task) => {
+            Work::Apply { masked, .. } if context.is_world(task) => {
                 self.terrains[i] = memory.solved(task.step, masked);
             }
             Work::Place { solved, .. } if solved.frame != task.frame => {
@@ -449,65 +449,72 @@ impl State {
         self.terrains[i].is_some()
     }
 
-    fn peek(&self, around: &Around<'_>, i: usize) -> Option<Entry> {
-        let cache = around.options.cache.filter(|_| !self.not_cached[i])?;
-        if !around.is_stored(i) {
+    fn peek(&self, context: &RunContext<'_>, i: usize) -> Option<Entry> {
+        let cache = context.options.cache.filter(|_| !self.not_cached[i])?;
+        if !context.is_stored(i) {
             return None;
         }
         match cache.peek(&self.keys[i]) {
             Found::Hit(entry) => Some(entry),
             Found::Miss => None,
             Found::Damaged(message) => {
-                around.options.observer.warning(&message);
+                context.options.observer.warning(&message);
                 None
             }
         }
     }
 
     /// Reports a task whose operator did not run, once.
-    fn finish_cached(&mut self, around: &Around<'_>, i: usize, entry: Option<Entry>, started: Stopwatch) {
+    fn finish_cached(
+        &mut self,
+        context: &RunContext<'_>,
+        i: usize,
+        entry: Option<Entry>,
+        started: Stopwatch,
+    ) {
         if self.reports[i].is_some() {
             return;
         }
         // A result that nobody needs is not loaded, but what it warned of still holds.
         let entry =
-            entry.or_else(|| around.options.cache.filter(|_| around.is_stored(i))?.glance(&self.keys[i]));
+            entry.or_else(|| context.options.cache.filter(|_| context.is_stored(i))?.glance(&self.keys[i]));
         let (warnings, figures) = entry.map(|entry| (entry.warnings, entry.figures)).unwrap_or_default();
         let report = StepReport {
             seconds: started.seconds(),
             cached: true,
             warnings,
             figures,
-            ..blank_report(around, i)
+            ..blank_report(context, i)
         };
-        self.finish_task(around, i, report);
+        self.finish_task(context, i, report);
     }
 
-    fn finish_task(&mut self, around: &Around<'_>, i: usize, report: StepReport) {
+    fn finish_task(&mut self, context: &RunContext<'_>, i: usize, report: StepReport) {
         for warning in &report.warnings {
-            around.options.observer.warning(&format!("step {:?}: {warning}", report.id));
+            context.options.observer.warning(&format!("step {:?}: {warning}", report.id));
         }
-        around.options.observer.step_finished(&report);
+        context.options.observer.step_finished(&report);
         self.reports[i] = Some(report);
     }
 
     /// Begins a task; one that is not in pieces is done at once.
-    fn start_task(&mut self, around: &Around<'_>, i: usize, started: Stopwatch) -> Result<(), RunError> {
-        let (task, step, options) = (&around.plan.tasks()[i], around.step(i), &around.options);
-        options.observer.step_started(i, around.plan.tasks().len(), &step.id, step.op.id());
+    fn start_task(&mut self, context: &RunContext<'_>, i: usize, started: Stopwatch) -> Result<(), RunError> {
+        let (task, step, options) = (&context.plan.tasks()[i], context.step(i), &context.options);
+        options.observer.step_started(i, context.plan.tasks().len(), &step.id, step.op.id());
         if let Some(meter) = options.meter {
             meter.reset();
         }
-        let watch = around.watch();
-        let fail = |error| around.failed(i, error);
+        let watch = context.watch();
+        let fail = |error| context.failed(i, error);
         // What an operator may change comes last: by then nobody else holds it.
         match task.work {
             Work::Apply { on, input, second, masked } => {
-                let ctx = around.ctx(i, self.place, &watch, None);
-                let ready = caught(|| around.operators.get(around.checked, task.step, &ctx)).map_err(fail)?;
-                let second = second.map(|used| self.take(around, used)).transpose()?;
+                let ctx = context.ctx(i, self.place, &watch, None);
+                let ready =
+                    caught(|| context.operators.get(context.checked, task.step, &ctx)).map_err(fail)?;
+                let second = second.map(|used| self.take(context, used)).transpose()?;
                 let ctx = ctx.with_second(second.as_ref());
-                let input = self.take_or_empty(around, input, on)?;
+                let input = self.take_or_empty(context, input, on)?;
                 let checks = Checks::new(step, &input, masked);
                 let applying = caught(|| ready.start(input, &ctx)).map_err(fail)?;
                 let (warnings, figures) = (ctx.take_warnings(), ctx.take_figures());
@@ -520,25 +527,25 @@ impl State {
                     (Some(known), _) => Some(known),
                     (None, _) if solved.frame == task.frame => None,
                     (None, base_input) => {
-                        let solved = self.take(around, solved)?;
-                        let base_input = base_input.map(|used| self.take(around, used)).transpose()?;
-                        let ctx = around.ctx(i, self.place, &watch, None);
-                        let held = was_held(around.checked.steps(), task.step);
+                        let solved = self.take(context, solved)?;
+                        let base_input = base_input.map(|used| self.take(context, used)).transpose()?;
+                        let ctx = context.ctx(i, self.place, &watch, None);
+                        let held = was_held(context.checked.steps(), task.step);
                         let made = caught(|| Refinement::new(step, held, base_input.as_ref(), &solved, &ctx));
                         let made = Arc::new(made.map_err(fail)?);
-                        if let Some(memory) = around.memory {
+                        if let Some(memory) = context.memory {
                             memory.keep_refinement(task.step, &made);
                         }
                         Some(made)
                     }
                 };
-                let placed = if refinement.is_none() { Some(self.take(around, solved)?) } else { None };
-                let input = self.take_or_empty(around, input, task.frame)?;
+                let placed = if refinement.is_none() { Some(self.take(context, solved)?) } else { None };
+                let input = self.take_or_empty(context, input, task.frame)?;
                 let before = masked.then(|| cut(input.clone(), &task.frame)).transpose().map_err(fail)?;
                 let placed = match (placed, refinement) {
                     (Some(placed), _) => placed,
                     (None, Some(refinement)) => {
-                        let ctx = around.ctx(i, self.place, &watch, None);
+                        let ctx = context.ctx(i, self.place, &watch, None);
                         caught(|| refinement.apply(input, &task.frame, &ctx)).map_err(fail)?
                     }
                     (None, None) => input,
@@ -549,19 +556,19 @@ impl State {
                     }
                     _ => placed,
                 };
-                let report = StepReport { seconds: started.seconds(), ..blank_report(around, i) };
-                self.keep(around, i, result, report, Stopwatch::start())
+                let report = StepReport { seconds: started.seconds(), ..blank_report(context, i) };
+                self.keep(context, i, result, report, Stopwatch::start())
             }
         }
     }
 
     /// Does a piece of the operator at work, and ends its task when that was the last.
-    fn advance_task(&mut self, around: &Around<'_>, started: Stopwatch) -> Result<(), RunError> {
+    fn advance_task(&mut self, context: &RunContext<'_>, started: Stopwatch) -> Result<(), RunError> {
         let Some(mut work) = self.at_work.take() else { return Ok(()) };
         let i = work.task;
-        let fail = |error| around.failed(i, error);
-        let watch = around.watch();
-        let ctx = around.ctx(i, self.place, &watch, work.second.as_ref());
+        let fail = |error| context.failed(i, error);
+        let watch = context.watch();
+        let ctx = context.ctx(i, self.place, &watch, work.second.as_ref());
         let progress = caught(|| work.applying.advance(&ctx)).map_err(fail)?;
         work.warnings.extend(ctx.take_warnings());
         work.figures.extend(ctx.take_figures());
@@ -570,36 +577,36 @@ impl State {
             self.at_work = Some(work);
             return Ok(());
         }
-        let (task, step) = (&around.plan.tasks()[i], around.step(i));
+        let (task, step) = (&context.plan.tasks()[i], context.step(i));
         let AtWork { applying, second, checks, seconds, warnings, figures, .. } = work;
         drop(second);
         let result = applying.into_result().and_then(|result| checks.checked(step, result)).map_err(fail)?;
         let result = cut(result, &task.frame).map_err(fail)?;
-        if let (Some(memory), Work::Apply { masked, .. }) = (around.memory, &task.work)
-            && around.is_world(task)
+        if let (Some(memory), Work::Apply { masked, .. }) = (context.memory, &task.work)
+            && context.is_world(task)
         {
             memory.keep_solved(task.step, *masked, &result, &step.layers);
         }
-        let report = StepReport { seconds, warnings, figures, ..blank_report(around, i) };
-        self.keep(around, i, result, report, started)
+        let report = StepReport { seconds, warnings, figures, ..blank_report(context, i) };
+        self.keep(context, i, result, report, started)
     }
 
     /// Keeps the result of a task, in the cache too, and reports it.
     fn keep(
         &mut self,
-        around: &Around<'_>,
+        context: &RunContext<'_>,
         i: usize,
         terrain: Terrain,
         mut report: StepReport,
         started: Stopwatch,
     ) -> Result<(), RunError> {
-        let options = &around.options;
-        around.stop_if_asked()?;
+        let options = &context.options;
+        context.stop_if_asked()?;
         let made_in = report.seconds + started.seconds();
-        let uses = around.plan.tasks()[i].uses();
+        let uses = context.plan.tasks()[i].uses();
         self.seconds[i] =
             uses.map(|used| self.seconds[used.task]).fold(made_in, |all, seconds| all + seconds);
-        if let Some(cache) = options.cache.filter(|_| around.is_stored(i)) {
+        if let Some(cache) = options.cache.filter(|_| context.is_stored(i)) {
             let notes = (report.warnings.as_slice(), report.figures.as_slice());
             match cache.store(&self.keys[i], &terrain, self.seconds[i], notes, options.cancel) {
                 Ok(true) => self.seconds[i] = 0.0,
@@ -618,13 +625,13 @@ impl State {
         self.terrains[i] = Some(terrain);
         report.seconds += started.seconds();
         report.peak_bytes = options.meter.map(Meter::peak_bytes);
-        self.finish_task(around, i, report);
+        self.finish_task(context, i, report);
         Ok(())
     }
 
     /// A result for one of its users: shared with those still to come, handed over to the last.
-    fn take(&mut self, around: &Around<'_>, used: Use) -> Result<Terrain, RunError> {
-        let id = || &around.step(used.task).id;
+    fn take(&mut self, context: &RunContext<'_>, used: Use) -> Result<Terrain, RunError> {
+        let id = || &context.step(used.task).id;
         let missing = || RunError::Internal(format!("the result of step {:?} is missing", id()));
         let outside = || RunError::Internal(format!("step {:?} was computed on too small a frame", id()));
         let left = self.uses[used.task].checked_sub(1).ok_or_else(missing)?;
@@ -644,20 +651,20 @@ impl State {
 
     fn take_or_empty(
         &mut self,
-        around: &Around<'_>,
+        context: &RunContext<'_>,
         used: Option<Use>,
         frame: Frame,
     ) -> Result<Terrain, RunError> {
-        used.map_or_else(|| Ok(Terrain::new(frame)), |used| self.take(around, used))
+        used.map_or_else(|| Ok(Terrain::new(frame)), |used| self.take(context, used))
     }
 }
 
-fn blank_report(around: &Around<'_>, i: usize) -> StepReport {
-    let step = around.step(i);
+fn blank_report(context: &RunContext<'_>, i: usize) -> StepReport {
+    let step = context.step(i);
     StepReport {
         id: step.id.clone(),
         op: step.op.id(),
-        frame: around.plan.tasks()[i].frame,
+        frame: context.plan.tasks()[i].frame,
         seconds: 0.0,
         peak_bytes: None,
         cached: false,

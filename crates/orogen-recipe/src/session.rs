@@ -11,7 +11,7 @@ use crate::check::Checked;
 use crate::edit::{self, Identity, Slot};
 use crate::plan::{Plan, PlanError};
 use crate::refine::Refinement;
-use crate::run::{Around, Finished, Observer, Operators, RunError, RunOptions, Unobserved, run_through};
+use crate::run::{Finished, Observer, Operators, RunContext, RunError, RunOptions, Unobserved, run_through};
 
 /// Memory that a session may keep between its answers, by default.
 const DEFAULT_KEPT_BYTES: u64 = 2 << 30;
@@ -155,15 +155,15 @@ impl Session {
     ) -> Result<Finished, RunError> {
         let options = RunOptions { observer, cancel, ..self.run_options() };
         if self.memory.has_all(&self.checked, plan) {
-            return run_through(&self.around(plan, RunOptions { cache: None, ..options }));
+            return run_through(&self.run_context(plan, RunOptions { cache: None, ..options }));
         }
         // A worker of a thread pool that waits here may hold up the very work that it waits for: it solves for itself.
         if rayon::current_thread_index().is_some() {
             let _solving = self.solving.try_lock();
-            return run_through(&self.around(plan, options));
+            return run_through(&self.run_context(plan, options));
         }
         let _solving = self.solving.lock().unwrap_or_else(PoisonError::into_inner);
-        run_through(&self.around(plan, options))
+        run_through(&self.run_context(plan, options))
     }
 
     /// What surrounds a run that nobody watches.
@@ -176,9 +176,9 @@ impl Session {
         }
     }
 
-    pub(crate) fn around<'a>(&'a self, plan: &'a Plan, options: RunOptions<'a>) -> Around<'a> {
+    pub(crate) fn run_context<'a>(&'a self, plan: &'a Plan, options: RunOptions<'a>) -> RunContext<'a> {
         let Self { checked, operators, memory, .. } = self;
-        Around { checked, plan, options, operators, memory: Some(memory) }
+        RunContext { checked, plan, options, operators, memory: Some(memory) }
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use orogen_core::{Cancel, Frame, Moment, Part, Progress, Terrain};
 
 use crate::plan::Plan;
-use crate::run::{Around, Finished, Observer, RunError, RunOptions, State, Unobserved};
+use crate::run::{Finished, Observer, RunContext, RunError, RunOptions, State, Unobserved};
 use crate::session::{Session, TileError};
 
 /// What a stepped run owns besides its session.
@@ -88,20 +88,20 @@ impl Session {
             true => Plan::new(self.checked(), window)?,
             false => Plan::parts(self.checked(), window, &parts)?,
         };
-        let state = State::start(&around(self, &plan, &options))?;
+        let state = State::start(&run_context(self, &plan, &options))?;
         let session = self.clone();
         Ok(Run { session, plan, parts, options, state, snapshots: Vec::new(), shot: (0, 0) })
     }
 }
 
-fn around<'a>(session: &'a Session, plan: &'a Plan, options: &'a StartOptions) -> Around<'a> {
+fn run_context<'a>(session: &'a Session, plan: &'a Plan, options: &'a StartOptions) -> RunContext<'a> {
     let StartOptions { observer, cancel, .. } = options;
-    session.around(plan, RunOptions { observer: observer.as_ref(), cancel, ..session.run_options() })
+    session.run_context(plan, RunOptions { observer: observer.as_ref(), cancel, ..session.run_options() })
 }
 
 impl Run {
-    fn around(&self) -> Around<'_> {
-        around(&self.session, &self.plan, &self.options)
+    fn run_context(&self) -> RunContext<'_> {
+        run_context(&self.session, &self.plan, &self.options)
     }
 
     /// Does so many pieces of the work, at least one, or all that are left. A piece is about one pass of an operator over the land at
@@ -123,8 +123,8 @@ impl Run {
     /// As [`Run::advance`].
     pub fn advance_until(&mut self, enough: &mut dyn FnMut() -> bool) -> Result<Progress, RunError> {
         loop {
-            let around = around(&self.session, &self.plan, &self.options);
-            let progress = self.state.advance(&around)?;
+            let context = run_context(&self.session, &self.plan, &self.options);
+            let progress = self.state.advance(&context)?;
             self.take_snapshot()?;
             if progress == Progress::Done || enough() {
                 return Ok(progress);
@@ -174,7 +174,7 @@ impl Run {
     /// # Errors
     /// When the work has failed.
     pub fn view(&self) -> Result<Terrain, RunError> {
-        self.state.view(&self.around())
+        self.state.view(&self.run_context())
     }
 
     /// The snapshots so far, the oldest first.
@@ -195,7 +195,7 @@ impl Run {
     pub fn finish(mut self) -> Result<Finished, RunError> {
         self.advance_until(&mut || false)?;
         let Self { session, plan, options, state, parts, .. } = self;
-        let mut finished = state.finish(&around(&session, &plan, &options))?;
+        let mut finished = state.finish(&run_context(&session, &plan, &options))?;
         if !parts.is_empty() {
             finished.terrain.retain(|part| parts.contains(part));
         }

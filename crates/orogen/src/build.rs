@@ -96,7 +96,7 @@ pub fn read_recipe(path: &Path) -> Result<Recipe, BuildError> {
 pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Exports), BuildError> {
     let catalog = catalog();
     let mut recipe = recipe.clone();
-    let files = files(options);
+    let files = files(options, options.limits.memory_bytes);
     // One kind of fault does not hide another: all are looked for before any is an error.
     let mut faults = Faults::new(recipe.name());
     faults.note(recipe.apply(&options.overrides, &catalog));
@@ -118,13 +118,17 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
     }
 }
 
-/// The files that a recipe may name.
-pub(crate) fn files(options: &BuildOptions<'_>) -> FolderFiles {
+/// The files that a recipe may name. Together they may take so many bytes of memory.
+pub(crate) fn files(options: &BuildOptions<'_>, bytes: u64) -> FolderFiles {
     // A model is read, and resampled onto the frame.
     const BYTES_PER_SAMPLE: u64 = 8;
+    // Small ones always fit beside the program.
+    const LEAST: u64 = 16 << 20;
+    let memory = options.limits.memory_bytes;
     let limits = orogen_io::Limits {
-        advice: "; allow more memory to read it",
-        ..orogen_io::Limits::of_memory(options.limits.memory_bytes, BYTES_PER_SAMPLE)
+        max_bytes_file: memory,
+        advice: " beside the land; allow more memory to read it",
+        ..orogen_io::Limits::of_memory(bytes.clamp(LEAST.min(memory), memory), BYTES_PER_SAMPLE)
     };
     FolderFiles::new(options.base.clone().unwrap_or_default(), limits)
 }
@@ -143,7 +147,7 @@ pub fn build(
     checked.warnings().iter().for_each(|warning| observer.warning(warning));
     let plan = Plan::new(&checked, window(&checked, options.window)?)?;
     let never = Cancel::new();
-    let files = files(options);
+    let files = files(options, checked.bytes_beside(&plan));
     let run_options = RunOptions {
         cache: options.cache,
         files: &files,
@@ -199,7 +203,8 @@ pub fn build_to_folder(
         meter.reset();
     }
     // Nothing is worked out before an export asks for a window of its own; most do not.
-    let session_options = SessionOptions { files: Arc::new(files(options)), ..SessionOptions::default() };
+    let files = files(options, checked.bytes_beside(&Plan::new(&checked, *built.terrain.frame())?));
+    let session_options = SessionOptions { files: Arc::new(files), ..SessionOptions::default() };
     let session = Session::new(checked, session_options);
     let export_options = ExportOptions {
         exports: &built.exports,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use orogen_core::{Cancel, Frame, LayerName, Terrain};
-use orogen_recipe::{Cache, Recipe, Session, SessionOptions, TileError};
+use orogen_recipe::{Cache, Plan, Recipe, Session, SessionOptions, TileError};
 
 use crate::build::{BuildOptions, Window, check, files, window};
 use crate::error::BuildError;
@@ -19,7 +19,8 @@ pub fn session(
     cache: Option<Arc<Cache>>,
 ) -> Result<Session, BuildError> {
     let (checked, _) = check(recipe, options)?;
-    let files = Arc::new(files(options));
+    let whole = Plan::new(&checked, *checked.frame())?;
+    let files = Arc::new(files(options, checked.bytes_beside(&whole)));
     Ok(Session::new(checked, SessionOptions { files, cache, ..SessionOptions::default() }))
 }
 

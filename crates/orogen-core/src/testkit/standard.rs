@@ -52,7 +52,7 @@ impl Standard {
             world,
         };
         let asked = layers.inputs().filter_map(Part::into_vectors);
-        let names = ["rivers", "polygons", "notes"].map(LayerName::fixed).into_iter().chain(asked);
+        let names = VECTORS.map(LayerName::fixed).into_iter().chain(asked);
         names.for_each(|name| set_diagonal(&mut standard.terrain, name));
         for part in FOLLOWERS.map(|name| Part::Layer(name.into())) {
             standard.terrain.record(part, [Part::Layer(layer::HEIGHT.name())]);
@@ -131,6 +131,9 @@ fn terrain(world: Frame, which: &str, names: &BTreeSet<LayerName>) -> Terrain {
     }
     terrain
 }
+
+/// Vectors of [`Standard::full`], asked for or not: those that operators look at where they are there, and some of no meaning.
+const VECTORS: [&str; 6] = ["rivers", "polygons", "lakes", "basins", "hold", "notes"];
 
 /// Layers of [`Standard::full`] that follow from its heights.
 const FOLLOWERS: [&str; 7] = ["slope", "flow", "basin", "shore", "hillshade", "displace.x", "biome"];
