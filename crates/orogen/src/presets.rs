@@ -30,9 +30,15 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "alps",
-        about: "a mountain range that rose while rivers cut it down",
+        about: "a mountain range that rose while rivers cut it down, and an ice age that widened its valleys",
         text: include_str!("../../../recipes/alps.toml"),
         closer_m: Some([20000.0, 20000.0]),
+    },
+    Preset {
+        name: "appalachia",
+        about: "folded beds worn down to long ridges, with rivers that break through them",
+        text: include_str!("../../../recipes/appalachia.toml"),
+        closer_m: Some([30000.0, 30000.0]),
     },
     Preset {
         name: "archipelago",
@@ -47,6 +53,12 @@ pub const PRESETS: &[Preset] = &[
         closer_m: Some([4000.0, 4000.0]),
     },
     Preset {
+        name: "basin-and-range",
+        about: "tilted blocks of rock with dry plains between them",
+        text: include_str!("../../../recipes/basin-and-range.toml"),
+        closer_m: Some([30000.0, 30000.0]),
+    },
+    Preset {
         name: "canyon",
         about: "a plateau of level beds that a river has cut to pieces",
         text: include_str!("../../../recipes/canyon.toml"),
@@ -57,6 +69,12 @@ pub const PRESETS: &[Preset] = &[
         about: "a sea of sand with rocks standing out of it",
         text: include_str!("../../../recipes/desert.toml"),
         closer_m: None,
+    },
+    Preset {
+        name: "fjords",
+        about: "mountains by the sea that ice has cut into deep inlets",
+        text: include_str!("../../../recipes/fjords.toml"),
+        closer_m: Some([25000.0, 30000.0]),
     },
     Preset {
         name: "karst",

@@ -23,10 +23,13 @@ macro_rules! previews {
 previews! {
     island: "island",
     alps: "alps",
+    appalachia: "appalachia",
     archipelago: "archipelago",
     badlands: "badlands",
+    basin_and_range: "basin-and-range",
     canyon: "canyon",
     desert: "desert",
+    fjords: "fjords",
     karst: "karst",
     karst_coast: "karst-coast",
     planet: "planet",
