@@ -378,12 +378,12 @@ def test_a_session_refuses_what_is_wrong() -> None:
 
 
 def test_land_that_loops_can_be_made() -> None:
-    plain, looped = (
-        orogen.Terrain.flat(samples=65, size_m=4096.0, loops=loops, seed="7").apply(
-            "source.noise", wavelength_m=1024.0, period_m=4096.0 if loops else 0.0
-        )
-        for loops in (False, True)
-    )
+    def land(loops: bool) -> orogen.Terrain:
+        made = orogen.Terrain.flat(samples=65, size_m=4096.0, loops=loops, seed="7")
+        made.apply("source.noise", basis="perlin", wavelength_m=1024.0, period_m=4096.0 if loops else 0.0)
+        return made
+
+    plain, looped = land(False), land(True)
     assert (plain.frame.loops, looped.frame.loops) == (False, True)
     height = looped["height"]
     assert np.array_equal(height[:, 0], height[:, -1]) and np.array_equal(height[0], height[-1])
