@@ -174,6 +174,12 @@ type Encoded<'py> = BTreeMap<String, Bound<'py, PyBytes>>;
 /// Frame, place, seed, vectors, provenance, instances, the kind of number of every layer, and where on Earth that is.
 type Parts<'py> = (String, Option<String>, String, Encoded<'py>, String, Encoded<'py>, String, String);
 
+/// A frame as Python describes it.
+fn frame(origin_m: [f64; 2], size_m: [f64; 2], samples: [usize; 2], loops: bool) -> PyResult<Frame> {
+    let frame = Frame::new(origin_m, size_m, samples).map_err(errors::value)?;
+    Ok(if loops { frame.looped() } else { frame })
+}
+
 /// A layer of the same kind as `_like`, from an array.
 fn layer_of<T: Sample>(_like: &Raster<T>, array: &Bound<'_, PyAny>) -> PyResult<LayerData>
 where
@@ -191,13 +197,14 @@ impl Terrain {
         samples: [i64; 2],
         size_m: [f64; 2],
         origin_m: [f64; 2],
+        loops: bool,
         crs: Option<u16>,
         seed: String,
         memory: Option<u64>,
     ) -> PyResult<Self> {
         let [cols, rows] = [count(samples[0])?, count(samples[1])?];
         hold(py, [cols as f64, rows as f64], LAND_BYTES, Some(limits(memory).memory_bytes))?;
-        let frame = Frame::new(origin_m, size_m, [cols, rows]).map_err(errors::value)?;
+        let frame = frame(origin_m, size_m, [cols, rows], loops)?;
         let mut land = orogen::core::Terrain::new(frame);
         land.set(orogen::core::layer::HEIGHT, Raster::filled(frame.cols(), frame.rows(), 0.0));
         Self::new(land, seed).in_system(crs)
@@ -209,13 +216,14 @@ impl Terrain {
         z: PyReadonlyArray2<'_, f32>,
         spacing_m: [f64; 2],
         origin_m: [f64; 2],
+        loops: bool,
         crs: Option<u16>,
         seed: String,
     ) -> PyResult<Self> {
         let [rows, cols] = [z.shape()[0], z.shape()[1]];
         let size_m =
             [spacing_m[0] * cols.saturating_sub(1) as f64, spacing_m[1] * rows.saturating_sub(1) as f64];
-        let frame = Frame::new(origin_m, size_m, [cols, rows]).map_err(errors::value)?;
+        let frame = frame(origin_m, size_m, [cols, rows], loops)?;
         let mut land = orogen::core::Terrain::new(frame);
         land.set(orogen::core::layer::HEIGHT, checked("height", raster(&z)?)?);
         Self::new(land, seed).in_system(crs)
@@ -522,10 +530,11 @@ impl Terrain {
     }
 
     /// (samples, spacing in metres, south-west corner, north-east corner), each (x, y).
-    fn frame(&self) -> ((usize, usize), Pair, Pair, Pair) {
+    fn frame(&self) -> ((usize, usize), Pair, Pair, Pair, bool) {
         let frame = self.frame_of();
         let extent = frame.extent();
-        ((frame.cols(), frame.rows()), frame.spacing_m().into(), extent.min.into(), extent.max.into())
+        let shape = (frame.cols(), frame.rows());
+        (shape, frame.spacing_m().into(), extent.min.into(), extent.max.into(), frame.loops())
     }
 
     /// Easting of every column and northing of every row, in metres.

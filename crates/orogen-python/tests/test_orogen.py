@@ -375,3 +375,20 @@ def test_a_session_refuses_what_is_wrong() -> None:
         orogen.Session(ISLAND, set={"island.polygonz": 3})
     with pytest.raises(orogen.OrogenFileNotFoundError):
         orogen.Session("nowhere.toml")
+
+
+def test_land_that_loops_can_be_made() -> None:
+    def land(loops: bool) -> orogen.Terrain:
+        made = orogen.Terrain.flat(samples=65, size_m=4096.0, loops=loops, seed="7")
+        made.apply("source.noise", basis="perlin", wavelength_m=1024.0, period_m=4096.0 if loops else 0.0)
+        return made
+
+    plain, looped = land(False), land(True)
+    assert (plain.frame.loops, looped.frame.loops) == (False, True)
+    height = looped["height"]
+    assert np.array_equal(height[:, 0], height[:, -1]) and np.array_equal(height[0], height[-1])
+    assert not np.array_equal(plain["height"][:, 0], plain["height"][:, -1])
+    again = orogen.Terrain.from_array(height, spacing_m=64.0, loops=True)
+    again.apply("shape.blur", radius_m=200.0)
+    assert np.array_equal(again["height"][:, 0], again["height"][:, -1])
+    assert pickle.loads(pickle.dumps(again)).frame == again.frame

@@ -83,3 +83,13 @@ fn land_with_a_seam_on_a_frame_that_loops_is_reported() {
     let warnings: Vec<&String> = built.steps.iter().flat_map(|report| &report.warnings).collect();
     assert!(warnings.iter().any(|w| w.contains("the frame loops but height does not")), "{warnings:?}");
 }
+
+/// The noise of strokes did not repeat, so that a stroke over an edge left a seam.
+#[test]
+fn painted_noise_repeats_with_the_land() {
+    let text = "[[step]]\nid = \"paint\"\nop = \"shape.paint\"\n[[step.params.strokes]]\ntool = \"noise\"\namount = 300.0\n\
+                scale_m = 700.0\npoints_m = [[0, 0], [3840, 3840]]\nradius_m = 6000.0\nfalloff = 0.0\n";
+    let built = orogen::build(&recipe(text), &BuildOptions::default(), &Unobserved).unwrap();
+    let [inner, seam] = steps(built.terrain.get(layer::HEIGHT).unwrap());
+    assert!(seam <= 1.1 * inner, "{seam} m across the seam, {inner} m elsewhere");
+}

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use orogen_core::param::Fault;
-use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Seed, Terrain, layer, math};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,7 @@ use super::stream_power::slopes;
 use crate::drainage::ways::step;
 use crate::drainage::{NOWHERE, Ways, area, drainage, neighbours_of};
 use crate::held_lines;
+use crate::octaves::{OctaveBuffers, Octaves};
 use crate::water::sea_level;
 
 /// Fills valleys with what rivers carry: flat floors along the rivers, fans where side streams come out on them.
@@ -33,6 +34,9 @@ use crate::water::sea_level;
 /// **Guarantees** (1) no ground is lowered, and ground above the fill keeps its bits; (2) nothing that was laid is
 /// steeper than 1.5 tan(fan_deg); (3) land that drains to no stream stays as it is; (4) sea, holes and held ground stay
 /// as they are; (5) the result does not depend on the number of threads.
+///
+/// Where fill ends above open land it is cut back to fans that are looser here and there, as old channels leave them: on one exact
+/// slope water would run straight for miles.
 ///
 /// **Limits** The valley's shape decides how wide a floor is. The volume is reported, but what it was worn from is not
 /// taken away anywhere: run it after erosion, whose rivers carried far more. Shallow hollows are left on wide floors. Streams
@@ -70,7 +74,7 @@ impl Default for Alluvium {
 
 impl Op for Alluvium {
     const ID: &'static str = "erode.alluvium";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -113,14 +117,15 @@ impl Op for Alluvium {
         let [dx, dy] = frame.spacing_m();
         let before = terrain.get(layer::HEIGHT)?;
         let kept = held_lines::held_samples(&terrain);
+        let loose = Looseness::new(self, &ctx.world(&terrain), ctx.seed());
         let after = match nodes::base(&frame) {
-            None => lay(before, [dx, dy], kept.as_ref(), self, ctx)?,
+            None => lay(before, [dx, dy], kept.as_ref(), self, &loose, ctx)?,
             Some(base) => {
                 let coarse = base.thin(before);
                 let kept_there = kept.as_ref().map(|kept| base.thin_flags(kept));
-                let laid = lay(&coarse, base.spacing_m, kept_there.as_ref(), self, ctx)?;
+                let laid = lay(&coarse, base.spacing_m, kept_there.as_ref(), self, &loose, ctx)?;
                 let mut after = cover(before, &surface(&coarse, &laid));
-                self.settle(&mut after, before, [dx, dy], kept.as_ref());
+                self.settle(&mut after, before, [dx, dy], kept.as_ref(), &loose);
                 after
             }
         };
@@ -147,11 +152,14 @@ impl Alluvium {
         before: &Raster<f32>,
         spacing_m: [f64; 2],
         kept: Option<&Raster<bool>>,
+        loose: &Looseness,
     ) {
         let sea_m = sea_level(self.sea);
-        let steepest = (1.5 * math::tan(self.fan_deg.to_radians())) as f32;
-        let steepest = Raster::filled(level.cols(), level.rows(), steepest);
+        let steepest = loose.slopes(level.cols(), level.rows(), spacing_m);
         slopes::give_way(level, spacing_m, (&steepest, 1.0), 0.0, sea_m, None);
+        // Two sweeps hold to slopes that differ from place to place only about.
+        let most = Raster::filled(level.cols(), level.rows(), loose.steepest);
+        slopes::give_way(level, spacing_m, (&most, 1.0), 0.0, sea_m, None);
         level.par_rows(|row, out| {
             for (col, (level, &before)) in out.iter_mut().zip(before.row(row)).enumerate() {
                 let is_kept = before <= sea_m || kept.is_some_and(|kept| kept.row(row)[col]);
@@ -162,6 +170,41 @@ impl Alluvium {
                 }
             }
         });
+    }
+}
+
+/// How steep what was laid may be, here more and there less: cut back to one slope it would lie in exact planes, on which
+/// water runs straight for miles.
+struct Looseness {
+    noise: Octaves,
+    steepest: f32,
+    /// Western and northern edge of the world.
+    corner_m: [f64; 2],
+}
+
+impl Looseness {
+    fn new(params: &Alluvium, world: &Frame, seed: Seed) -> Self {
+        // Old channels lie about as far apart as streams do.
+        let wavelength_m = params.stream_m2.sqrt();
+        Self {
+            noise: Octaves::over(world, seed.child("looseness"), wavelength_m, 3, 0.6),
+            steepest: (1.5 * math::tan(params.fan_deg.to_radians())) as f32,
+            corner_m: [world.x_m(0), world.y_m(0)],
+        }
+    }
+
+    /// At the samples of a lattice over the world.
+    fn slopes(&self, cols: usize, rows: usize, [dx, dy]: [f64; 2]) -> Raster<f32> {
+        let [west, north] = self.corner_m;
+        // Between a fifth and all of the steepest.
+        let share = |noise: f32| (0.55 + 0.3 * noise / self.noise.rms()).clamp(0.2, 1.0);
+        let mut slopes = Raster::filled(cols, rows, 0.0);
+        slopes.par_rows(|row, out| {
+            let xs = (0..cols).map(|col| west + col as f64 * dx);
+            self.noise.row_at(xs, north - row as f64 * dy, |n| n, &mut OctaveBuffers::default(), out);
+            out.iter_mut().for_each(|slope| *slope = self.steepest * share(*slope));
+        });
+        slopes
     }
 }
 
@@ -256,6 +299,7 @@ fn lay(
     spacing_m: [f64; 2],
     kept: Option<&Raster<bool>>,
     params: &Alluvium,
+    loose: &Looseness,
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, OpError> {
     let sea_m = sea_level(params.sea);
@@ -285,7 +329,7 @@ fn lay(
     ctx.tick(4, 5)?;
     floor.lay_fans(&streams, beds);
     let mut level = floor.softened(params.smooth_m, ctx)?;
-    params.settle(&mut level, height, spacing_m, kept);
+    params.settle(&mut level, height, spacing_m, kept, loose);
     Ok(level)
 }
 
@@ -472,7 +516,6 @@ mod tests {
     use super::*;
     use crate::held_lines::Held;
     use crate::test_support;
-    use orogen_core::Seed;
     use orogen_core::testkit::assert_close;
 
     /// A valley that falls to the south between slopes of one in two, with a steep side valley from the east.
@@ -616,10 +659,38 @@ mod tests {
             for height in [5.0, -5.0, f32::NAN] {
                 let before = Raster::filled(cols, rows, height);
                 let op = Alluvium { stream_m2: 1.0, ..Alluvium::default() };
-                let after = lay(&before, [50.0, 50.0], None, &op, &Ctx::silent()).unwrap();
+                let loose = Looseness::new(&op, &Frame::square(1000.0, 21).unwrap(), Seed(0));
+                let after = lay(&before, [50.0, 50.0], None, &op, &loose, &Ctx::silent()).unwrap();
                 let same = |h: &f32| h.to_bits() == height.to_bits() || *h >= height;
                 assert!(after.as_slice().iter().all(same), "{cols} x {rows} at {height}");
             }
+        }
+    }
+
+    #[test]
+    fn water_on_fill_that_was_cut_back_does_not_run_straight() {
+        // Deep fill everywhere, cut back above one open place.
+        let (n, cell_m) = (129usize, 40.0);
+        let frame = Frame::square(cell_m * (n - 1) as f64, n).unwrap();
+        let before = Raster::filled(n, n, 0.0);
+        for seed in 0..5 {
+            let op = Alluvium { sea: false, ..Alluvium::default() };
+            let mut level = Raster::filled(n, n, 1e4);
+            level.as_mut_slice()[n / 2 * n + n / 2] = 0.0;
+            op.settle(&mut level, &before, [cell_m; 2], None, &Looseness::new(&op, &frame, Seed(seed)));
+            let ways = drainage(&level, [cell_m; 2], 0.0, &Ctx::silent()).unwrap().ways;
+            // From a place due east of it, along what would be one straight line.
+            let (mut at, mut last, mut run, mut longest, mut length) = (n / 2 * n + n - 9, 9, 0, 0, 0);
+            while level.as_slice()[at] > 0.0 && length < 10 * n {
+                let way = ways.0.as_slice()[at];
+                run = if way == last { run + 1 } else { 1 };
+                (last, longest, length) = (way, longest.max(run), length + 1);
+                at = step(at, way, n);
+            }
+            assert!(longest * 2 < length, "seed {seed}: {longest} of {length} steps one way");
+            let steepest = 1.5 * math::tan(op.fan_deg.to_radians()) * cell_m;
+            let rises = level.as_slice().windows(2).enumerate().filter(|(i, _)| i % n != n - 1);
+            rises.for_each(|(_, pair)| assert!(f64::from((pair[0] - pair[1]).abs()) <= steepest * 1.001));
         }
     }
 }

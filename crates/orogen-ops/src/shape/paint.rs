@@ -130,7 +130,7 @@ impl Default for Paint {
 
 impl Op for Paint {
     const ID: &'static str = "shape.paint";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none().updating([self.layer.clone()])
@@ -158,7 +158,7 @@ impl Op for Paint {
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let frame = *terrain.frame();
+        let (frame, world) = (*terrain.frame(), ctx.world(&terrain));
         let before: &Raster<f32> = terrain.get_named(&self.layer)?;
         let counter = ctx.counter(frame.rows() + self.strokes.len());
         let mut values = Raster::filled(frame.cols(), frame.rows(), 0.0);
@@ -167,7 +167,7 @@ impl Op for Paint {
             counter.done()
         })?;
         for stroke in &self.strokes {
-            apply(&mut values, &frame, stroke, ctx)?;
+            apply(&mut values, &frame, &world, stroke, ctx)?;
             counter.done()?;
         }
         terrain.set_named(self.layer.clone(), LayerData::F32(values.into()));
@@ -194,7 +194,13 @@ fn reach_m(strokes: &[Stroke], spacing_m: [f64; 2]) -> f64 {
 }
 
 /// One stroke on the values of a frame.
-fn apply(values: &mut Raster<f32>, frame: &Frame, stroke: &Stroke, ctx: &Ctx<'_>) -> Result<(), OpError> {
+fn apply(
+    values: &mut Raster<f32>,
+    frame: &Frame,
+    world: &Frame,
+    stroke: &Stroke,
+    ctx: &Ctx<'_>,
+) -> Result<(), OpError> {
     let path = stroke.path();
     let Some((cols, rows)) = path.touches(frame) else { return Ok(()) };
     let (strength, falloff) = (stroke.strength as f32, stroke.falloff as f32);
@@ -213,7 +219,7 @@ fn apply(values: &mut Raster<f32>, frame: &Frame, stroke: &Stroke, ctx: &Ctx<'_>
             });
         }
         Tool::Noise => {
-            let noise = Octaves::new(ctx.seed().child("noise"), stroke.scale_m, 4, 0.5);
+            let noise = Octaves::over(world, ctx.seed().child("noise"), stroke.scale_m, 4, 0.5);
             let mut field = Raster::filled(cols.len(), rows.len(), 0.0);
             field.par_rows(|row, out| {
                 noise.row(frame, rows.start + row, cols.clone(), &mut OctaveBuffers::default(), out);

@@ -67,6 +67,7 @@ class Terrain:
         samples: tuple[int, int],
         size_m: tuple[float, float],
         origin_m: tuple[float, float],
+        loops: bool,
         crs: int | None,
         seed: str,
         memory: int | None,
@@ -76,6 +77,7 @@ class Terrain:
         z: npt.NDArray[np.float32],
         spacing_m: tuple[float, float],
         origin_m: tuple[float, float],
+        loops: bool,
         crs: int | None,
         seed: str,
     ) -> Terrain: ...
@@ -123,7 +125,7 @@ class Terrain:
     def watershed(
         self, at_m: tuple[float, float], snap_m: float, sea: bool, progress: Tell | None
     ) -> npt.NDArray[np.uint8]: ...
-    def frame(self) -> tuple[tuple[int, int], tuple[float, float], tuple[float, float], tuple[float, float]]: ...
+    def frame(self) -> tuple[tuple[int, int], tuple[float, float], tuple[float, float], tuple[float, float], bool]: ...
     def coordinates(self) -> tuple[list[float], list[float]]: ...
     @property
     def seed(self) -> str: ...

@@ -58,6 +58,8 @@ class Frame:
     """South-west sample."""
     max_m: tuple[float, float]
     """North-east sample."""
+    loops: bool = False
+    """Whether copies laid side by side join: the last column and row are the first ones again."""
 
     @property
     def size_m(self) -> tuple[float, float]:
@@ -115,6 +117,7 @@ class Terrain(Applies):
         size_m: Number | Metres | None = None,
         spacing_m: Number | Metres | None = None,
         origin_m: Metres = (0.0, 0.0),
+        loops: bool = False,
         crs: str | int | object | None = None,
         seed: str | int = "orogen",
         memory_bytes: SupportsIndex | None = None,
@@ -122,7 +125,8 @@ class Terrain(Applies):
         """Flat ground at sea level, ``size_m`` metres wide (4096 by default) or with samples ``spacing_m`` apart.
 
         ``samples`` and both lengths are one number, or one for x and one for y. ``crs`` is a coordinate system in metres
-        (``"EPSG:32633"``) that saved files name; ``origin_m`` is the south-west sample in it.
+        (``"EPSG:32633"``) that saved files name; ``origin_m`` is the south-west sample in it. With ``loops`` operators join
+        opposite edges, so that copies of the land fit together: its last column and row are the first ones again.
         """
         cols, rows = samples_of(samples)
         if spacing_m is not None:
@@ -134,7 +138,8 @@ class Terrain(Applies):
             size = pair("size_m", 4096.0 if size_m is None else size_m)
         origin = place("origin_m", origin_m)
         memory = memory_of(memory_bytes)
-        return Terrain._of(_orogen.Terrain.flat((cols, rows), size, origin, epsg_of(crs), seed_of(seed), memory))
+        inner = _orogen.Terrain.flat((cols, rows), size, origin, bool(loops), epsg_of(crs), seed_of(seed), memory)
+        return Terrain._of(inner)
 
     @staticmethod
     def from_array(
@@ -142,18 +147,20 @@ class Terrain(Applies):
         *,
         spacing_m: Number | Metres,
         origin_m: Metres = (0.0, 0.0),
+        loops: bool = False,
         crs: str | int | object | None = None,
         seed: str | int = "orogen",
         memory_bytes: SupportsIndex | None = None,
     ) -> Terrain:
         """Heights in metres from an array [rows, columns], row 0 in the north.
 
-        NaN and masked values are holes; heights must lie within 1e7 m of zero. ``spacing_m``, ``origin_m`` and ``crs`` are as
-        in ``flat``.
+        NaN and masked values are holes; heights must lie within 1e7 m of zero. ``spacing_m``, ``origin_m``,
+        ``loops`` and ``crs`` are as in ``flat``.
         """
         heights = floats("z", z, memory_bytes=memory_of(memory_bytes))
         spacing, origin = spacing_of(spacing_m), place("origin_m", origin_m)
-        return Terrain._of(_orogen.Terrain.from_array(heights, spacing, origin, epsg_of(crs), seed_of(seed)))
+        inner = _orogen.Terrain.from_array(heights, spacing, origin, bool(loops), epsg_of(crs), seed_of(seed))
+        return Terrain._of(inner)
 
     def __getitem__(self, layer: str) -> npt.NDArray[Any]:
         """A layer as a read-only view [rows, columns], row 0 in the north."""
