@@ -24,6 +24,9 @@ const MOST_STAGES: u32 = 61;
 /// Rows that a thread works on at a time, and columns that are worked on or passed over together.
 const BAND: usize = 16;
 
+/// Cells from which on threads share a stage; fewer are done before the threads have met.
+const SHARED: usize = 1 << 15;
+
 /// The law of flow on a lattice.
 #[derive(Clone, Copy, Debug)]
 pub struct Law {
@@ -155,7 +158,7 @@ impl Flow {
 fn with_ice(ice: &Raster<f32>) -> Vec<Vec<Range<usize>>> {
     let cols = ice.cols();
     let blocks = cols.div_ceil(BAND);
-    let here: Vec<Vec<bool>> = (ice.as_slice().par_chunks(cols * BAND))
+    let here: Vec<Vec<bool>> = (ice.as_slice().chunks(cols * BAND))
         .map(|band| {
             let mut here = vec![false; blocks];
             for row in band.chunks(cols) {
@@ -196,16 +199,13 @@ fn stages(steps: f64) -> u32 {
 
 /// Stages may overshoot at margins: less than nothing becomes nothing, and all other ice gives a hair for it.
 fn settle(ice: &mut Raster<f32>) {
-    let cols = ice.cols();
-    let rows: Vec<[f64; 2]> = (ice.as_slice().par_chunks(cols))
-        .map(|row| {
-            let part = |keep: fn(f32) -> f32| row.iter().map(|&h| f64::from(keep(h))).sum();
-            [part(|h| h.max(0.0)), part(|h| (-h).max(0.0))]
-        })
-        .collect();
-    let [have, owed] = rows.iter().fold([0.0; 2], |sum, row| [sum[0] + row[0], sum[1] + row[1]]);
+    let (mut have, mut owed) = (0.0, 0.0);
+    for &h in ice.as_slice() {
+        have += f64::from(h.max(0.0));
+        owed += f64::from((-h).max(0.0));
+    }
     let keep = if have > 0.0 { (1.0 - owed / have).max(0.0) as f32 } else { 0.0 };
-    ice.par_rows(|_, row| row.iter_mut().for_each(|h| *h = if *h > 0.0 { *h * keep } else { 0.0 }));
+    ice.as_mut_slice().iter_mut().for_each(|h| *h = if *h > 0.0 { *h * keep } else { 0.0 });
 }
 
 /// One stage of a step: `next = ice + κ (ice − older) + w · flow(ice)`.
@@ -255,45 +255,47 @@ impl Stage<'_> {
     fn run(&self, next: &mut Raster<f32>, measure: bool) -> (f64, f64) {
         let (cols, rows) = (self.ice.cols(), self.ice.rows());
         let level = Level::new();
-        let bands: Vec<(f32, f64)> = (next.as_mut_slice().par_chunks_mut(cols * BAND).enumerate())
-            .map(|(number, out)| {
-                let (first, runs) = (number * BAND, &self.runs[number]);
-                let (mut stiffest, mut edge) = (0.0f32, 0.0f64);
-                out.fill(0.0);
-                if runs.is_empty() {
-                    return (stiffest, edge);
-                }
-                let mut lines = Lines::new(cols);
-                let mut faces =
-                    Faces { east: vec![0.0; cols + 1], north: vec![0.0; cols], south: vec![0.0; cols] };
-                for (i, line) in out.chunks_mut(cols).enumerate() {
-                    let row = first + i;
-                    if i == 0 {
-                        self.load(&mut lines, row as isize - 1);
-                        for run in runs {
-                            dispatch!(level, _simd => self.south(&lines, run.clone(), &mut faces.north));
-                        }
-                        self.load(&mut lines, row as isize);
-                    } else {
-                        self.next_line(&mut lines, row);
-                        std::mem::swap(&mut faces.north, &mut faces.south);
-                    }
+        let band = |(number, out): (usize, &mut [f32])| {
+            let (first, runs) = (number * BAND, &self.runs[number]);
+            let (mut stiffest, mut edge) = (0.0f32, 0.0f64);
+            out.fill(0.0);
+            if runs.is_empty() {
+                return (stiffest, edge);
+            }
+            let mut lines = Lines::new(cols);
+            let mut faces =
+                Faces { east: vec![0.0; cols + 1], north: vec![0.0; cols], south: vec![0.0; cols] };
+            for (i, line) in out.chunks_mut(cols).enumerate() {
+                let row = first + i;
+                if i == 0 {
+                    self.load(&mut lines, row as isize - 1);
                     for run in runs {
-                        let east = run.start..run.end + 1;
-                        dispatch!(level, _simd => self.south(&lines, run.clone(), &mut faces.south));
-                        dispatch!(level, _simd => self.east(&lines, east, &mut faces.east));
-                        dispatch!(level, _simd => self.gather(&faces, row, run.clone(), line));
-                        if measure {
-                            let found =
-                                dispatch!(level, _simd => self.stiffness(&lines, run.clone(), &faces));
-                            stiffest = stiffest.max(found);
-                        }
+                        dispatch!(level, _simd => self.south(&lines, run.clone(), &mut faces.north));
                     }
-                    edge += self.over_edge(&faces, row, rows);
+                    self.load(&mut lines, row as isize);
+                } else {
+                    self.next_line(&mut lines, row);
+                    std::mem::swap(&mut faces.north, &mut faces.south);
                 }
-                (stiffest, edge)
-            })
-            .collect();
+                for run in runs {
+                    let east = run.start..run.end + 1;
+                    dispatch!(level, _simd => self.south(&lines, run.clone(), &mut faces.south));
+                    dispatch!(level, _simd => self.east(&lines, east, &mut faces.east));
+                    dispatch!(level, _simd => self.gather(&faces, row, run.clone(), line));
+                    if measure {
+                        let found = dispatch!(level, _simd => self.stiffness(&lines, run.clone(), &faces));
+                        stiffest = stiffest.max(found);
+                    }
+                }
+                edge += self.over_edge(&faces, row, rows);
+            }
+            (stiffest, edge)
+        };
+        let bands: Vec<(f32, f64)> = if cols * rows < SHARED {
+            next.as_mut_slice().chunks_mut(cols * BAND).enumerate().map(band).collect()
+        } else {
+            next.as_mut_slice().par_chunks_mut(cols * BAND).enumerate().map(band).collect()
+        };
         bands.iter().fold((0.0, 0.0), |sum, band| (f64::from(band.0).max(sum.0), sum.1 + band.1))
     }
 
