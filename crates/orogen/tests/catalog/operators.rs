@@ -52,7 +52,7 @@ operators! {
     cover: biomes;
     erode: alluvium, coast, droplets, musgrave, pipes, stream_power, thermal, wind;
     mask: aspect, brush, curvature, distance, height, layer, noise, polygon, slope;
-    shape: blur, curves, features, gullies, overhang, paint, plain, plateau, remap, sketch, terrace, turbulence, valley,
+    shape: blur, curves, features, ground, gullies, overhang, paint, plain, plateau, remap, sketch, terrace, turbulence, valley,
         warp, window;
     source: contours, cracks, dem, deposition, diamond_square, dunes, faults, island, midpoint, noise, planet, points,
         random, ridges, squig, subdivision;
