@@ -45,6 +45,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<shape::Blur>(),
         Operator::of::<shape::Curves>(),
         Operator::of::<shape::Features>(),
+        Operator::of::<shape::Ground>(),
         Operator::of::<shape::Gullies>(),
         Operator::of::<shape::Overhang>(),
         Operator::of::<shape::Paint>(),

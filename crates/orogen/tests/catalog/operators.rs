@@ -54,7 +54,7 @@ operators! {
     erode: alluvium, coast, creep, detail, droplets, glacier, musgrave, pipes, stream_power, thermal, wind;
     mask: aspect, brush, curvature, distance, height, layer, noise, polygon, slope;
     rock: outcrop, strata, uplift;
-    shape: blur, curves, features, gullies, overhang, paint, plain, plateau, remap, sketch, terrace, turbulence, valley,
+    shape: blur, curves, features, ground, gullies, overhang, paint, plain, plateau, remap, sketch, terrace, turbulence, valley,
         warp, window;
     source: contours, cracks, dem, deposition, diamond_square, dunes, faults, island, midpoint, noise, planet, points,
         random, ridges, squig, subdivision;

@@ -52,6 +52,10 @@ struct Piece {
 /// How much less and more steep than the valley's side ground beside the water may be.
 const SIDES: [f64; 2] = [0.6, 1.3];
 
+/// From so many samples wide rivers are shown as water, at least so deep.
+const BROOK: f64 = 0.3;
+const FILM_M: f64 = 0.02;
+
 /// What a sample sees of a river.
 #[derive(Clone, Copy, Debug)]
 struct Hit {
@@ -59,6 +63,8 @@ struct Hit {
     key: f64,
     off: f64,
     z: f64,
+    /// As it is, and half of it as it is cut.
+    width: f64,
     half: f64,
     depth: f64,
     bank: f64,
@@ -71,6 +77,7 @@ const NONE: Hit = Hit {
     key: f64::INFINITY,
     off: f64::INFINITY,
     z: 0.0,
+    width: 0.0,
     half: 0.0,
     depth: 0.0,
     bank: 0.0,
@@ -278,7 +285,10 @@ fn apply(
             z + (h - z) * step(out / hit.bank)
         } else {
             let across = hit.off / hit.half;
-            let shown = hit.depth * shown_share(2.0 * hit.half / spacing_m) * (1.0 - across * across);
+            let samples = hit.width / spacing_m;
+            let shown = hit.depth * shown_share(samples) * (1.0 - across * across);
+            // Brooks are at least wet, so that all that asks for water finds them.
+            let shown = if samples > BROOK { shown.max(FILM_M.min(hit.depth)) } else { shown };
             bed(z as f32, shown, sea_m)
         };
         let height = &mut height[*at as usize];
@@ -343,6 +353,7 @@ impl Piece {
             key: off,
             off,
             z: mix(|n| n.z),
+            width: mix(|n| n.width),
             half: (0.5 * mix(|n| n.width)).max(least_half),
             depth: mix(|n| n.depth),
             bank: mix(|n| n.bank),

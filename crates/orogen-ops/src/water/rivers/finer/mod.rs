@@ -54,17 +54,24 @@ impl Finer {
     }
 }
 
-impl Refiner for Finer {
-    fn refine(&self, window: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+impl Finer {
+    /// The ground of a window without rivers, and the level of standing water on it.
+    fn flooded(&self, window: &Terrain) -> Result<(Raster<f32>, Raster<f32>), OpError> {
         let frame = *window.frame();
         let (cols, rows) = self.base.places_of(&frame);
         let cut = self.cut.bicubic_grid(&cols, &rows);
         let mut height = window.get(layer::HEIGHT)?.clone();
         height.par_rows(|row, out| out.iter_mut().zip(cut.row(row)).for_each(|(h, cut)| *h -= cut));
-        drop(cut);
-        ctx.tick(1, 3)?;
         let levels = self.shores.flood(&frame, &mut height);
-        ctx.tick(2, 3)?;
+        Ok((height, levels))
+    }
+}
+
+impl Refiner for Finer {
+    fn refine(&self, window: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let frame = *window.frame();
+        let (mut height, levels) = self.flooded(&window)?;
+        ctx.tick(1, 2)?;
         let sea_m = sea_level(self.params.sea);
         let mut water = Raster::filled(frame.cols(), frame.rows(), 0f32);
         self.beds.cut(&frame, sea_m, &levels, &mut height, &mut water);
@@ -147,8 +154,13 @@ mod tests {
             Self { before, after, finer, spline, change }
         }
 
-        /// A window as interpolation gives it, then as the rivers finish it.
+        /// A window as the rivers finish it.
         fn window(&self, frame: &Frame) -> Terrain {
+            self.finer.refine(self.plain(frame), &Ctx::silent()).unwrap()
+        }
+
+        /// A window as interpolation gives it.
+        fn plain(&self, frame: &Frame) -> Terrain {
             let (cols, rows) = self.before.frame().places_of(frame);
             let mut height = self.spline.grid(&cols, &rows);
             let change = self.change.bicubic_grid(&cols, &rows);
@@ -156,7 +168,7 @@ mod tests {
             let mut window = Terrain::new(*frame);
             window.set(layer::HEIGHT, height);
             window.set(layer::WATER, Raster::filled(frame.cols(), frame.rows(), 0.0));
-            self.finer.refine(window, &Ctx::silent()).unwrap()
+            window
         }
 
         /// A part of the country of some spacing round a place on its largest river.
@@ -208,7 +220,7 @@ mod tests {
                 let frame = case.around(spacing, samples);
                 let window = case.window(&frame);
                 let (h, w) = (window.get(layer::HEIGHT).unwrap(), window.get(layer::WATER).unwrap());
-                let (levels, _) = case.finer.shores.levels_on(&frame, h);
+                let (_, levels) = case.finer.flooded(&case.plain(&frame)).unwrap();
                 let (cols, rows) = (frame.cols(), frame.rows());
                 let surface = |cell: usize| h.as_slice()[cell] + w.as_slice()[cell];
                 let stands =
@@ -310,7 +322,7 @@ mod tests {
                 Frame::square(spacing * (count - 1) as f64, count).unwrap().window(0, 0, samples, samples);
             let window = case.window(&frame);
             let (h, w) = (window.get(layer::HEIGHT).unwrap(), window.get(layer::WATER).unwrap());
-            let (levels, _) = case.finer.shores.levels_on(&frame, h);
+            let (_, levels) = case.finer.flooded(&case.plain(&frame)).unwrap();
             let mut range: std::collections::BTreeMap<u32, (f32, f32, usize)> = Default::default();
             for ((h, w), level) in h.as_slice().iter().zip(w.as_slice()).zip(levels.as_slice()) {
                 if *level > 0.0 && *w > 0.0 {
