@@ -19,7 +19,8 @@ use crate::water::sea_level;
 ///
 /// `H` is the depth of soil, `D` how fast it creeps, `P` how fast bare rock turns to soil. On gentle ground soil moves in
 /// proportion to the slope; near the talus angle small landslides move it ever faster, so that slopes come to rest a
-/// little below. Bare rock does not creep, but what is steeper than the talus angle breaks and slides. The layer
+/// little below. Bare rock does not creep, but what is steeper than the talus angle breaks and slides: `q = 120 D (|∇h| − tan talus)`.
+/// The layer
 /// `soil` holds the depth of soil in the end: deep in hollows and at the feet of slopes, none where rock is bare.
 ///
 /// **Guarantees** (1) under constant lowering a slope with deep soil comes to the closed form of Roering et al. within 1 % of
@@ -97,7 +98,7 @@ impl Op for Creep {
     }
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
-        33.0
+        37.0
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -176,19 +177,18 @@ pub fn creep(
     }
     let critical = math::tan(params.talus_deg.to_radians());
     let per_grade2 = Raster::filled(cols, rows, (1.0 / (critical * critical)) as f32);
-    let mut share = Raster::filled(cols, rows, 1.0);
+    let [mut as_soil, mut as_rock] = [(); 2].map(|()| Raster::filled(cols, rows, 0.0));
     for go in 0..goes as usize {
         ctx.tick(go, goes as usize)?;
-        let part = Part { now: &now, spacing_m, per_grade2: per_grade2.row(0)[0], made_m, params };
-        part.form(&mut depth, sea_m);
+        form(&now, &mut depth, made_m, params.soil_depth_m, sea_m);
         ctx.stop_if_asked()?;
-        part.share(&depth, &rate, fastest, &mut share);
+        shares(&depth, &rate, fastest, params.soil_depth_m, [&mut as_soil, &mut as_rock]);
         ctx.stop_if_asked()?;
         let ground = Ground {
             spacing_m,
             law: Law::new(GROWTH),
             per_grade2: &per_grade2,
-            share: Some(&share),
+            shares: Some([&as_soil, &as_rock]),
             stays: None,
             sea_m,
         };
@@ -229,58 +229,43 @@ fn check_work(params: &Creep, spacing_m: [f64; 2], goes: f64, a_go_m2: f64) -> R
     work::check("duration_yr", params.duration_yr, work_ns, &advice)
 }
 
-/// The land at the start of a go.
-struct Part<'a> {
-    now: &'a Raster<f32>,
-    spacing_m: [f64; 2],
-    per_grade2: f32,
-    made_m: f64,
-    params: &'a Creep,
+/// Rock turns to soil, as much as makes `made_m` of it where the rock is bare.
+fn form(height: &Raster<f32>, depth: &mut Raster<f32>, made_m: f64, soil_depth_m: f64, sea_m: f32) {
+    depth.par_rows(|row, out| {
+        for (depth, &h) in out.iter_mut().zip(height.row(row)) {
+            if h > sea_m {
+                *depth = produced(f64::from(*depth), made_m, soil_depth_m) as f32;
+            }
+        }
+    });
 }
 
-impl Part<'_> {
-    /// Rock turns to soil.
-    fn form(&self, depth: &mut Raster<f32>, sea_m: f32) {
-        let depth_m = self.params.soil_depth_m;
-        depth.par_rows(|row, out| {
-            for (depth, &h) in out.iter_mut().zip(self.now.row(row)) {
-                if h > sea_m {
-                    *depth = produced(f64::from(*depth), self.made_m, depth_m) as f32;
-                }
-            }
-        });
-    }
-
-    /// How freely ground moves, as a share of what the fastest deep soil does.
-    fn share(&self, depth: &Raster<f32>, rate: &Field<'_>, fastest: f64, share: &mut Raster<f32>) {
-        let per_fastest = if fastest > 0.0 { (1.0 / fastest) as f32 } else { 0.0 };
-        let depth_m = self.params.soil_depth_m;
-        let [px, py] = self.spacing_m.map(|d| (f64::from(self.per_grade2) / (d * d)) as f32);
-        share.par_rows(|row, out| {
-            for (col, share) in out.iter_mut().enumerate() {
-                let here = self.now.row(row)[col];
-                let (c, r) = (col as isize, row as isize);
-                // The steeper side counts: the brink of a cliff breaks, however level the ground behind it.
-                let fall = |a: (isize, isize), b: (isize, isize)| {
-                    let [a, b] = [a, b].map(|(x, y)| here - self.now.clamped(c + x, r + y)).map(|d| d * d);
-                    // A hole compares as false and counts as level.
-                    let most = if a > b || b.is_nan() { a } else { b };
-                    if most.is_nan() { 0.0 } else { most }
-                };
-                let steep = px * fall((-1, 0), (1, 0)) + py * fall((0, -1), (0, 1));
-                let breaks = ((steep - BREAKS[0]) / (BREAKS[1] - BREAKS[0])).clamp(0.0, 1.0);
-                let soil = f64::from(depth.row(row)[col]);
-                let moves = if soil > 20.0 * depth_m { 1.0 } else { 1.0 - math::exp(-soil / depth_m) } as f32;
-                let rate = rate.at(col, row) * per_fastest;
-                let rate = if rate.is_nan() { 0.0 } else { rate.clamp(0.0, 1.0) };
-                *share = rate * (moves + (1.0 - moves) * breaks);
-            }
-        });
-    }
+/// How freely ground moves as soil, and as rock, in shares of what the fastest deep soil does.
+fn shares(
+    depth: &Raster<f32>,
+    rate: &Field<'_>,
+    fastest: f64,
+    soil_depth_m: f64,
+    [as_soil, as_rock]: [&mut Raster<f32>; 2],
+) {
+    let per_fastest = if fastest > 0.0 { (1.0 / fastest) as f32 } else { 0.0 };
+    let rate = |col: usize, row: usize| {
+        let rate = rate.at(col, row) * per_fastest;
+        if rate.is_nan() { 0.0 } else { rate.clamp(0.0, 1.0) }
+    };
+    as_soil.par_rows(|row, out| {
+        for (col, (soil, &depth)) in out.iter_mut().zip(depth.row(row)).enumerate() {
+            let deep = f64::from(depth) / soil_depth_m;
+            let moves = if deep > 20.0 { 1.0 } else { 1.0 - math::exp(-deep) };
+            *soil = rate(col, row) * moves as f32;
+        }
+    });
+    as_rock.par_rows(|row, out| {
+        for (col, (rock, &soil)) in out.iter_mut().zip(as_soil.row(row)).enumerate() {
+            *rock = rate(col, row) - soil;
+        }
+    });
 }
-
-/// Squares of the shares of the critical slope at which rock begins to break, and at which all of it does.
-const BREAKS: [f32; 2] = [0.95, 1.05];
 
 #[cfg(test)]
 mod tests {

@@ -49,6 +49,13 @@ impl Law {
         base + over / under
     }
 
+    /// The same for bare rock, which stands up to the critical slope and breaks beyond: `q = M D (S − Sc)`.
+    #[inline(always)]
+    fn breaks(self, x: f32) -> f32 {
+        let x = if x > 1.0 { x } else { 1.0 };
+        self.most - self.most / x.sqrt()
+    }
+
     /// How fast the flux grows with slope at most, on land whose steepest slope squared is `x` times that of the critical one.
     fn growth(self, x: f32) -> f64 {
         let x = f64::from(x.min(self.bend));
@@ -65,9 +72,9 @@ pub struct Ground<'a> {
     pub law: Law,
     /// One over the square of the critical slope.
     pub per_grade2: &'a Raster<f32>,
-    /// Diffusivity as a share of that which `metres2` is told in; 1 everywhere where there is none. What moves between two samples
-    /// is up to the higher one.
-    pub share: Option<&'a Raster<f32>>,
+    /// How much of the ground at a sample moves as soil does and how much as rock, in shares of the diffusivity that `metres2` is
+    /// told in; all of it as soil where there is none. What moves between two samples is up to the higher one.
+    pub shares: Option<[&'a Raster<f32>; 2]>,
     /// Share of what comes together at a place that stays there; streams carry off the rest. All of it where there is none.
     pub stays: Option<&'a Raster<f32>>,
     /// Ground at or below this stays.
@@ -237,10 +244,15 @@ impl Ground<'_> {
             out[i] = d * law.times(x);
         }
         out[cols - 1] = 0.0;
-        if let Some(share) = self.share {
-            let share = &share.row(row)[..cols];
+        if let Some(shares) = self.shares {
+            let [soil, rock] = shares.map(|share| &share.row(row)[..cols]);
             for i in 0..cols - 1 {
-                out[i] *= if out[i] > 0.0 { share[i + 1] } else { share[i] };
+                let d = known(here[i + 1] - here[i]);
+                let t = across * (known(south[i] - north[i]) + known(south[i + 1] - north[i + 1]));
+                let x = (along * (d * d) + t * t) * (0.5 * (per_grade2[i] + per_grade2[i + 1]));
+                let soil = if d > 0.0 { soil[i + 1] } else { soil[i] };
+                let rock = if d > 0.0 { rock[i + 1] } else { rock[i] };
+                out[i] = soil * out[i] + rock * (d * law.breaks(x));
             }
         }
     }
@@ -269,10 +281,16 @@ impl Ground<'_> {
             let x = (along * (d * d) + t * t) * (0.5 * (grades.0[i] + grades.1[i]));
             out[i] = d * law.times(x);
         }
-        if let Some(share) = self.share {
-            let (here, south) = (&share.row(row)[..cols], &share.row(row + 1)[..cols]);
+        if let Some(shares) = self.shares {
+            let [soil, rock] = shares.map(|share| (&share.row(row)[..cols], &share.row(row + 1)[..cols]));
             for i in 0..cols {
-                out[i] *= if out[i] > 0.0 { south[i] } else { here[i] };
+                let (west, east) = (i.saturating_sub(1), (i + 1).min(cols - 1));
+                let d = known(south[i] - here[i]);
+                let t = across * (known(here[east] - here[west]) + known(south[east] - south[west]));
+                let x = (along * (d * d) + t * t) * (0.5 * (grades.0[i] + grades.1[i]));
+                let soil = if d > 0.0 { soil.1[i] } else { soil.0[i] };
+                let rock = if d > 0.0 { rock.1[i] } else { rock.0[i] };
+                out[i] = soil * out[i] + rock * (d * law.breaks(x));
             }
         }
     }
@@ -367,7 +385,7 @@ mod tests {
             spacing_m,
             law: Law::new(GROWTH),
             per_grade2: &per_grade2,
-            share: None,
+            shares: None,
             stays: None,
             sea_m,
         };

@@ -790,7 +790,7 @@ impl Level {
             spacing_m: [dx, dy],
             law: Law::new(GROWTH),
             per_grade2: &per_grade2,
-            share: None,
+            shares: None,
             stays: Some(&stays),
             sea_m: self.sea_m,
         };
