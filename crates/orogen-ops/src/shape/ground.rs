@@ -150,9 +150,9 @@ struct Cover<'a> {
 }
 
 /// Strengths of the waves of a bed: treads that are nearly level, risers more than twice as steep as the slope.
-const BED: [f32; 3] = [0.6, 0.3, 0.12];
+const BED: [f32; 3] = [0.9, 0.45, 0.2];
 /// Height of blocks, boulders, bumps of rock and hummocks as shares of their size, and the steepest they are then.
-const BLOCK: [f32; 2] = [0.1, 0.6];
+const BLOCK: [f32; 2] = [0.2, 1.0];
 const BOULDER: [f32; 2] = [0.3, 0.93];
 const GRAIN: [f32; 2] = [0.035, 0.2];
 const HUMMOCK: [f32; 2] = [0.02, 0.12];
@@ -171,6 +171,9 @@ struct Parts {
     /// Rise of the beds to the east and to the north.
     dip: [f32; 2],
     fold: Octaves,
+    /// Where beds show.
+    patches: Octaves,
+    seed: Seed,
     blocks: Vec<Cells>,
     boulders: Vec<Cells>,
     grain: Vec<(f32, f32, Octaves)>,
@@ -226,10 +229,26 @@ impl Parts {
             beds_m: params.beds_m as f32,
             dip: [(dip * math::sin(toward)) as f32, (dip * math::cos(toward)) as f32],
             fold: Octaves::over(world, seed.child("folds"), 40.0 * params.beds_m.max(1.0), 2, 0.5),
+            patches: Octaves::over(world, seed.child("patches"), 9.0 * params.beds_m.max(1.0), 3, 0.7),
+            seed: seed.child("beds"),
             blocks: blocks.filter(|cells| cells.weight > 0.0).collect(),
             boulders: boulders.filter(|cells| cells.weight > 0.0).collect(),
             grain: grain.filter(|(weight, _, _)| *weight > 0.0).collect(),
         }
+    }
+
+    /// Beds of uneven thickness: where a place lies in them, and how much of a ledge its bed makes, from 0 to 1.
+    fn bed(&self, u: f64) -> (f64, f32) {
+        let turn = |per: f64, shift: f64| math::sin(std::f64::consts::TAU * (u / per + shift));
+        let u = u + 0.4 * turn(5.3, 0.1) + 0.25 * turn(2.9, 0.6);
+        // From the middle of one bed to the middle of the next.
+        let low = (u - 0.5).floor();
+        let strong = |bed: f64| {
+            let unit = self.seed.unit((bed as i64 as u64).wrapping_add(1 << 32)) as f32;
+            unit * unit
+        };
+        let t = (u - 0.5 - low) as f32;
+        (u, strong(low) + (strong(low + 1.0) - strong(low)) * t)
     }
 
     /// Whether the spacing carries none of it. Beds show on slopes, so they are no longer than they are thick by far.
@@ -259,6 +278,8 @@ fn ground(
         let (mut buffers, cols) = (OctaveBuffers::default(), heights.len());
         let mut fold = vec![0.0; cols];
         parts.fold.row(frame, row, 0..cols, &mut buffers, &mut fold);
+        let mut patch = vec![0.0; cols];
+        parts.patches.row(frame, row, 0..cols, &mut buffers, &mut patch);
         let noises: Vec<Vec<f32>> = (parts.grain.iter())
             .map(|(_, _, noise)| {
                 let mut line = vec![0.0; cols];
@@ -303,10 +324,11 @@ fn ground(
             if rock > 0.0 && parts.beds_m > 0.0 {
                 let place = x * f64::from(parts.dip[0]) + y * f64::from(parts.dip[1]);
                 let u = (f64::from(here) + place) / f64::from(parts.beds_m) + 1.5 * f64::from(fold[col]);
+                let (u, strong) = parts.bed(u);
                 let (gx, gy) = (east + parts.dip[0], north + parts.dip[1]);
                 let across = (gx * gx + gy * gy).sqrt();
                 // Beds come and go along the slope.
-                let shown = rock * hard * smoothstep(-0.5, 0.2, fold[col]);
+                let shown = rock * hard * strong * smoothstep(-0.25, 0.35, patch[col]);
                 for (k, c) in BED.iter().enumerate() {
                     let wave = (k + 1) as f32;
                     let long = f64::from(parts.beds_m / (wave * across.max(1e-6)));
@@ -315,7 +337,8 @@ fn ground(
                         let turns = f64::from(wave) * u;
                         let sin = math::sin(std::f64::consts::TAU * (turns - turns.floor())) as f32;
                         more += c * parts.beds_m / (std::f32::consts::TAU * wave) * sin;
-                        most += c * across;
+                        // Uneven beds are thinner in places.
+                        most += 2.0 * c * across;
                     }
                 }
             }

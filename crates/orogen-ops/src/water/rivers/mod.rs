@@ -49,6 +49,9 @@ const PARTS: f64 = 1024.0;
 /// cut through the others on their way, and what no river reaches is filled with a slight slope. The layer `flow` is that of the
 /// new land.
 ///
+/// Windows of another spacing cut beds of their own: the lines are smoothed between samples and settle on the floors of valleys, banks
+/// are as wide as a river and its cut need (`bank_m` at most), and lakes keep their levels. Their lines have all vertices of that.
+///
 /// The vectors `rivers` have a line for each reach from spring or junction to the next junction: `id`, `into` (the id of the
 /// reach downstream, -1 for sea or edge), `river` (the same from spring to mouth), Strahler `order`, and, at the lower end
 /// and at each vertex, `discharge_m3s`, `width_m`, `depth_m`. Their z is that of the water.
