@@ -74,7 +74,7 @@ fn moved(cols: usize, rows: usize, seed: Seed) -> Vec<[f32; 2]> {
 }
 
 impl Nodes {
-    /// An even lattice of about so many cells along the longer side of a frame; that of the frame where it has no more.
+    /// An even lattice of about so many cells along the longer side of a frame; along a side where the frame has no more, that of the frame.
     #[must_use]
     pub fn even(frame: &Frame, cells: f64) -> Self {
         let [dx, dy] = frame.spacing_m();
@@ -83,7 +83,9 @@ impl Nodes {
         if cells < most {
             let size = [dx * (cols - 1) as f64, dy * (rows - 1) as f64];
             let side_m = size[0].max(size[1]) / cells;
-            [cols, rows] = size.map(|size| (size / side_m).round().max(1.0) as usize + 1);
+            let nodes = size.map(|size| (size / side_m).round().max(1.0) as usize + 1);
+            // Never finer than the frame, along either side.
+            (cols, rows) = (nodes[0].min(cols), nodes[1].min(rows));
             spacing_m = [size[0] / (cols - 1) as f64, size[1] / (rows - 1) as f64];
         }
         Self { cols, rows, spacing_m, detail: false, moved: None }
