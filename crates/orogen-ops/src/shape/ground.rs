@@ -45,10 +45,10 @@ pub struct Ground {
     #[schemars(range(min = 0.0, max = 1e3), extend("x-unit" = "m", "x-slider" = [0.0, 20.0]))]
     pub beds_m: f64,
     /// How steeply beds dip.
-    #[schemars(range(min = 0.0, max = 60.0), extend("x-unit" = "°"))]
+    #[schemars(range(min = 0.0, max = 60.0), extend("x-unit" = "deg"))]
     pub dip_deg: f64,
     /// Where they dip to, clockwise from north.
-    #[schemars(range(min = 0.0, max = 360.0), extend("x-unit" = "°"))]
+    #[schemars(range(min = 0.0, max = 360.0), extend("x-unit" = "deg"))]
     pub toward_deg: f64,
     /// Distance between joints, the size of blocks; 0 for none.
     #[schemars(range(min = 0.0, max = 1e3), extend("x-unit" = "m", "x-slider" = [0.0, 20.0]))]
@@ -60,13 +60,13 @@ pub struct Ground {
     #[schemars(range(min = 0.0, max = 1e3), extend("x-unit" = "m", "x-slider" = [0.0, 20.0]))]
     pub hummocks_m: f64,
     /// Slope from which rock is bare.
-    #[schemars(range(min = 1.0, max = 80.0), extend("x-unit" = "°", "x-slider" = [20.0, 50.0]))]
+    #[schemars(range(min = 1.0, max = 80.0), extend("x-unit" = "deg", "x-slider" = [20.0, 50.0]))]
     pub bare_deg: f64,
     /// Steepest that covered ground may become.
-    #[schemars(range(min = 1.0, max = 80.0), extend("x-unit" = "°", "x-slider" = [25.0, 45.0]))]
+    #[schemars(range(min = 1.0, max = 80.0), extend("x-unit" = "deg", "x-slider" = [25.0, 45.0]))]
     pub soil_deg: f64,
     /// Steepest that bare rock may become.
-    #[schemars(range(min = 1.0, max = 85.0), extend("x-unit" = "°", "x-slider" = [45.0, 80.0]))]
+    #[schemars(range(min = 1.0, max = 85.0), extend("x-unit" = "deg", "x-slider" = [45.0, 80.0]))]
     pub hold_deg: f64,
     /// Distance over which slopes are measured.
     #[schemars(range(min = 1.0, max = 1e4), extend("x-unit" = "m", "x-slider" = [10.0, 50.0]))]
