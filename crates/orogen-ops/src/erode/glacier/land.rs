@@ -345,7 +345,8 @@ impl Land {
         let till_was = self.till.clone();
         let (sea, ice) = (self.params.sea, &self.ice);
         let at_edge = |cell: usize| {
-            cell % cols == 0 || cell % cols + 1 == cols || cell / cols == 0 || cell / cols + 1 == rows
+            let (col, row) = (cell % cols, cell / cols);
+            col == 0 || row == 0 || col + 1 == cols || row + 1 == rows
         };
         let leaves =
             |cell: usize| at_edge(cell) || (sea && floats(bed.as_slice()[cell], ice.as_slice()[cell]));
