@@ -3,6 +3,7 @@
 //! What travels far (air, shade, water) is worked out on a lattice of at most [`lattice::MOST`] samples a side and
 //! interpolated; what hangs on the place alone (how high, how steep) is worked out at every sample.
 
+mod between;
 mod fft;
 mod ground;
 pub mod horizon;

@@ -1,9 +1,12 @@
 //! Moisture: what rain leaves after the sun has had its share, and what rivers and lakes give to the ground beside them.
 
-use orogen_core::{Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use orogen_core::{
+    Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer, math,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::between::Between;
 use super::ground::Ground;
 use super::keep_holes;
 use super::lattice::{self, Lattice};
@@ -99,6 +102,10 @@ impl Op for Moisture {
 
     fn bytes_a_sample(&self, frame: &Frame) -> f64 {
         8.0 + 24.0 * Lattice::over(frame, lattice::MOST).share()
+    }
+
+    fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+        Between::of(layer::MOISTURE, solved)
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

@@ -1,9 +1,12 @@
 //! Rain that mountains force from the air, and the dry land behind them.
 
-use orogen_core::{Cancelled, Ctx, Frame, Layers, Loops, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::{
+    Cancelled, Ctx, Frame, Layers, Loops, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::between::Between;
 use super::fft::{LANES, Lane};
 use super::lattice::{self, Lattice};
 use super::spectrum::{Spectrum, Transfer};
@@ -106,6 +109,10 @@ impl Op for Rain {
 
     fn bytes_a_sample(&self, frame: &Frame) -> f64 {
         4.0 + 40.0 * Lattice::over(frame, lattice::MOST).share()
+    }
+
+    fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+        Between::of(layer::RAIN, solved)
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

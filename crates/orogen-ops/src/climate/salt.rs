@@ -1,9 +1,12 @@
 //! Salt: spray that the wind carries inland.
 
-use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use orogen_core::{
+    Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer, math,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::between::Between;
 use super::lattice::{self, Lattice};
 use super::sweep::Lines;
 use super::winds::{self, Blowing};
@@ -64,6 +67,10 @@ impl Op for Salt {
 
     fn bytes_a_sample(&self, frame: &Frame) -> f64 {
         8.0 + 24.0 * Lattice::over(frame, lattice::MOST).share()
+    }
+
+    fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+        Between::of(layer::SALT, solved)
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

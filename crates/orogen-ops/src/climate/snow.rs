@@ -2,13 +2,13 @@
 
 use orogen_core::param::{Fault, Field};
 use orogen_core::{
-    Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Part, Raster, Reach, Refiner, Solved, Terrain, layer,
-    math,
+    Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer, math,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::between::{OnFrame, replace};
 use super::ground::Ground;
 use super::lattice::{self, Lattice};
 use super::sweep::Lines;
@@ -163,8 +163,8 @@ impl Op for Snow {
                 *value = snow - *value * holds;
             }
         });
-        let (op, frame) = (self.clone(), *after.frame());
-        Ok(Some(Box::new(Lying { op, frame, years, moved: lattice::filled(&moved), holds })))
+        let [moved, holds] = [&moved, &holds].map(|values| OnFrame::new(*after.frame(), values));
+        Ok(Some(Box::new(Lying { op: self.clone(), years, moved, holds })))
     }
 }
 
@@ -456,18 +456,14 @@ impl Years {
 /// Windows of other spacings: the snow of their own temperature and rain.
 struct Lying {
     op: Snow,
-    frame: Frame,
     years: Years,
-    moved: Raster<f32>,
-    holds: Raster<f32>,
+    moved: OnFrame,
+    holds: OnFrame,
 }
 
 impl Refiner for Lying {
     fn refine(&self, mut window: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let frame = *window.frame();
-        let cols: Vec<f64> = (0..frame.cols()).map(|c| self.frame.locate(frame.x_m(c), 0.0)[0]).collect();
-        let rows: Vec<f64> = (0..frame.rows()).map(|r| self.frame.locate(0.0, frame.y_m(r))[1]).collect();
-        let (moved, holds) = (self.moved.bicubic_grid(&cols, &rows), self.holds.bicubic_grid(&cols, &rows));
+        let (moved, holds) = (self.moved.on(window.frame()), self.holds.on(window.frame()));
         let height = window.get(layer::HEIGHT)?;
         let (warm, rain) = (self.op.temperature_c.on(&window)?, self.op.rain_mm_per_yr.on(&window)?);
         let mut made = self.op.fallen(&self.years, height, warm, rain, ctx)?;
@@ -478,16 +474,12 @@ impl Refiner for Lying {
             }
         });
         keep_holes(&mut made, height);
-        let part = Part::Layer(layer::SNOW.name());
-        let from: Vec<Part> = window.provenance().of(&part).cloned().collect();
-        window.set(layer::SNOW, made);
-        window.record(part, from);
+        replace(&mut window, layer::SNOW, made);
         Ok(window)
     }
 
     fn size_bytes(&self) -> usize {
-        let rasters = [&self.moved, &self.holds, &self.years.table];
-        rasters.iter().map(|raster| 4 * raster.as_slice().len()).sum()
+        self.moved.size_bytes() + self.holds.size_bytes() + 4 * self.years.table.as_slice().len()
     }
 }
 

@@ -6,6 +6,7 @@ use orogen_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::between::{OnFrame, replace};
 use super::ground::Ground;
 use super::horizon::{self, DIRECTIONS};
 use super::lattice::{self, Lattice, mean_around};
@@ -127,8 +128,7 @@ impl Op for Temperature {
                 *value += lapse * self.level(*h);
             }
         });
-        let lapsing =
-            Lapsing { op: self.clone(), frame: *solved.after.frame(), level: lattice::filled(&level) };
+        let lapsing = Lapsing { op: self.clone(), level: OnFrame::new(*solved.after.frame(), &level) };
         Ok(Some(Box::new(lapsing)))
     }
 }
@@ -252,16 +252,12 @@ fn of_byte(byte: u8) -> f32 {
 /// Windows of other spacings: what hangs on the height is that of their own.
 struct Lapsing {
     op: Temperature,
-    frame: Frame,
-    level: Raster<f32>,
+    level: OnFrame,
 }
 
 impl Refiner for Lapsing {
     fn refine(&self, mut window: Terrain, _: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let frame = *window.frame();
-        let cols: Vec<f64> = (0..frame.cols()).map(|c| self.frame.locate(frame.x_m(c), 0.0)[0]).collect();
-        let rows: Vec<f64> = (0..frame.rows()).map(|r| self.frame.locate(0.0, frame.y_m(r))[1]).collect();
-        let mut made = self.level.bicubic_grid(&cols, &rows);
+        let mut made = self.level.on(window.frame());
         let height = window.get(layer::HEIGHT)?;
         let lapse = self.op.lapse();
         made.par_rows(|row, values| {
@@ -269,15 +265,13 @@ impl Refiner for Lapsing {
                 *value -= lapse * self.op.level(*h);
             }
         });
-        let from: Vec<_> =
-            window.provenance().of(&orogen_core::Part::Layer(layer::TEMPERATURE.name())).cloned().collect();
-        window.set(layer::TEMPERATURE, made);
-        window.record(orogen_core::Part::Layer(layer::TEMPERATURE.name()), from);
+        keep_holes(&mut made, height);
+        replace(&mut window, layer::TEMPERATURE, made);
         Ok(window)
     }
 
     fn size_bytes(&self) -> usize {
-        4 * self.level.as_slice().len()
+        self.level.size_bytes()
     }
 }
 

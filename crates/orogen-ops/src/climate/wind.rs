@@ -1,9 +1,12 @@
 //! Wind over the land: fast on crests and capes, slow in valleys and in the lee.
 
-use orogen_core::{Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer, math};
+use orogen_core::{
+    Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer, math,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::between::Between;
 use super::fft::{LANES, Lane};
 use super::lattice::{self, Lattice};
 use super::spectrum::{Spectrum, Transfer};
@@ -81,6 +84,10 @@ impl Op for Wind {
 
     fn bytes_a_sample(&self, frame: &Frame) -> f64 {
         8.0 + 44.0 * Lattice::over(frame, lattice::MOST).share()
+    }
+
+    fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+        Between::of(layer::WIND, solved)
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
