@@ -167,7 +167,7 @@ impl Land {
         let mut finer = Self::new(&self.params, lattice, terrain, ctx)?;
         let (nodes, coarse) = (&finer.lattice.nodes, &self.lattice.nodes);
         let filled = |raster: &Raster<f32>| raster.map(|v| if v.is_nan() { 0.0 } else { v });
-        let refined = |raster: &Raster<f32>| nodes.refine(coarse, &filled(raster), ctx);
+        let refined = |raster: &Raster<f32>| nodes.refine(coarse, &filled(raster), None, ctx);
         let change = refined(&Raster::from_fn(coarse.cols, coarse.rows, |c, r| {
             self.ground.row(r)[c] - self.before.row(r)[c]
         }));
@@ -320,7 +320,7 @@ impl Land {
         }
         // What stands too steep falls.
         if self.params.talus_deg < 90.0 {
-            slopes::give_way(&mut self.ground, spacing_m, &self.grade, 0.0, f32::NEG_INFINITY, None);
+            slopes::give_way(&mut self.ground, spacing_m, (&self.grade, 1.0), 0.0, f32::NEG_INFINITY, None);
         }
         let mut load = Raster::filled(cols, rows, 0.0f32);
         for (cell, load) in load.as_mut_slice().iter_mut().enumerate() {
@@ -400,7 +400,7 @@ impl Land {
         let fine = Nodes::even(terrain.frame(), f64::INFINITY);
         let filled = |raster: &Raster<f32>| raster.map(|v| if v.is_nan() { 0.0 } else { v });
         // Without holes, which would spread.
-        let refined = |raster: &Raster<f32>| fine.refine(nodes, &filled(raster), ctx);
+        let refined = |raster: &Raster<f32>| fine.refine(nodes, &filled(raster), None, ctx);
         let mut height = Raster::clone(&before);
         let is_same = (nodes.cols, nodes.rows) == (cols, rows);
         let change = refined(&Raster::from_fn(nodes.cols, nodes.rows, |c, r| {
@@ -412,7 +412,7 @@ impl Land {
         });
         drop(change);
         if !is_same {
-            let (smooth, worn) = (fine.refine(nodes, &self.before, ctx), refined(&self.ground_off));
+            let (smooth, worn) = (fine.refine(nodes, &self.before, None, ctx), refined(&self.ground_off));
             ctx.stop_if_asked()?;
             height.par_rows(|row, out| {
                 for (col, h) in out.iter_mut().enumerate() {
