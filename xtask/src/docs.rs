@@ -39,7 +39,7 @@ pub fn run(check: bool) -> Result<()> {
     }
     let mut pictures = vec![(PathBuf::from(README_PICTURE), preset_picture("island", 641)?)];
     for preset in orogen::presets::PRESETS {
-        let png = preset_picture(preset.name, 513).with_context(|| format!("the preset {}", preset.name))?;
+        let png = preset_picture(preset.name, 481).with_context(|| format!("the preset {}", preset.name))?;
         pictures.push((Path::new(PRESETS).join(format!("{}.png", preset.name)), png));
         if let Some(at_m) = preset.closer_m {
             let png =
@@ -378,15 +378,13 @@ fn zooms(name: &str, at_m: [f64; 2]) -> Result<Vec<u8>> {
     })))
 }
 
-/// The window of [`ZOOM_SAMPLES`] samples around a place, moved so that it lies in the world.
+/// The window of [`ZOOM_SAMPLES`] samples around a place, moved so that it lies in the world, or all of a smaller world.
 fn around(world: &Frame, at_m: [f64; 2], spacing_m: f64) -> Result<Frame> {
     let (extent, side) = (world.extent(), spacing_m * ZOOM_SAMPLES as f64);
-    let corner = |axis: usize| {
-        (at_m[axis] - side / 2.0).clamp(extent.min[axis], (extent.max[axis] - side).max(extent.min[axis]))
-    };
+    let corner = |axis: usize| (at_m[axis] - side / 2.0).min(extent.max[axis] - side).max(extent.min[axis]);
     let min = [corner(0), corner(1)];
-    let rect = Rect { min, max: min.map(|m| m + side) };
-    Ok(world.resampled(&rect, [spacing_m; 2])?)
+    let max = [0, 1].map(|axis| (min[axis] + side).min(extent.max[axis]));
+    Ok(world.resampled(&Rect { min, max }, [spacing_m; 2])?)
 }
 
 #[cfg(test)]

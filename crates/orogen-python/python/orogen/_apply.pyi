@@ -13,6 +13,188 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["climate.moisture"],
+        *,
+        rain_mm_per_yr: SupportsFloat | str = ...,
+        temperature_c: SupportsFloat | str = ...,
+        drain: SupportsFloat = ...,
+        river_m3_per_s: SupportsFloat = ...,
+        spread_m: SupportsFloat = ...,
+        climb_m: SupportsFloat = ...,
+        wish: SupportsFloat | str = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Finds how moist the ground is, from 0 (dry) to 1 (wet), and keeps it as the layer `moisture`.
+
+        - ``rain_mm_per_yr`` = "rain" (0 to 50000 mm/yr): Rain of a year: a number, or a layer.
+        - ``temperature_c`` = "temperature" (-200 to 200 degC): Yearly mean temperature of the ground: a number, or a layer.
+        - ``drain`` = 0.5 (0 to 1): How much of its moisture the steepest ground loses, from 0 to 1.
+        - ``river_m3_per_s`` = 0.5 (0.0001 to 100000 m3/s): Discharge of a river that moistens its banks by half.
+        - ``spread_m`` = 300.0 (1 to 100000 m): Distance over which the moisture of rivers and lakes falls to a third on level ground.
+        - ``climb_m`` = 15.0 (0.1 to 10000 m): Climb over which it does.
+        - ``wish`` = 0.0 (-1 to 1): What somebody wishes to have it wetter (above 0) or drier: a number, or a layer.
+        - ``sea`` = true (true or false): Whether land below 0 m is sea, where rivers end.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["climate.rain"],
+        *,
+        mean_mm_per_yr: SupportsFloat = ...,
+        steady: SupportsFloat = ...,
+        winds: Sequence[Mapping[str, Any]] = ...,
+        wet_h: SupportsFloat = ...,
+        vapour_kg_per_m3: SupportsFloat = ...,
+        vapour_m: SupportsFloat = ...,
+        stability_per_s: SupportsFloat = ...,
+        conversion_s: SupportsFloat = ...,
+        fallout_s: SupportsFloat = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Finds how much rain falls in a year, in millimetres, and keeps it as the layer `rain`: moist air that a slope lifts condenses, what condensed falls downwind, and air that comes down behind the crest dries.
+
+        - ``mean_mm_per_yr`` = 900.0 (0 to 20000 mm/yr): Rain over level land.
+        - ``steady`` = 0.3 (0 to 1): Part of that rain which falls wherever the wind comes from, from 0 to 1: the least there is behind mountains.
+        - ``winds`` = [{ from_deg = 250.0, share = 1.0, speed_m_per_s = 10.0 }] (list of tables): The winds that bring rain.
+        - ``wet_h`` = 300.0 (0 to 8766 h): Hours a year in which moist air arrives.
+        - ``vapour_kg_per_m3`` = 0.008 (0 to 0.1 kg/m3): Vapour in the air near the ground, as far as lifting sets it free: more in warm air.
+        - ``vapour_m`` = 2500.0 (0 to 20000 m): Height over which the vapour in the air falls off.
+        - ``stability_per_s`` = 0.005 (0 to 0.1 1/s): How fast moist air swings when it is lifted: its stability.
+        - ``conversion_s`` = 1000.0 (0 to 20000 s): Time in which cloud turns to drops.
+        - ``fallout_s`` = 1000.0 (0 to 20000 s): Time in which drops fall to the ground.
+        - ``sea`` = true (true or false): Whether land below 0 m is sea, whose surface the air flows over.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["climate.salt"],
+        *,
+        winds: Sequence[Mapping[str, Any]] = ...,
+        reach_m: SupportsFloat = ...,
+        height_m: SupportsFloat = ...,
+        shelter: SupportsFloat = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Finds how much salt from sea spray reaches the ground, from 0 (none) to 1 (an open shore in the wind), and keeps it as the layer `salt`.
+
+        - ``winds`` = [{ from_deg = 250.0, share = 1.0, speed_m_per_s = 10.0 }] (list of tables): The winds of a year.
+        - ``reach_m`` = 800.0 (1 to 100000 m): Distance in which a wind of 10 m/s loses most of its salt over land: what is left is a third.
+        - ``height_m`` = 120.0 (1 to 10000 m): Height at which a third of it is left.
+        - ``shelter`` = 0.8 (0 to 1): How much the lee of hills keeps off, from 0 to 1.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["climate.snow"],
+        *,
+        temperature_c: SupportsFloat | str = ...,
+        rain_mm_per_yr: SupportsFloat | str = ...,
+        season: SupportsFloat = ...,
+        seasons_c: SupportsFloat | None = ...,
+        latitude_deg: SupportsFloat | None = ...,
+        winds: Sequence[Mapping[str, Any]] = ...,
+        drift: SupportsFloat = ...,
+        holds_deg: SupportsFloat = ...,
+        sheds_deg: SupportsFloat = ...,
+        most_m: SupportsFloat = ...,
+        over_m: SupportsFloat = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Finds how deep snow lies, in metres, at a time of the year, and keeps it as the layer `snow`. The height stays as it is.
+
+        - ``temperature_c`` = "temperature" (-200 to 200 degC): Yearly mean temperature of the ground: a number, or a layer.
+        - ``rain_mm_per_yr`` = "rain" (0 to 50000 mm/yr): Rain and snow of a year: a number, or a layer.
+        - ``season`` = 0.35 (0 to 1): Time of the year: 0 is its coldest day, 0.25 spring, 0.5 its warmest day, 0.75 autumn.
+        - ``seasons_c`` = unset (0 to 60 degC): How much colder the coldest day is than the mean of the year; a fifth of a degree for each of latitude if not stated.
+        - ``latitude_deg`` = unset (-90 to 90 deg): Latitude, north above 0; that of the recipe's place if not stated, else 45.
+        - ``winds`` = [{ from_deg = 250.0, share = 1.0, speed_m_per_s = 10.0 }] (list of tables): The winds of the winter.
+        - ``drift`` = 0.6 (0 to 1): How much of its snow the windiest ground loses, from 0 to 1.
+        - ``holds_deg`` = 35.0 (0 to 88 deg): Steepest slope that holds all of its snow.
+        - ``sheds_deg`` = 58.0 (1 to 89 deg): Slope from which none stays.
+        - ``most_m`` = 6.0 (0 to 1000 m): The most that lies from falling alone; what is older is ice.
+        - ``over_m`` = 40.0 (1 to 10000 m): Length over which slopes are measured.
+        - ``sea`` = true (true or false): Whether land below 0 m is sea.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["climate.temperature"],
+        *,
+        sea_level_c: SupportsFloat | None = ...,
+        latitude_deg: SupportsFloat | None = ...,
+        lapse_c_per_km: SupportsFloat = ...,
+        exposure_c: SupportsFloat = ...,
+        cold_air_c: SupportsFloat = ...,
+        hollow_m: SupportsFloat = ...,
+        over_m: SupportsFloat = ...,
+        wish_c: SupportsFloat | str = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Finds the yearly mean temperature of the ground, in degrees Celsius, and keeps it as the layer `temperature`.
+
+        - ``sea_level_c`` = unset (-80 to 60 degC): Yearly mean temperature at sea level; what is usual at the latitude if not stated.
+        - ``latitude_deg`` = unset (-90 to 90 deg): Latitude, north above 0; that of the recipe's place if not stated, else 45.
+        - ``lapse_c_per_km`` = 6.0 (0 to 50 degC/km): How much colder it is for each kilometre of height.
+        - ``exposure_c`` = 4.0 (0 to 40 degC): How much warmer ground would be with twice the light of level land.
+        - ``cold_air_c`` = 3.0 (0 to 40 degC): How much colder the air is in the deepest hollows.
+        - ``hollow_m`` = 1000.0 (1 to 100000 m): How far around a place its surroundings reach, above which it is no hollow.
+        - ``over_m`` = 60.0 (1 to 10000 m): Length over which slopes are measured.
+        - ``wish_c`` = 0.0 (-100 to 100 degC): What somebody wishes to have it warmer (above 0) or colder: a number, or a layer.
+        - ``sea`` = true (true or false): Whether land below 0 m is sea.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["climate.wind"],
+        *,
+        winds: Sequence[Mapping[str, Any]] = ...,
+        crests: SupportsFloat = ...,
+        shelter: SupportsFloat = ...,
+        friction: SupportsFloat = ...,
+        shore_m: SupportsFloat = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Finds the mean speed of the wind over the ground, in metres a second, and keeps it as the layer `wind`.
+
+        - ``winds`` = [{ from_deg = 250.0, share = 1.0, speed_m_per_s = 10.0 }] (list of tables): The winds of a year.
+        - ``crests`` = 1.0 (0 to 4): How strongly hills squeeze the air: 1 as theory has it.
+        - ``shelter`` = 0.75 (0 to 1): How much of the wind the deepest lee takes, from 0 to 1.
+        - ``friction`` = 0.3 (0 to 0.9): Part of the speed of a sea wind that the land takes.
+        - ``shore_m`` = 2000.0 (1 to 100000 m): Distance from the shore over which it does.
+        - ``sea`` = true (true or false): Whether land below 0 m is sea.
+        """
+    @overload
+    def apply(
+        self,
         op: Literal["combine.add"],
         *,
         layer: str = ...,
@@ -205,6 +387,62 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["erode.creep"],
+        *,
+        duration_yr: SupportsFloat = ...,
+        creep_m2_per_yr: SupportsFloat | str = ...,
+        talus_deg: SupportsFloat = ...,
+        soil_m: SupportsFloat | str = ...,
+        production_mm_per_yr: SupportsFloat = ...,
+        soil_depth_m: SupportsFloat = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Lets soil form on rock and move down slopes: round crests, straight slopes near their limit, filled hollows; steep rock stays bare.
+
+        - ``duration_yr`` = 20000.0 (0 to 1000000000 yr): How long it goes on.
+        - ``creep_m2_per_yr`` = 0.01 (0 to 1000 m2/yr): How fast soil creeps: a number, or a layer.
+        - ``talus_deg`` = 38.0 (1 to 80 deg): Slope at which soil no longer stays.
+        - ``soil_m`` = 0.5 (0 to 10000 m): Depth of soil at the start: a number, or a layer such as `soil`.
+        - ``production_mm_per_yr`` = 0.2 (0 to 100 mm/yr): How fast bare rock turns to soil.
+        - ``soil_depth_m`` = 0.5 (0.01 to 100 m): Depth of soil under which rock turns to soil about a third as fast as bare rock, and above which soil moves freely.
+        - ``sea`` = true (true or false): Whether land at or below sea level (0 m) is sea.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["erode.detail"],
+        *,
+        strength: SupportsFloat | str = ...,
+        channel_m2: SupportsFloat = ...,
+        talus_deg: SupportsFloat = ...,
+        creep_m: SupportsFloat = ...,
+        keep: SupportsFloat = ...,
+        finest_m: SupportsFloat = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Erodes finer windows at the scale that the recipe's own samples could not hold: gullies that join and lead to the streams, spurs between them, fans where gullies meet flat ground, scree below cliffs. On the recipe's own samples the land stays as it is.
+
+        - ``strength`` = 1.0 (0 to 4): How deep gullies are cut, where 1 is usual and 0 leaves the land as it is: a number, or a layer such as one of soft rock.
+        - ``channel_m2`` = 120.0 (1 to 1000000 m2): Area that has to drain through a place for a gully to begin there, on a slope of 45 degrees; more on gentler slopes.
+        - ``talus_deg`` = 50.0 (1 to 80 deg): Steepest slope at which loose ground stays put.
+        - ``creep_m`` = 2.0 (0 to 1000 m): Length over which creeping soil rounds crests and gullies.
+        - ``keep`` = 0.0 (0 to 1): Share of what finer samples show of the land before that stays; the rest is worn away.
+        - ``finest_m`` = 1.0 (0.1 to 10000 m): Spacing below which nothing more is added.
+        - ``sea`` = true (true or false): Whether land at or below 0 m is sea, where nothing is added.
+        """
+    @overload
+    def apply(
+        self,
         op: Literal["erode.droplets"],
         *,
         rain_m: SupportsFloat = ...,
@@ -245,6 +483,62 @@ class Applies:
         - ``hardness`` = 0.0 (0 to 1): How hard the rock is, from 0 (as loose ground) to 1 (nothing wears it): a number, or a layer.
         - ``loose_m`` = 0.0 (0 to 10000 m): Depth of loose ground at the start: a number, or a layer such as `sediment`.
         - ``sea`` = true (true or false): Whether land at or below sea level (0 m) is sea.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["erode.glacier"],
+        *,
+        duration_yr: SupportsFloat = ...,
+        equilibrium_m: SupportsFloat = ...,
+        by_temperature: bool = ...,
+        equilibrium_c: SupportsFloat = ...,
+        warm_rise_m: SupportsFloat = ...,
+        ice_ages: SupportsIndex = ...,
+        snow_m_per_yr: SupportsFloat = ...,
+        full_snow_m: SupportsFloat = ...,
+        melt_m_per_yr: SupportsFloat = ...,
+        full_melt_m: SupportsFloat = ...,
+        softness: SupportsFloat = ...,
+        sliding_m_per_yr: SupportsFloat = ...,
+        wear_mm_per_yr: SupportsFloat | str = ...,
+        frost_mm_per_yr: SupportsFloat = ...,
+        talus_deg: SupportsFloat = ...,
+        variety: SupportsFloat = ...,
+        variety_wavelength_m: SupportsFloat = ...,
+        till_m: SupportsFloat = ...,
+        sea: bool = ...,
+        melts: bool = ...,
+        steps: SupportsIndex = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Lets snow gather above an equilibrium line, become ice, flow down and melt, over one or several ice ages. The ice wears its bed: V-shaped valleys become troughs with flat floors and steep walls, small side valleys are left hanging, hollows become cirques with sharp crests between them, and basins below the outlet of a valley are left for lakes, or for the sea.
+
+        - ``duration_yr`` = 80000.0 (0 to 10000000 yr): How long the ice works.
+        - ``equilibrium_m`` = 1500.0 (-10000 to 10000 m): Height of the equilibrium line in the coldest time: above it more snow falls than melts.
+        - ``by_temperature`` = false (true or false): Whether the line follows the layer `temperature` instead, where it is there: it lies where the yearly mean is `equilibrium_c`.
+        - ``equilibrium_c`` = 5.0 (-60 to 60 degC): Yearly mean temperature (of today, if the layer is of today) at the equilibrium line in the coldest time.
+        - ``warm_rise_m`` = 0.0 (0 to 10000 m): How much higher the line lies at the beginning, between ice ages and at the end.
+        - ``ice_ages`` = 1 (1 to 100): How many times the line comes down.
+        - ``snow_m_per_yr`` = 0.6 (0 to 50 m/yr): Ice that a year brings at most, high above the line.
+        - ``full_snow_m`` = 300.0 (1 to 10000 m): Height above the line from which on a year brings that much.
+        - ``melt_m_per_yr`` = 8.0 (0 to 100 m/yr): Ice that a year takes at most, far below the line.
+        - ``full_melt_m`` = 1200.0 (1 to 10000 m): Depth below the line from which on a year takes that much.
+        - ``softness`` = 1.0 (0.001 to 100): How soft the ice is: 1 as at the melting point, 0.1 as at -15 degrees. Softer ice is thinner.
+        - ``sliding_m_per_yr`` = 20.0 (0 to 1000 m/yr): How fast ice slides over its bed under a drag of 100 kPa (125 m of ice on a slope of 5 degrees).
+        - ``wear_mm_per_yr`` = 6.0 (0 to 1000 mm/yr): How fast ice that slides 100 m a year wears rock of middling hardness: a number, or a layer.
+        - ``frost_mm_per_yr`` = 2.0 (0 to 100 mm/yr): How fast frost drives back faces of rock above the ice.
+        - ``talus_deg`` = 50.0 (1 to 90 deg): Steepest slope that worn walls stand at in rock of middling hardness; at 90 any slope stands.
+        - ``variety`` = 0.4 (0 to 2): How much rock differs from place to place, 0 not at all; 1 by a factor of about three either way in `wear_mm_per_yr`: steps and basins along valleys.
+        - ``variety_wavelength_m`` = 3000.0 (1 to 10000000 m): Size of the largest patches of like rock.
+        - ``till_m`` = 25.0 (0 to 1000 m): Depth of till that is laid down at a place, at most.
+        - ``sea`` = true (true or false): Whether land at or below sea level (0 m) is under water, where ice that floats breaks off.
+        - ``melts`` = true (true or false): Whether the ice melts away at the end, so that the layer `ice` is 0.
+        - ``steps`` = 30 (1 to 10000): Steps in time in which rock is worn; more follow the ice better.
         """
     @overload
     def apply(
@@ -371,6 +665,7 @@ class Applies:
         hollow_m2: SupportsFloat = ...,
         talus_deg: SupportsFloat = ...,
         creep_m2_per_yr: SupportsFloat = ...,
+        soil_mm_per_yr: SupportsFloat = ...,
         variety: SupportsFloat = ...,
         variety_wavelength_m: SupportsFloat = ...,
         sea: bool = ...,
@@ -395,6 +690,7 @@ class Applies:
         - ``hollow_m2`` = 30000.0 (0 to 1000000000 m2): Area at which streams begin; slopes above are as steep as their heads.
         - ``talus_deg`` = 40.0 (1 to 90 deg): Steepest slope that stands in rock of middling hardness (with `variety`, soft rock stands less steep and hard rock steeper); at 90 any slope stands.
         - ``creep_m2_per_yr`` = 0.01 (0 to 1000 m2/yr): How fast ground creeps down slopes and rounds them.
+        - ``soil_mm_per_yr`` = 0.0 (0 to 100 mm/yr): How fast bare rock turns to soil; at 0 no layer `soil` is left.
         - ``variety`` = 0.5 (0 to 2): How much rock differs from place to place, 0 not at all; 1 by a factor of about three either way in `incision_mm_per_yr`.
         - ``variety_wavelength_m`` = 2500.0 (1 to 10000000 m): Size of the largest patches of like rock.
         - ``sea`` = true (true or false): Whether land at or below sea level (0 m) is sea.
@@ -412,6 +708,7 @@ class Applies:
         talus_deg: SupportsFloat = ...,
         rock_deg: SupportsFloat = ...,
         hardness: SupportsFloat | str = ...,
+        temperature_c: SupportsFloat | str = ...,
         loose_m: SupportsFloat | str = ...,
         reach_m: SupportsFloat = ...,
         id: str | None = ...,
@@ -425,6 +722,7 @@ class Applies:
         - ``talus_deg`` = 33.0 (1 to 80 deg): Steepest slope at which loose ground stays put.
         - ``rock_deg`` = 50.0 (1 to 89 deg): Steepest slope at which the hardest rock stands.
         - ``hardness`` = 0.4 (0 to 1): How hard the rock is, from 0 (stands no steeper than scree) to 1: a number, or a layer.
+        - ``temperature_c`` = 30.0 (-200 to 200 degC): Yearly mean temperature, of which frost follows: a number, or a layer such as `temperature`; 30 has no frost.
         - ``loose_m`` = 0.0 (0 to 10000 m): Depth of loose ground at the start: a number, or a layer such as `sediment`.
         - ``reach_m`` = 30.0 (0 to 5000 m): Distance over which slopes come to rest: how long it goes on.
         """
@@ -701,6 +999,82 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["rock.outcrop"],
+        *,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Maps the rock at the surface: the layer `hardness`, and the number of the bed as the layer `bed`."""
+    @overload
+    def apply(
+        self,
+        op: Literal["rock.strata"],
+        *,
+        beds: Sequence[Mapping[str, Any]] = ...,
+        top_m: SupportsFloat = ...,
+        repeats: bool = ...,
+        dip_deg: SupportsFloat = ...,
+        dip_to_deg: SupportsFloat = ...,
+        uneven_m: SupportsFloat = ...,
+        uneven_wavelength_m: SupportsFloat = ...,
+        folds: Sequence[Mapping[str, Any]] = ...,
+        faults: Sequence[Mapping[str, Any]] = ...,
+        plutons: Sequence[Mapping[str, Any]] = ...,
+        dykes: Sequence[Mapping[str, Any]] = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Says which rock the land is made of: a column of beds, folded, tilted and faulted, with plutons and dykes in it.
+
+        - ``beds`` = [] (list of tables): The beds from the top down; without any, they are drawn from the seed.
+        - ``top_m`` = 1500.0 (-20000 to 20000 m): Height of the top of the column in the middle of the world.
+        - ``repeats`` = true (true or false): Whether the column comes again above and below itself.
+        - ``dip_deg`` = 0.0 (0 to 80 deg): How steeply beds go down.
+        - ``dip_to_deg`` = 90.0 (0 to 360 deg): The direction they go down to, clockwise from north.
+        - ``uneven_m`` = 20.0 (0 to 5000 m): How far beds rise and fall by themselves.
+        - ``uneven_wavelength_m`` = 8000.0 (1 to 10000000 m): Length of the largest of these waves.
+        - ``folds`` = [] (list of tables): Waves that beds are thrown into; several add up.
+        - ``faults`` = [] (list of tables): Breaks along which one side has moved down.
+        - ``plutons`` = [] (list of tables): Domes of rock that rose into the beds.
+        - ``dykes`` = [] (list of tables): Upright walls of rock that filled cracks.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["rock.uplift"],
+        *,
+        structures: Sequence[Mapping[str, Any]] = ...,
+        base_mm_per_yr: SupportsFloat = ...,
+        variation: SupportsFloat = ...,
+        wavelength_m: SupportsFloat = ...,
+        stretch: SupportsFloat = ...,
+        grain: SupportsFloat = ...,
+        incision_mm_per_yr: SupportsFloat = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Says how fast the ground rises: mountain belts with their folds, tilted fault blocks, domes, and chains of volcanoes over a hot spot. The layer `uplift` is made for `uplift_mm_per_yr` of `erode.stream_power`.
+
+        - ``structures`` = [] (list of tables with kind = "belt" or "blocks" or "dome" or "chain"): What rises; all of them add up.
+        - ``base_mm_per_yr`` = 0.0 (-100 to 100 mm/yr): How fast all the land rises besides; below 0 it sinks.
+        - ``variation`` = 0.35 (0 to 2): How much the rates of structures vary from place to place.
+        - ``wavelength_m`` = 5000.0 (1 to 10000000 m): Size of the largest of these variations, and of the largest bands of `grain`, across the grain.
+        - ``stretch`` = 4.0 (1 to 100): How many times longer they are along the grain.
+        - ``grain`` = 0.0 (0 to 4): How much bands of rock along the grain differ: above 0 the layer `incision` is written, at 1 bands differ by a factor of about three either way.
+        - ``incision_mm_per_yr`` = 3.0 (0 to 1000 mm/yr): The middle of the layer `incision`: how fast a stream that drains 1 km² cuts down at slope 1.
+        """
+    @overload
+    def apply(
+        self,
         op: Literal["shape.blur"],
         *,
         layer: str = ...,
@@ -769,6 +1143,44 @@ class Applies:
         - ``features`` = [] (list of tables with kind = "mountain" or "massif" or "hill" or "river" or "dune_field" or "lake" or "plateau" or "ridge" or "canyon" or "crater" or "volcano"): The features, in the order in which they act.
         - ``seed`` = "" (text): Seed of all shapes, any text; empty takes the step's own seed. The features that `shape.sketch` writes down have one, so that they keep their shape in any recipe.
         - ``keep_water`` = false (true or false): Keeps existing `water` wherever the ground stays; otherwise lakes replace the layer.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["shape.ground"],
+        *,
+        strength: SupportsFloat = ...,
+        beds_m: SupportsFloat = ...,
+        dip_deg: SupportsFloat = ...,
+        toward_deg: SupportsFloat = ...,
+        joints_m: SupportsFloat = ...,
+        boulders_m: SupportsFloat = ...,
+        hummocks_m: SupportsFloat = ...,
+        bare_deg: SupportsFloat = ...,
+        soil_deg: SupportsFloat = ...,
+        hold_deg: SupportsFloat = ...,
+        over_m: SupportsFloat = ...,
+        sea: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Adds what one sees of the ground from close by: ledges along beds of rock, blocks between joints, boulders below cliffs, hummocks and tussocks on soil.
+
+        - ``strength`` = 1.0 (0 to 3): How strong all of it is; 1 as in nature.
+        - ``beds_m`` = 5.0 (0 to 1000 m): Thickness of the beds that make ledges; 0 for rock without beds.
+        - ``dip_deg`` = 8.0 (0 to 60 deg): How steeply beds dip.
+        - ``toward_deg`` = 120.0 (0 to 360 deg): Where they dip to, clockwise from north.
+        - ``joints_m`` = 7.0 (0 to 1000 m): Distance between joints, the size of blocks; 0 for none.
+        - ``boulders_m`` = 4.0 (0 to 100 m): Diameter of the largest boulders; 0 for none.
+        - ``hummocks_m`` = 8.0 (0 to 1000 m): Distance between the largest hummocks, and between bumps of rough rock; 0 for none.
+        - ``bare_deg`` = 32.0 (1 to 80 deg): Slope from which rock is bare.
+        - ``soil_deg`` = 40.0 (1 to 80 deg): Steepest that covered ground may become.
+        - ``hold_deg`` = 68.0 (1 to 85 deg): Steepest that bare rock may become.
+        - ``over_m`` = 20.0 (1 to 10000 m): Distance over which slopes are measured.
+        - ``sea`` = true (true or false): Whether land at or below sea level (0 m) is sea.
         """
     @overload
     def apply(
