@@ -319,7 +319,7 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
     let picture = match writes.first() {
         // A map from above shows no overhang.
         Some(name) if *name == layer::DISPLACE_X.name() => oblique::render(&built.terrain, &View::default())?,
-        Some(name) if *name == layer::BASIN.name() => relief::render(&built.terrain, &style(&built))?,
+        Some(name) if *name == layer::BASIN.name() => relief::render(&built.terrain, &style(&built.exports))?,
         Some(name) if !writes.contains(&layer::HEIGHT.name()) => match built.terrain.layers().get(name) {
             // From springs to rivers areas grow a million times.
             Some(LayerData::F32(raster)) if *name == layer::FLOW.name() => {
@@ -331,14 +331,14 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
             Some(data) => bail!("there is no picture of a layer of {}", data.kind()),
             None => bail!("it makes no layer {name:?}"),
         },
-        _ => relief::render(&built.terrain, &style(&built))?,
+        _ => relief::render(&built.terrain, &style(&built.exports))?,
     };
     Ok(png8::encode(&picture))
 }
 
 /// How a recipe wants its picture drawn.
-fn style(built: &orogen::Built) -> relief::ReliefStyle {
-    built.exports.get::<orogen::export::Relief>().cloned().unwrap_or_default().0
+fn style(exports: &orogen::Exports) -> relief::ReliefStyle {
+    exports.get::<orogen::export::Relief>().cloned().unwrap_or_default().0
 }
 
 /// What a preset makes, as it comes.
@@ -347,7 +347,7 @@ fn preset_picture(name: &str, samples: usize) -> Result<Vec<u8>> {
     let mut options = BuildOptions::default();
     options.overrides.samples = Some(samples);
     let built = orogen::build(&recipe, &options, &Unobserved)?;
-    Ok(png8::encode(&relief::render(&built.terrain, &style(&built))?))
+    Ok(png8::encode(&relief::render(&built.terrain, &style(&built.exports))?))
 }
 
 /// Metres between the samples of the pictures from near, and how many samples each has along its side.
@@ -358,8 +358,9 @@ const ZOOM_SAMPLES: usize = 220;
 fn zooms(name: &str, at_m: [f64; 2]) -> Result<Vec<u8>> {
     const GAP: usize = 4;
     let recipe = orogen::read_recipe(&shell::root().join(format!("recipes/{name}.toml")))?;
+    let (_, exports) = orogen::check(&recipe, &BuildOptions::default())?;
     let session = orogen::session(&recipe, &BuildOptions::default(), None)?;
-    let style = relief::ReliefStyle { contours: false, ..relief::ReliefStyle::default() };
+    let style = relief::ReliefStyle { contours: false, ..style(&exports) };
     let pictures = (ZOOMS_M.into_iter())
         .map(|spacing_m| {
             let window = around(session.checked().frame(), at_m, spacing_m)?;

@@ -56,13 +56,13 @@ pub const PRESETS: &[Preset] = &[
         name: "basin-and-range",
         about: "tilted blocks of rock with dry plains between them",
         text: include_str!("../../../recipes/basin-and-range.toml"),
-        closer_m: Some([30000.0, 30000.0]),
+        closer_m: Some([17000.0, 20000.0]),
     },
     Preset {
         name: "canyon",
         about: "a plateau of level beds that a river has cut to pieces",
         text: include_str!("../../../recipes/canyon.toml"),
-        closer_m: Some([20000.0, 20000.0]),
+        closer_m: Some([18000.0, 20000.0]),
     },
     Preset {
         name: "desert",
@@ -98,7 +98,7 @@ pub const PRESETS: &[Preset] = &[
         name: "volcanic-chain",
         about: "volcanic islands in a row, with ravines and fallen-in summits",
         text: include_str!("../../../recipes/volcanic-chain.toml"),
-        closer_m: Some([20000.0, 20000.0]),
+        closer_m: Some([8500.0, 12500.0]),
     },
     Preset {
         name: "weiss",
