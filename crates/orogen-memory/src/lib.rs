@@ -17,7 +17,7 @@ pub use per_thread::PerThread;
 /// The global allocator; programs declare one, libraries none.
 ///
 /// Small blocks come and go by the million, and a count that all threads share would cost more than they do. So each thread
-/// hands its count on once it is worth [`BATCH`]: what is told is right to that much for each thread.
+/// hands its count on once it is worth [`BATCH`]: what is reported is right to that much for each thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory;
 
@@ -52,15 +52,15 @@ impl Memory {
 /// Counts bytes that were taken, or dropped where they are fewer than none.
 fn count(bytes: isize) {
     // A thread that ends has no count any more.
-    let told = UNTOLD.try_with(|untold| {
+    let reported = UNTOLD.try_with(|untold| {
         let sum = untold.get() + bytes;
         let tell = sum.unsigned_abs() >= BATCH;
         untold.set(if tell { 0 } else { sum });
         if tell { sum } else { 0 }
     });
-    let told = told.unwrap_or(bytes);
-    if told != 0 {
-        let now = CURRENT.fetch_add(told, Ordering::Relaxed) + told;
+    let reported = reported.unwrap_or(bytes);
+    if reported != 0 {
+        let now = CURRENT.fetch_add(reported, Ordering::Relaxed) + reported;
         // Most blocks raise no peak, and a load is cheaper than an exchange.
         if now > PEAK.load(Ordering::Relaxed) {
             PEAK.fetch_max(now, Ordering::Relaxed);
@@ -124,7 +124,7 @@ mod tests {
             assert_eq!(Memory.current_bytes() - before, 5 * BATCH);
             Memory.dealloc(b, layout(4 * BATCH));
             Memory.dealloc(c, layout(BATCH));
-            // Small ones are told together.
+            // Small ones are counted together.
             let small: Vec<_> = (0..1000).map(|_| Memory.alloc(layout(1000))).collect();
             assert!((Memory.current_bytes() - before).abs_diff(1_000_000) < BATCH);
             small.into_iter().for_each(|block| Memory.dealloc(block, layout(1000)));

@@ -22,7 +22,7 @@ params = { octaves = 6, wavelength_m = 1300.0, amplitude_m = 90.0, offset_m = 15
 /// The operators that work in pieces, with enough work for many of them.
 const STEPPED: [(&str, &str); 6] = [
     ("erode.pipes", "duration_s = 240.0, runoff_s = 120.0, snapshots = 2"),
-    ("erode.glacier", "duration_yr = 3000.0, equilibrium_m = 100.0, steps = 6"),
+    ("erode.glacier", "duration_yr = 30000.0, equilibrium_m = 100.0, steps = 30"),
     ("erode.stream_power", "duration_yr = 200000.0, steps = 12"),
     ("erode.droplets", "rounds = 10"),
     ("erode.coast", "duration_yr = 1500.0"),

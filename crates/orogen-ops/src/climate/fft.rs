@@ -133,7 +133,7 @@ impl Fft {
         }
     }
 
-    /// The last stage of a length that is no power of four: pairs half the sequence apart.
+    /// The last stage of a length that is not a power of four: pairs half the sequence apart.
     #[inline(always)]
     fn two(&self, stride: usize, re: &[Lane], im: &[Lane], to_re: &mut [Lane], to_im: &mut [Lane]) {
         for (from, to) in [(re, to_re), (im, to_im)] {

@@ -319,7 +319,7 @@ mod tests {
         let frame = Frame::square(10000.0, 100).unwrap();
         let flat = fallen(&op, &frame, |_, _| 300.0);
         assert!(flat.as_slice().iter().all(|v| (v - 700.0).abs() < 0.01));
-        // A loop of 96 samples, which is no power of two.
+        // A loop of 96 samples, which is not a power of two.
         let op = Rain { mean_mm_per_yr: 20000.0, steady: 0.0, ..Rain::default() };
         let frame = Frame::square(95.0 * 500.0, 96).unwrap();
         let wave = |i: usize, times: f64| math::sin(std::f64::consts::TAU * times * i as f64 / 96.0);

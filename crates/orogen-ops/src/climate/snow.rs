@@ -168,7 +168,7 @@ impl Op for Snow {
     }
 }
 
-/// Parts of the work that progress is told in.
+/// Parts of the work that progress is counted in.
 const PARTS: usize = 6;
 
 impl Snow {

@@ -55,7 +55,7 @@ pub struct Temperature {
     /// How much colder the air is in the deepest hollows.
     #[schemars(range(min = 0.0, max = 40.0), extend("x-unit" = "degC", "x-slider" = [0.0, 8.0]))]
     pub cold_air_c: f64,
-    /// How far around a place its surroundings reach, above which it is no hollow.
+    /// How far around a place its surroundings reach, above which it is not a hollow.
     #[schemars(range(min = 1.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [200.0, 3000.0]))]
     pub hollow_m: f64,
     /// Length over which slopes are measured.
@@ -237,7 +237,7 @@ fn cold_air(surface: &Raster<f32>, lattice: &Lattice, params: &Temperature) -> R
     })
 }
 
-/// A horizon in a byte: the square root of its share of a right angle's tangent, so that low ones are told apart best.
+/// A horizon in a byte: the square root of its share of a right angle's tangent, so that low ones are kept apart best.
 fn to_byte(tangent: f32) -> u8 {
     let tangent = tangent.max(0.0);
     (255.0 * (tangent / (1.0 + tangent)).sqrt()).round() as u8

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::simd::{Level, dispatch};
 
-/// How fast soil moves on a slope, told in shares of the critical slope and as a multiple of what linear creep would move.
+/// How fast soil moves on a slope, in shares of the critical slope and as a multiple of what linear creep would move.
 ///
 /// ```text
 /// q = −D S / (1 − (S/Sc)²)                     below the slope s* Sc at which dq/dS has grown to M times D
@@ -73,7 +73,7 @@ pub struct Ground<'a> {
     /// One over the square of the critical slope.
     pub per_grade2: &'a Raster<f32>,
     /// How much of the ground at a sample moves as soil does and how much as rock, in shares of the diffusivity that `metres2` is
-    /// told in; all of it as soil where there is none. What moves between two samples is up to the higher one.
+    /// given in; all of it as soil where there is none. What moves between two samples is up to the higher one.
     pub shares: Option<[&'a Raster<f32>; 2]>,
     /// Share of what comes together at a place that stays there; streams carry off the rest. All of it where there is none.
     pub stays: Option<&'a Raster<f32>>,
@@ -166,7 +166,7 @@ impl Ground<'_> {
         stages: f64,
         ctx: &Ctx<'_>,
     ) -> Result<Raster<f32>, Cancelled> {
-        // Stages are told as changes since the start: sums of whole heights would lose the small ones.
+        // Stages are kept as changes since the start: sums of whole heights would lose the small ones.
         let [mut change, mut older] = [(); 2].map(|()| Raster::filled(height.cols(), height.rows(), 0.0));
         if metres2 <= 0.0 {
             return Ok(change);

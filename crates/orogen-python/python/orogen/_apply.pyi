@@ -161,7 +161,7 @@ class Applies:
         - ``lapse_c_per_km`` = 6.0 (0 to 50 degC/km): How much colder it is for each kilometre of height.
         - ``exposure_c`` = 4.0 (0 to 40 degC): How much warmer ground would be with twice the light of level land.
         - ``cold_air_c`` = 3.0 (0 to 40 degC): How much colder the air is in the deepest hollows.
-        - ``hollow_m`` = 1000.0 (1 to 100000 m): How far around a place its surroundings reach, above which it is no hollow.
+        - ``hollow_m`` = 1000.0 (1 to 100000 m): How far around a place its surroundings reach, above which it is not a hollow.
         - ``over_m`` = 60.0 (1 to 10000 m): Length over which slopes are measured.
         - ``wish_c`` = 0.0 (-100 to 100 degC): What somebody wishes to have it warmer (above 0) or colder: a number, or a layer.
         - ``sea`` = true (true or false): Whether land below 0 m is sea.

@@ -451,7 +451,7 @@ impl Levels {
         ctx: &Ctx<'_>,
     ) -> Result<Vec<Finished>, OpError> {
         let scale = (1u64 << level) as f64;
-        // Whole samples and what is left are told apart before anything depends on where the window begins.
+        // Whole samples and what is left are separated before anything depends on where the window begins.
         let split = |at: &[f64]| -> Vec<(i64, [f32; 4])> {
             let split = |at: f64| (at.floor() as i64, weights((at - at.floor()) as f32));
             at.iter().map(|at| split(at * scale)).collect()
