@@ -1,6 +1,6 @@
 //! The climate of the land as it became: warmth, wind, rain, moisture, salt and snow.
 //!
-//! What travels far (air, shade, water) is worked out on a lattice of at most [`lattice::MOST`] samples a side and
+//! What travels far (air, shade, water) is worked out on a lattice of at most 1025 samples a side and
 //! interpolated; what hangs on the place alone (how high, how steep) is worked out at every sample.
 
 mod between;

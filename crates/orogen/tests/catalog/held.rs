@@ -40,7 +40,8 @@ fn at_work(operator: &Operator) -> Box<dyn AnyOp> {
         "erode.glacier" => "equilibrium_m = 100.0",
         _ => "",
     };
-    operator.parse(&params.parse().unwrap()).unwrap()
+    let params = params.parse().expect("a table");
+    operator.parse(&params).expect("valid parameters")
 }
 
 /// Whatever erodes leaves a held river and a held crest within a metre of their heights, and the river runs down.
