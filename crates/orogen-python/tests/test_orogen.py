@@ -73,9 +73,11 @@ def test_every_operator_is_reached_by_apply() -> None:
     for operator in orogen.operators():
         t, other = mapped("7"), mapped("other")
         t["slope"] = np.full((65, 65), 10.0)
+        t["rain"], t["wind"] = np.full((65, 65), 900.0), np.full((65, 65), 5.0)
+        t.apply("rock.strata")
         params = {}
         # Where the path is empty by default, the operator makes up its data.
-        if operator["params"]["properties"].get("path", {}).get("default"):
+        if operator["params"].get("properties", {}).get("path", {}).get("default"):
             params["path"] = str(t.save(_tmp(), kinds=["r32"])[0])
         t.apply(operator["id"], with_=other if operator["reads_second"] else None, **params)
         for layer in operator["writes"]:
