@@ -13,7 +13,17 @@ use crate::shell;
 
 const PAGE: &str = "docs/src/realism.md";
 /// Presets that stand for natural land.
-const PRESETS: [&str; 6] = ["island", "alps", "canyon", "badlands", "karst", "volcanic-chain"];
+const PRESETS: [&str; 9] = [
+    "island",
+    "alps",
+    "canyon",
+    "badlands",
+    "karst",
+    "volcanic-chain",
+    "appalachia",
+    "basin-and-range",
+    "fjords",
+];
 const SAMPLES: [usize; 2] = [513, 2049];
 /// Surveyed models, and whether heights at or below 0 are sea in them.
 const MODELS: [(&str, bool); 10] = [
