@@ -13,7 +13,7 @@ use super::beds::{self, Lay, Look, STRATA};
 /// depth = top_m − dip · way + Σ folds + Σ faults − z        the bed at x, y, z is the one at that depth of the column
 /// ```
 ///
-/// Nothing is changed by this step: the beds travel with the land as the vector layer `strata`, and every erosion that
+/// Nothing is changed by this step: the beds travel with the land as the vector layer `strata`, and erosion that
 /// follows asks for the rock it has come down to. `erode.stream_power` cuts a bed of hardness h `(1 − h)/h` times as fast as
 /// middling rock (h = 0.5) and lets it stand as steep as its `talus_deg`; `erode.thermal`, `erode.musgrave`,
 /// `erode.droplets`, `erode.pipes` and `erode.coast` take a bed of middling hardness for what their own `hardness` says, and
@@ -31,7 +31,8 @@ use super::beds::{self, Lay, Look, STRATA};
 /// windows and other resolutions have the same; (2) without `variation` and `uneven_m`, folds have exactly their
 /// wavelength, height and plunge, and dips their angle; (3) across the middle of a fault beds are exactly `throw_m` apart.
 ///
-/// **Limits** Faults and dykes stand upright, and no bed overturns. Dykes narrower than a sample may be missed. Beds
+/// **Limits** `erode.stream_power`, `thermal`, `musgrave`, `droplets`, `pipes` and `coast` ask the beds; `creep`, `glacier`, `detail`, `wind`
+/// and `alluvium` do not. Faults and dykes stand upright, and no bed overturns. Dykes narrower than a sample may be missed. Beds
 /// do not repeat over land that loops.
 ///
 /// **After** the layers of Beneš & Forsbach, SCCG 2001, and the usual geometry of similar folds (Ramsay, *Folding and
