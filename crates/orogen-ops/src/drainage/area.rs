@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use orogen_core::Raster;
+use orogen_core::{Coef, Raster};
 use rayon::prelude::*;
 
 use super::RasterPool;
@@ -59,6 +59,31 @@ pub fn sums(ways: &Ways, donors: &Raster<u8>, own: impl Fn(usize) -> u64 + Sync)
     let sums = sums.into_iter().map(AtomicU64::into_inner).collect();
     // As long as the ways are, by construction.
     Raster::from_vec(cols, rows, sums).unwrap_or_else(|| Raster::filled(cols, rows, 0))
+}
+
+/// Rain at which a cell counts as itself, in millimetres a year.
+pub const USUAL_MM_PER_YR: f64 = 1000.0;
+
+/// Parts that a cell counts for where the usual rain falls.
+pub const PARTS: u64 = 1 << 20;
+
+/// Whether every cell counts as itself.
+#[must_use]
+pub fn is_usual(rain_mm_per_yr: &Coef) -> bool {
+    *rain_mm_per_yr == Coef::Const(USUAL_MM_PER_YR)
+}
+
+/// How many parts a cell counts for, by its rain; a hole has none.
+#[inline]
+#[must_use]
+pub fn parts(rain_mm_per_yr: f32) -> u64 {
+    (f64::from(rain_mm_per_yr).clamp(0.0, 1e6) * PARTS as f64 / USUAL_MM_PER_YR) as u64
+}
+
+/// As [`cells`], by rain: how many cells of the usual rain bring as much water.
+#[must_use]
+pub fn water(ways: &Ways, donors: &Raster<u8>, parts: impl Fn(usize) -> u64 + Sync) -> Raster<f32> {
+    sums(ways, donors, parts).map(|sum| (sum as f64 / PARTS as f64) as f32)
 }
 
 /// Cells that a thread takes at a time where each stands for itself.

@@ -1,6 +1,6 @@
 //! Drained area where water spreads over several neighbours.
 //!
-//! Each cell hands on whole numbers of 2⁻²⁰ cells, and what rounding leaves goes to its steepest neighbour: sums do not
+//! Each cell hands on whole numbers of parts of a cell, and what rounding leaves goes to its steepest neighbour: sums do not
 //! depend on the order in which threads arrive, and no water is lost.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -9,10 +9,8 @@ use orogen_core::{Cancelled, Ctx, D8, Raster, math};
 use rayon::prelude::*;
 
 use super::Drainage;
+use super::area::PARTS;
 use super::ways::{NOWHERE, back, step};
-
-/// Parts that a cell is divided into.
-const PARTS: u64 = 1 << 20;
 
 /// How a cell shares its water out among lower neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +21,7 @@ pub enum Sharing {
     Slopes(f64),
 }
 
-/// Area that drains through each cell, in cells, itself included. On dry slopes water is shared out; through lakes and
+/// Area that drains through each cell, in cells, itself included; a cell counts for as many [`PARTS`] as `own` says. On dry slopes water is shared out; through lakes and
 /// over flats it follows the ways of the drainage.
 ///
 /// # Errors
@@ -33,6 +31,7 @@ pub fn cells(
     drainage: &Drainage,
     spacing_m: [f64; 2],
     sharing: Sharing,
+    own: impl Fn(usize) -> u64 + Sync,
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, Cancelled> {
     let (cols, rows) = (height.cols(), height.rows());
@@ -56,7 +55,7 @@ pub fn cells(
         .map(|cell| cell as u32)
         .collect();
     let sums: Vec<AtomicU64> =
-        (0..cols * rows).into_par_iter().with_min_len(1 << 12).map(|_| AtomicU64::new(PARTS)).collect();
+        (0..cols * rows).into_par_iter().with_min_len(1 << 12).map(|cell| AtomicU64::new(own(cell))).collect();
     springs.par_chunks(256).for_each(|springs| {
         let mut stack = Vec::new();
         for &spring in springs {
@@ -202,7 +201,7 @@ mod tests {
 
     fn out(height: &Raster<f32>, sharing: Sharing) -> f64 {
         let drained = drainage(height, [10.0, 10.0], 20.0, &Ctx::silent()).unwrap();
-        let area = cells(height, &drained, [10.0, 10.0], sharing, &Ctx::silent()).unwrap();
+        let area = cells(height, &drained, [10.0, 10.0], sharing, |_| PARTS, &Ctx::silent()).unwrap();
         let ends = drained.ways.0.as_slice().iter().zip(area.as_slice());
         ends.filter(|(way, _)| **way == NOWHERE).map(|(_, area)| f64::from(*area)).sum()
     }
@@ -227,7 +226,7 @@ mod tests {
         });
         let drained = drainage(&height, [1.0, 1.0], f32::NEG_INFINITY, &Ctx::silent()).unwrap();
         let mean = |sharing| {
-            let area = cells(&height, &drained, [1.0, 1.0], sharing, &Ctx::silent()).unwrap();
+            let area = cells(&height, &drained, [1.0, 1.0], sharing, |_| PARTS, &Ctx::silent()).unwrap();
             // Mean over a ring's eighths, which D8 would make differ by far.
             let mut sums = [0.0f64; 16];
             let mut counts = [0.0f64; 16];

@@ -1,6 +1,7 @@
 //! Flow: the area that drains through each sample.
 
-use orogen_core::{Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
+use orogen_core::param::Field;
+use orogen_core::{Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Terrain, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +12,16 @@ use crate::drainage::{Drainage, RasterPool, area, drainage};
 /// Measures how much land drains through each sample, in square metres, and keeps it as the layer `flow`.
 ///
 /// ```text
-/// flow(c) = area of a cell + Σ share(d → c) · flow(d)        over the neighbours d
+/// flow(c) = area of a cell · rain / 1000 mm + Σ share(d → c) · flow(d)        over the neighbours d
 /// ```
+///
+/// With other rain than 1000 mm a year (`rain_mm_per_yr`, a number or the layer that `climate.rain` makes) flow is the area
+/// that would bring as much water with it.
 ///
 /// Depressions are drained over their lowest passes without changing the land: the way out of a pit is followed back to
 /// where it spills. Of two equally steep ways the first clockwise from north is taken.
 ///
-/// **Guarantees** (1) the flow of all outlets adds up to the whole map less its holes, which stay holes; (2) flow never
+/// **Guarantees** (1) the flow of all outlets adds up to the rain on the whole map less its holes, which stay holes; (2) flow never
 /// falls downstream with `d8`; (3) on a cone `dinf` and `mfd` drain evenly in all directions, within 10 %; (4) rounding
 /// does not depend on the number of threads.
 ///
@@ -34,6 +38,9 @@ pub struct Flow {
     /// With `mfd`: how strongly the steepest neighbours are preferred.
     #[schemars(range(min = 0.1, max = 20.0))]
     pub concentration: f64,
+    /// Rain: a number, or a layer. A hole in the layer has none.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 20000.0, "x-unit" = "mm/yr", "x-slider" = [0.0, 4000.0]))]
+    pub rain_mm_per_yr: Coef,
     /// Whether land at or below sea level (0 m) is sea, where water leaves.
     pub sea: bool,
     /// Whether depressions are also filled to the brim, as by `water.fill` but without a second pass.
@@ -55,7 +62,13 @@ pub enum Method {
 
 impl Default for Flow {
     fn default() -> Self {
-        Self { method: Method::D8, concentration: 1.1, sea: true, fill: false }
+        Self {
+            method: Method::D8,
+            concentration: 1.1,
+            rain_mm_per_yr: Coef::Const(area::USUAL_MM_PER_YR),
+            sea: true,
+            fill: false,
+        }
     }
 }
 
@@ -67,7 +80,9 @@ impl Op for Flow {
     fn layers(&self) -> Layers {
         let height = [layer::HEIGHT.name()];
         let layers = if self.fill { Layers::none().updating(height) } else { Layers::none().reading(height) };
-        layers.deriving([layer::FLOW.name()], [layer::HEIGHT.name()])
+        let rain = self.rain_mm_per_yr.layer();
+        let from = rain.clone().into_iter().chain([layer::HEIGHT.name()]);
+        layers.reading(rain).deriving([layer::FLOW.name()], from)
     }
 
     fn reach(&self, _: &Frame) -> Reach {
@@ -75,14 +90,14 @@ impl Op for Flow {
     }
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
-        7.0
+        if area::is_usual(&self.rain_mm_per_yr) { 7.0 } else { 15.0 }
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let spacing_m = terrain.frame().spacing_m();
         let height = terrain.get(layer::HEIGHT)?;
         let found = drainage(height, spacing_m, sea_level(self.sea), ctx)?;
-        let spread = self.spread(height, &found, spacing_m, ctx)?;
+        let spread = self.spread(height, &found, spacing_m, self.rain_mm_per_yr.on(&terrain)?, ctx)?;
         if self.fill {
             terrain.update(&layer::HEIGHT.name(), |height| found.basins.fill(height))?;
         }
@@ -94,21 +109,28 @@ impl Op for Flow {
 }
 
 impl Flow {
-    /// Flow that parts on its way; none with `d8`.
+    /// Flow that parts on its way or comes of uneven rain; none with `d8` and the usual rain.
     fn spread(
         &self,
         height: &Raster<f32>,
         found: &Drainage,
         spacing_m: [f64; 2],
+        rain: Field<'_>,
         ctx: &Ctx<'_>,
     ) -> Result<Option<Raster<f32>>, OpError> {
         let sharing = match self.method {
-            Method::D8 => return Ok(None),
-            Method::Dinf => Sharing::Facet,
-            Method::Mfd => Sharing::Slopes(self.concentration),
+            Method::D8 if area::is_usual(&self.rain_mm_per_yr) => return Ok(None),
+            Method::D8 => None,
+            Method::Dinf => Some(Sharing::Facet),
+            Method::Mfd => Some(Sharing::Slopes(self.concentration)),
+        };
+        let cols = height.cols();
+        let parts = |cell: usize| area::parts(rain.at(cell % cols, cell / cols));
+        let cells = match sharing {
+            Some(sharing) => spread::cells(height, found, spacing_m, sharing, parts, ctx)?,
+            None => area::water(&found.ways, &found.ways.donors(), parts),
         };
         let cell_m2 = spacing_m[0] * spacing_m[1];
-        let cells = spread::cells(height, found, spacing_m, sharing, ctx)?;
         Ok(Some(cells.map(|cells| (f64::from(cells) * cell_m2) as f32)))
     }
 }
@@ -121,7 +143,7 @@ fn steepest(found: Drainage, spacing_m: [f64; 2]) -> Raster<f32> {
     area::areas(cells, spacing_m[0] * spacing_m[1])
 }
 
-/// The algorithm alone, with the sea at any level.
+/// The algorithm alone, with the sea at any level. Rain that is a layer counts as the usual one.
 ///
 /// # Errors
 /// When cancelled, or when the map has too many samples.
@@ -133,7 +155,11 @@ pub fn flow(
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, OpError> {
     let found = drainage(height, spacing_m, sea_m, ctx)?;
-    let spread = params.spread(height, &found, spacing_m, ctx)?;
+    let rain = match params.rain_mm_per_yr {
+        Coef::Const(rain) => rain,
+        Coef::Layer(_) => area::USUAL_MM_PER_YR,
+    };
+    let spread = params.spread(height, &found, spacing_m, Field::Const(rain as f32), ctx)?;
     let mut flow = spread.unwrap_or_else(|| steepest(found, spacing_m));
     keep_holes(&mut flow, height);
     Ok(flow)
@@ -170,6 +196,29 @@ mod tests {
                 let sum: f64 =
                     outlets.map(|cell| f64::from(found.as_slice()[cell])).filter(|flow| !flow.is_nan()).sum();
                 assert_eq!(sum, (90.0 * 61.0 - 7.0) * 100.0);
+            }
+        }
+    }
+
+    #[test]
+    fn rain_counts_where_it_falls() {
+        let (cols, rows) = (90, 61);
+        let mut terrain = Terrain::new(Frame::new([0.0, 0.0], [890.0, 600.0], [cols, rows]).unwrap());
+        terrain.set(layer::HEIGHT, test_support::rough(cols, rows));
+        terrain.set(layer::RAIN, Raster::from_fn(cols, rows, |col, _| if col < 45 { 2000.0 } else { 500.0 }));
+        for method in [Method::D8, Method::Dinf, Method::Mfd] {
+            let op = Flow { method, ..Flow::default() };
+            let flow = |rain| {
+                let op = Flow { rain_mm_per_yr: rain, ..op.clone() };
+                op.apply(terrain.clone(), &Ctx::silent()).unwrap().get(layer::FLOW).unwrap().clone()
+            };
+            let plain = flow(Coef::Const(1000.0));
+            let twice = flow(Coef::Const(2000.0));
+            let uneven = flow(Coef::Layer(layer::RAIN.name()));
+            for cell in 0..cols * rows {
+                let [plain, twice, uneven] = [&plain, &twice, &uneven].map(|flow| flow.as_slice()[cell]);
+                assert!((twice - 2.0 * plain).abs() <= 1e-5 * twice, "{method:?}: {twice} of {plain}");
+                assert!(uneven >= 0.499 * plain && uneven <= 2.001 * plain, "{method:?}: {uneven} of {plain}");
             }
         }
     }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use self::levels::{Coarse, Levels};
 use crate::drainage::drainage;
+use crate::drainage::area::PARTS;
 use crate::drainage::spread::{self, Sharing};
 use crate::held_lines;
 
@@ -179,6 +180,6 @@ impl Detail {
 fn areas(height: &Raster<f32>, [dx, dy]: [f64; 2], sea: bool, ctx: &Ctx<'_>) -> Result<Raster<f32>, OpError> {
     let sea_m = if sea { 0.0 } else { f32::NEG_INFINITY };
     let drained = drainage(height, [dx, dy], sea_m, &ctx.unwatched())?;
-    let cells = spread::cells(height, &drained, [dx, dy], Sharing::Slopes(4.0), &ctx.unwatched())?;
+    let cells = spread::cells(height, &drained, [dx, dy], Sharing::Slopes(4.0), |_| PARTS, &ctx.unwatched())?;
     Ok(cells.map(|cells| cells.max(1.0) * (dx * dy) as f32))
 }

@@ -113,12 +113,15 @@ pub struct Pipes {
     /// How long the water runs off after the rain.
     #[schemars(range(min = 0.0, max = 1e7), extend("x-unit" = "s", "x-slider" = [0.0, 3600.0]))]
     pub runoff_s: f64,
-    /// Rain where the moisture is 1.
+    /// Rain where it is wettest.
     #[schemars(range(min = 0.0, max = 1e5), extend("x-unit" = "mm/h", "x-slider" = [0.0, 6000.0]))]
     pub rain_mm_per_h: f64,
-    /// How often rain falls, from 0 to 1: a number, or a layer such as `moisture`.
+    /// How often rain falls: a number from 0 to 1, or a layer such as `moisture`, or `rain` with its `wettest`.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1.0))]
     pub moisture: Coef,
+    /// The value of a layer for `moisture` that counts as 1: millimetres a year for the layer `rain`.
+    #[schemars(range(min = 0.001, max = 20000.0), extend("x-slider" = [1.0, 4000.0]))]
+    pub wettest: f64,
     /// Share of the rain that falls in single drops at random places; the rest falls evenly.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub patter: f64,
@@ -209,6 +212,7 @@ impl Default for Pipes {
             runoff_s: 500.0,
             rain_mm_per_h: 3000.0,
             moisture: Coef::Const(1.0),
+            wettest: 1.0,
             patter: 1.0,
             springs: Vec::new(),
             water_m: Coef::Const(0.0),

@@ -340,6 +340,15 @@ fn rain_follows_the_moisture_and_heat_dries() {
     };
     assert_close!(wet(0.25), 0.25 * wet(1.0), rel = 0.05);
     assert_eq!(wet(0.0), 0.0);
+    let mut rainy = rough(60, 60);
+    rainy.set(layer::RAIN, Raster::filled(60, 60, 500.0));
+    let by_rain = Pipes {
+        moisture: Coef::Layer(layer::RAIN.name()),
+        wettest: 2000.0,
+        duration_s: 60.0,
+        ..Pipes::default()
+    };
+    assert_eq!(figure(&by_rain, rainy, "water_fallen"), wet(0.25));
     let dry = |temperature: f64| {
         let params = Pipes {
             temperature_c: Coef::Const(temperature),

@@ -16,6 +16,8 @@ const DROP: f32 = 8.0;
 pub(super) struct Weather<'a> {
     frame: Frame,
     moisture: Field<'a>,
+    /// One over the value of a layer that counts as moisture 1.
+    per_wettest: f32,
     temperature: Field<'a>,
     pub hardness: Field<'a>,
     soil: Field<'a>,
@@ -49,6 +51,10 @@ impl<'a> Weather<'a> {
         Self {
             frame: *terrain.frame(),
             moisture: field(&params.moisture),
+            per_wettest: match params.moisture {
+                Coef::Const(_) => 1.0,
+                Coef::Layer(_) => (1.0 / params.wettest) as f32,
+            },
             temperature: field(&params.temperature_c),
             hardness: field(&params.hardness),
             soil: field(&params.soil_m),
@@ -131,12 +137,13 @@ impl<'a> Weather<'a> {
         let (rock, loose, rain) = (&rock[..n], &loose[..n], &mut rain[..n]);
         let (soft, sinks, stays) = (&mut soft[..n], &mut sinks[..n], &mut stays[..n]);
         let (even, drop, dries) = (self.even, self.drop, self.dries);
+        let per_wettest = self.per_wettest;
         let (soil_soft, harder, fills) = (self.soil_soft, self.harder, self.fills);
         // A hole in a layer counts as 0.
         let share = |v: f32| smaller(larger(v, 0.0), 1.0);
         let power = |v: f32| exp2(larger(smaller(v, 4.0), -20.0));
         for i in 0..n {
-            let moisture = share(rain[i]);
+            let moisture = share(rain[i] * per_wettest);
             let falls = unit(first.wrapping_add(i as u32), line) * DROP < moisture;
             let depth = even * moisture + if falls { drop } else { 0.0 };
             rain[i] = live[i] * depth;

@@ -15,12 +15,31 @@ const SPAWN: u32 = 20_000;
 /// Land that rivers drain is this share of the square of their length (Hack's law with exponent one half).
 const HACK: f64 = 1.0 / 3.0;
 
+/// What comes down to each cell.
+#[derive(Clone, Copy)]
+pub struct Drained<'a> {
+    /// Cells drained.
+    pub cells: &'a Raster<u32>,
+    /// Cells of the usual rain that would bring as much water; as many as are drained where there is none.
+    pub water: Option<&'a Raster<f32>>,
+}
+
+impl Drained<'_> {
+    /// How many cells of the usual rain bring as much water.
+    #[inline]
+    pub fn water(&self, cell: usize) -> f32 {
+        match self.water {
+            None => self.cells.as_slice()[cell] as f32,
+            Some(water) => water.as_slice()[cell],
+        }
+    }
+}
+
 /// What a step needs to know.
 pub struct Cut<'a> {
     pub ways: &'a Ways,
     pub donors: &'a Raster<u8>,
-    /// Cells drained.
-    pub area: &'a Raster<u32>,
+    pub drained: Drained<'a>,
     pub spans: &'a Spans,
     pub cell_m2: f64,
     pub dt_yr: f64,
@@ -80,10 +99,14 @@ impl Cut<'_> {
         });
     }
 
-    /// How strongly a cell that drains `cells` is cut, in metres a year at slope 1.
+    /// How strongly a cell is cut, in metres a year at slope 1.
     #[inline]
     fn power(&self, cell: usize) -> f32 {
-        let km2 = (f64::from(self.area.as_slice()[cell]) * self.cell_m2 * 1e-6) as f32;
+        let cells = match self.drained.water {
+            None => f64::from(self.drained.cells.as_slice()[cell]),
+            Some(water) => f64::from(water.as_slice()[cell]),
+        };
+        let km2 = (cells * self.cell_m2 * 1e-6) as f32;
         let hollow = (self.hollow_m2 * 1e-6) as f32;
         // Slopes above the heads of streams are as steep as the heads: a smooth greater of the two areas.
         let km2 = (km2 * km2 + hollow * hollow).sqrt();
@@ -162,7 +185,7 @@ impl Shared<'_> {
         if let Some(pin) = cut.pin(cell) {
             self.set(cell, pin);
         } else if here > cut.sea_m && cut.beyond_m > 0.0 {
-            let area = f64::from(cut.area.as_slice()[cell]) * cut.cell_m2;
+            let area = f64::from(cut.drained.cells.as_slice()[cell]) * cut.cell_m2;
             let begun = (area / HACK).sqrt();
             // What a metre of length and the growing area come to, beyond the map: as if the whole way had the area
             // of the outlet and were `length` long.
@@ -191,7 +214,7 @@ impl Shared<'_> {
                 donors &= donors - 1;
                 let donor = step(at, way, cols);
                 self.wear(donor, (way + 4) & 7, base);
-                let area = cut.area.as_slice()[donor];
+                let area = cut.drained.cells.as_slice()[donor];
                 if area > SPAWN {
                     scope.spawn(move |scope| self.climb(donor, scope));
                 } else if area > 1 {

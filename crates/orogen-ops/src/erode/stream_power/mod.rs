@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::bend::Bend;
-use self::cut::Cut;
+use self::cut::{Cut, Drained};
 use self::nodes::Nodes;
 use self::rock::Rock;
 use super::hillslope::{self, GROWTH, Ground, Law, NS_A_STAGE, PRODUCTION_DEPTH_M};
@@ -38,7 +38,8 @@ use crate::water::sea_level;
 ///
 /// `U` is the uplift, `A` the area drained (never less than `hollow_m2`: slopes above the heads of streams are as steep as
 /// the heads), `S` the slope down the stream and `k` how fast a stream that drains 1 km² cuts at slope 1. Where uplift and
-/// cutting balance, a stream's slope is `(U/k)^(1/n) (A / 1 km²)^(-m/n)`: concave profiles, steep at the top.
+/// cutting balance, a stream's slope is `(U/k)^(1/n) (A / 1 km²)^(-m/n)`: concave profiles, steep at the top. Where more or
+/// less than 1000 mm of rain fall in a year (`rain_mm_per_yr`), `A` is the area that would bring as much water.
 ///
 /// Soil creeps by `q`: in proportion to the slope on gentle ground, ever faster near the talus angle, where small landslides
 /// move it. Crests get round and slopes straight; streams carry off what comes into their beds, the more the larger
@@ -90,6 +91,9 @@ pub struct StreamPower {
     /// How fast a stream that drains 1 km² cuts down at slope 1, soft rock more: a number, or a layer.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-unit" = "mm/yr"))]
     pub incision_mm_per_yr: Coef,
+    /// Rain: a number, or a layer such as the one that `climate.rain` makes. A hole in the layer has none.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 20000.0, "x-unit" = "mm/yr", "x-slider" = [0.0, 4000.0]))]
+    pub rain_mm_per_yr: Coef,
     /// Exponent of the area: how much stronger large rivers are.
     #[schemars(range(min = 0.1, max = 1.0))]
     pub area_exponent: f64,
@@ -149,6 +153,7 @@ impl Default for StreamPower {
             duration_yr: 5e6,
             uplift_mm_per_yr: Coef::Const(0.5),
             incision_mm_per_yr: Coef::Const(3.0),
+            rain_mm_per_yr: Coef::Const(area::USUAL_MM_PER_YR),
             area_exponent: 0.5,
             slope_exponent: 1.0,
             hollow_m2: 3e4,
@@ -176,7 +181,8 @@ impl Op for StreamPower {
             .updating([layer::HEIGHT.name()])
             .using_vectors([held_lines::HOLD, STRATA])
             .reading(self.uplift_mm_per_yr.layer())
-            .reading(self.incision_mm_per_yr.layer());
+            .reading(self.incision_mm_per_yr.layer())
+            .reading(self.rain_mm_per_yr.layer());
         if self.soil_mm_per_yr > 0.0 {
             layers.deriving([layer::SOIL.name()], [layer::HEIGHT.name()])
         } else {
@@ -194,7 +200,8 @@ impl Op for StreamPower {
 
     fn bytes_a_sample(&self, frame: &Frame) -> f64 {
         let soil = if self.soil_mm_per_yr > 0.0 { 4.0 } else { 0.0 };
-        soil + if nodes::base(frame).is_some() { 55.0 } else { 71.5 }
+        let rain = if area::is_usual(&self.rain_mm_per_yr) { 0.0 } else { 16.0 };
+        rain + soil + if nodes::base(frame).is_some() { 55.0 } else { 71.5 }
     }
 
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -221,6 +228,8 @@ struct Land {
     incision: Raster<f32>,
     /// Steepest slope that stands, rise over distance.
     grade: Raster<f32>,
+    /// Millimetres a year; none where it is the usual everywhere.
+    rain: Option<Raster<f32>>,
     held: Arc<[Held]>,
     strata: Option<Arc<Strata>>,
 }
@@ -233,6 +242,7 @@ impl Land {
         check_size(&height)?;
         let uplift = params.uplift_mm_per_yr.on(terrain)?;
         let incision = params.incision_mm_per_yr.on(terrain)?;
+        let rain = params.rain_mm_per_yr.on(terrain)?;
         let softness = params.softness(&frame, &ctx.world(terrain), ctx.seed());
         ctx.stop_if_asked()?;
         Ok(Self {
@@ -244,6 +254,9 @@ impl Land {
                 nothing_in_holes(incision.at(c, r)).max(0.0) * 1e-3 * softness.row(r)[c]
             }),
             grade: params.grade(&softness),
+            rain: (!area::is_usual(&params.rain_mm_per_yr)).then(|| {
+                Raster::from_fn(frame.cols(), frame.rows(), |c, r| nothing_in_holes(rain.at(c, r)).max(0.0))
+            }),
             held: held_lines::held(terrain).into(),
             strata: Strata::of(terrain).map(Arc::new),
         })
@@ -264,11 +277,13 @@ impl Land {
     }
 
     fn each(&self, on_nodes: impl Fn(&Raster<f32>) -> Raster<f32>) -> Self {
+        let on_nodes = &on_nodes;
         Self {
             height: Arc::new(on_nodes(&self.height)),
             uplift: on_nodes(&self.uplift),
             incision: on_nodes(&self.incision),
             grade: on_nodes(&self.grade),
+            rain: self.rain.as_ref().map(on_nodes),
             held: self.held.clone(),
             strata: self.strata.clone(),
         }
@@ -598,6 +613,7 @@ struct Level {
     uplift: Raster<f32>,
     incision: Raster<f32>,
     grade: Raster<f32>,
+    rain: Option<Raster<f32>>,
     /// What makes water wander here.
     seed: Seed,
     pins: Option<Raster<f32>>,
@@ -628,6 +644,7 @@ impl Level {
             incision: land.incision,
             seed,
             grade: land.grade,
+            rain: land.rain,
             sea_m: sea_level(params.sea),
             edge: outlet.map_or(Edge::Open, |place| Edge::Only(nodes.nearest(place) as u32)),
         }
@@ -706,10 +723,15 @@ impl Level {
         }
         let wander = (left > 1.0 / 3.0).then(|| Wander::new(self.seed, WANDER * (1.5 * left - 0.5).sqrt()));
         let (ways, donors, area) = self.flow(height, wander, ctx)?;
+        let water = self.rain.as_ref().map(|rain| {
+            area::water(&ways, &donors, |cell| area::parts(rain.as_slice()[cell]))
+        });
+        ctx.stop_if_asked()?;
+        let drained = Drained { cells: &area, water: water.as_ref() };
         let cut = Cut {
             ways: &ways,
             donors: &donors,
-            area: &area,
+            drained,
             spans: &self.spans,
             cell_m2: dx * dy,
             dt_yr,
@@ -735,7 +757,9 @@ impl Level {
             slopes::give_way(height, [dx, dy], limit, prop, self.sea_m, self.pins.as_ref());
             if is_soil {
                 drop((ways, donors));
-                self.creep(height, creep_m2, area, grade, ctx)?;
+                let stays = self.stays(drained);
+                drop((area, water));
+                self.creep(height, creep_m2, &stays, grade, ctx)?;
             }
         }
         Ok(())
@@ -765,33 +789,40 @@ impl Level {
         soil
     }
 
-    /// Lets soil creep and slide by `metres2 = D dt`; streams carry off what comes into their beds.
-    fn creep(
-        &self,
-        height: &mut Raster<f32>,
-        metres2: f64,
-        area: Raster<u32>,
-        grade: &Raster<f32>,
-        ctx: &Ctx<'_>,
-    ) -> Result<(), OpError> {
+    /// How much of what creeps into a place stays there: streams carry off what comes into their beds, and what is held keeps
+    /// its height.
+    fn stays(&self, drained: Drained<'_>) -> Raster<f32> {
         let [dx, dy] = self.nodes.spacing_m;
         let hollow = (self.params.hollow_m2 / (dx * dy)) as f32;
-        let mut stays = Raster::filled(height.cols(), height.rows(), 1.0);
+        let cols = drained.cells.cols();
+        let mut stays = Raster::filled(cols, drained.cells.rows(), 1.0);
         stays.par_rows(|row, out| {
-            for (col, (stays, &cells)) in out.iter_mut().zip(area.row(row)).enumerate() {
-                let cells = cells as f32;
+            for (col, stays) in out.iter_mut().enumerate() {
+                let cells = drained.water(row * cols + col);
                 let is_pinned = self.pins.as_ref().is_some_and(|pins| !pins.row(row)[col].is_nan());
                 *stays = if is_pinned { 0.0 } else { hollow * hollow / (hollow * hollow + cells * cells) };
             }
         });
-        drop(area);
+        stays
+    }
+
+    /// Lets soil creep and slide by `metres2 = D dt`.
+    fn creep(
+        &self,
+        height: &mut Raster<f32>,
+        metres2: f64,
+        stays: &Raster<f32>,
+        grade: &Raster<f32>,
+        ctx: &Ctx<'_>,
+    ) -> Result<(), OpError> {
+        let [dx, dy] = self.nodes.spacing_m;
         let per_grade2 = grade.map(|grade| 1.0 / (grade * grade));
         let ground = Ground {
             spacing_m: [dx, dy],
             law: Law::new(GROWTH),
             per_grade2: &per_grade2,
             shares: None,
-            stays: Some(&stays),
+            stays: Some(stays),
             sea_m: self.sea_m,
         };
         let metres2 = metres2 / f64::from(PASSES);

@@ -430,3 +430,36 @@ fn soil_is_as_deep_as_balances_what_is_lowered_and_steep_ground_is_bare() {
     let bare = terrain.get(layer::SOIL).unwrap().as_slice().iter().filter(|&&depth| depth == 0.0).count();
     assert!(bare > 129 * 129 / 2, "{bare} samples are bare");
 }
+
+#[test]
+fn four_times_the_rain_is_twice_the_cutting_of_streams_that_begin_as_low_down() {
+    let frame = Frame::square(10_000.0, 129).unwrap();
+    let usual = StreamPower { duration_yr: 1e6, steps: 40, ..StreamPower::default() };
+    let cuts_more = StreamPower { incision_mm_per_yr: Coef::Const(6.0), ..usual.clone() };
+    let rains_more = StreamPower {
+        rain_mm_per_yr: Coef::Const(4000.0),
+        hollow_m2: 4.0 * usual.hollow_m2,
+        ..usual.clone()
+    };
+    let by_rain = run(&rains_more, frame, plain(&frame), Vec::new());
+    assert!(by_rain == run(&cuts_more, frame, plain(&frame), Vec::new()));
+    assert!(by_rain != run(&usual, frame, plain(&frame), Vec::new()));
+}
+
+#[test]
+fn land_in_the_rain_shadow_stands_higher() {
+    let frame = Frame::square(20_000.0, 129).unwrap();
+    let mut terrain = Terrain::new(frame);
+    terrain.set(layer::HEIGHT, plain(&frame));
+    terrain.set(layer::RAIN, Raster::from_fn(129, 129, |col, _| if col < 64 { 3000.0 } else { 300.0 }));
+    let op = StreamPower { rain_mm_per_yr: Coef::Layer(layer::RAIN.name()), ..StreamPower::default() };
+    let terrain = op.apply(terrain, &Ctx::silent()).unwrap();
+    let height = terrain.get(layer::HEIGHT).unwrap();
+    let mean = |cols: std::ops::Range<usize>| {
+        let sum = |row: usize| height.row(row)[cols.clone()].iter().map(|h| f64::from(*h)).sum::<f64>();
+        (0..129).map(sum).sum::<f64>() / (129 * cols.len()) as f64
+    };
+    let (wet, dry) = (mean(0..60), mean(69..129));
+    assert!(dry > 1.5 * wet, "{wet} m in the rain, {dry} m behind");
+    assert!(terrain.get(layer::RAIN).is_ok(), "the rain stays");
+}
