@@ -47,7 +47,15 @@ pub trait Files: Sync {
         }
     }
 
-    /// Where on Earth an elevation model lies, without reading its heights; `None` where it does not say.
+    /// One band of an image, counted from 1, as its numbers are; holes are NaN.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not an image, or has no such band.
+    fn image_band(&self, path: &str, band: u32) -> Result<Arc<Elevation>, OpError> {
+        NoFiles.image_band(path, band)
+    }
+
+    /// Where on Earth an elevation model or image lies, without reading its heights; `None` where it does not say.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -89,6 +97,10 @@ impl Files for NoFiles {
     }
 
     fn elevation(&self, path: &str) -> Result<Arc<Elevation>, OpError> {
+        Self::refuse(path)
+    }
+
+    fn image_band(&self, path: &str, _: u32) -> Result<Arc<Elevation>, OpError> {
         Self::refuse(path)
     }
 

@@ -139,6 +139,8 @@ pub const SLOPE: Layer<f32> = Layer::new("slope");
 pub const HILLSHADE: Layer<f32> = Layer::new("hillshade");
 /// Biome numbers (see [`crate::biome`]).
 pub const BIOME: Layer<u8> = Layer::new("biome");
+/// Kinds of ground that an image shows (see [`crate::LandClass`]).
+pub const SATELLITE: Layer<u8> = Layer::new("satellite");
 /// How far east the ground is moved from its sample, in metres.
 pub const DISPLACE_X: Layer<f32> = Layer::new("displace.x");
 /// How far north the ground is moved from its sample, in metres.
@@ -224,6 +226,12 @@ pub const WELL_KNOWN: &[Info] = &[
         kind: Kind::F32,
     },
     Info { name: "biome", unit: "id", about: "biome number", kind: Kind::U8 },
+    Info {
+        name: "satellite",
+        unit: "id",
+        about: "kind of ground that an image shows, 0 for none",
+        kind: Kind::U8,
+    },
     Info { name: "mask", unit: "", about: "where a step acts, 0 to 1", kind: Kind::F32 },
     Info { name: "material", unit: "", about: "share of a ground material, in 1/255", kind: Kind::Weight },
     Info { name: "density", unit: "1/m2", about: "plants per square metre", kind: Kind::F32 },

@@ -3,7 +3,6 @@
 //! Layers of painting programs are transparent where nothing is drawn; masks are black there. So where a picture has any
 //! transparency its opacity counts, else its brightness.
 
-use std::io::Cursor;
 use std::path::Path;
 
 use orogen_core::Raster;
@@ -12,8 +11,8 @@ use crate::error::{FormatError, ReadError};
 use crate::guard::guarded;
 use crate::limits::Limits;
 use crate::plain_file::read_bytes;
+use crate::png_input::{self, FORMAT, Pixels};
 
-const FORMAT: &str = "PNG";
 /// Largest number of pixels: 8192 x 8192, which take up to 256 MiB while being read.
 const MOST_PIXELS: u64 = 1 << 26;
 
@@ -36,39 +35,10 @@ pub fn read(path: &Path, limits: &Limits) -> Result<Raster<u8>, ReadError> {
 /// # Errors
 /// When the bytes are not a PNG or it is beyond the limits.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Raster<u8>, FormatError> {
-    let broken = |e: png::DecodingError| FormatError::broken(FORMAT, e.to_string());
     let limits = Limits { max_samples: limits.max_samples.min(MOST_PIXELS), ..*limits };
-    let room = usize::try_from(limits.max_samples.saturating_mul(8)).unwrap_or(usize::MAX);
-    let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: room });
-    decoder.set_ignore_text_chunk(true);
-    decoder.set_ignore_iccp_chunk(true);
-    decoder.set_transformations(png::Transformations::normalize_to_color8());
-    let info = decoder.read_header_info().map_err(broken)?;
-    let (cols, rows) = (u64::from(info.width), u64::from(info.height));
-    let samples = limits.samples(FORMAT, cols, rows)?;
-    // Deflate never packs better than 1032 to 1, and eight pixels may share a byte.
-    if samples / 8 / 1040 > bytes.len() {
-        return Err(FormatError::broken(
-            FORMAT,
-            format!("a file of {} bytes cannot hold {cols} x {rows} pixels", bytes.len()),
-        ));
-    }
-    let mut reader = decoder.read_info().map_err(broken)?;
-    // The library takes the length of a palette on trust.
-    if let Some(palette) = &reader.info().palette
-        && (palette.is_empty() || palette.len() > 3 * 256 || palette.len() % 3 != 0)
-    {
-        let reason = format!(
-            "its palette has {} bytes; it must have three for each of 1 to 256 colours",
-            palette.len()
-        );
-        return Err(FormatError::broken(FORMAT, reason));
-    }
-    let size = reader.output_buffer_size().ok_or_else(|| FormatError::broken(FORMAT, "it has no size"))?;
-    let mut raw = vec![0; size];
-    let info = reader.next_frame(&mut raw).map_err(broken)?;
-    let channels = info.color_type.samples();
-    let pixels = raw.chunks_exact(info.line_size.max(1)).flat_map(|row| row.chunks_exact(channels));
+    let Pixels { cols, rows, channels, line, raw, .. } =
+        png_input::pixels(bytes, &limits, png::Transformations::normalize_to_color8())?;
+    let pixels = raw.chunks_exact(line).flat_map(|row| row.chunks_exact(channels));
     let drawn: Vec<u8> = match channels {
         2 | 4 => {
             let clear = raw.chunks_exact(channels).any(|pixel| pixel[channels - 1] < u8::MAX);
@@ -76,7 +46,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Raster<u8>, FormatError> 
         }
         _ => pixels.map(bright).collect(),
     };
-    Raster::from_vec(cols as usize, rows as usize, drawn)
+    Raster::from_vec(cols, rows, drawn)
         .ok_or_else(|| FormatError::broken(FORMAT, "its pixels do not fill its grid"))
 }
 

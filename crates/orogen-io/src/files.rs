@@ -12,6 +12,7 @@ use crate::drawing;
 use crate::elevation;
 use crate::error::ReadError;
 use crate::features;
+use crate::image;
 use crate::limits::Limits;
 use crate::plain_file::{look_at, open, read_bytes};
 use crate::sidecar::{MAX_SIDECAR_BYTES, Sidecar};
@@ -47,6 +48,8 @@ struct Kept {
 enum Kind {
     /// One of its bands.
     Elevation(Option<u32>),
+    /// One of its bands, as the numbers are.
+    Image(u32),
     Features,
     Drawing,
 }
@@ -140,6 +143,16 @@ impl Files for FolderFiles {
     fn elevation_band(&self, name: &str, band: Option<u32>) -> Result<Arc<Elevation>, OpError> {
         let kept = self.decoded(name, Kind::Elevation(band), |path, limits| {
             elevation::read_band(path, band, limits).map(|(read, _)| Decoded::Elevation(Arc::new(read)))
+        })?;
+        match kept {
+            Decoded::Elevation(elevation) => Ok(elevation),
+            _ => Err(Self::mixed(name)),
+        }
+    }
+
+    fn image_band(&self, name: &str, band: u32) -> Result<Arc<Elevation>, OpError> {
+        let kept = self.decoded(name, Kind::Image(band), |path, limits| {
+            image::read_band(path, band, limits).map(|read| Decoded::Elevation(Arc::new(read)))
         })?;
         match kept {
             Decoded::Elevation(elevation) => Ok(elevation),

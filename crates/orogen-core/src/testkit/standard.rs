@@ -15,6 +15,7 @@ use crate::kinds::{Kind, LayerData, Weight};
 use crate::layer::{self, LayerName};
 use crate::math;
 use crate::op::{AnyOp, Layers};
+use crate::place::{Crs, Georeference, Place};
 use crate::provenance::Part;
 use crate::raster::Raster;
 use crate::rng::Seed;
@@ -119,10 +120,14 @@ impl Standard {
     /// Those of the operator.
     pub fn run(&self, op: &dyn AnyOp, files: &AnyFile, watch: &dyn Watch) -> Result<Terrain, OpError> {
         let second = (!op.layers().reads_second.is_empty()).then_some(&self.second);
-        let ctx = Ctx::new(SEED).in_world(self.world).with_second(second).with_files(files).watched_by(watch);
-        op.apply(self.terrain.clone(), &ctx)
+        let place = Place { crs: Some(Crs { epsg: EPSG, offset_m: [0.0; 2] }), ..Place::default() };
+        let ctx = Ctx::new(SEED).in_world(self.world).at_place(place).with_second(second);
+        op.apply(self.terrain.clone(), &ctx.with_files(files).watched_by(watch))
     }
 }
+
+/// The coordinate system of the world and of [`AnyFile`].
+const EPSG: u16 = 32631;
 
 fn terrain(world: Frame, which: &str, names: &BTreeSet<LayerName>) -> Terrain {
     let mut terrain = Terrain::new(world);
@@ -236,6 +241,24 @@ impl Files for AnyFile {
 
     fn elevation_band(&self, path: &str, _: Option<u32>) -> Result<Arc<Elevation>, OpError> {
         self.elevation(path)
+    }
+
+    fn image_band(&self, path: &str, band: u32) -> Result<Arc<Elevation>, OpError> {
+        let mut image = Elevation::clone(&*self.elevation(path)?);
+        let turned = image.height.clone();
+        let (cols, rows) = (turned.cols(), turned.rows());
+        let flip = |flip: bool, at: usize, count: usize| if flip { count - 1 - at } else { at };
+        image.height = Raster::from_fn(cols, rows, |col, row| {
+            turned.row(flip(band % 2 == 0, row, rows))[flip(band > 2, col, cols)]
+        });
+        Ok(Arc::new(image))
+    }
+
+    fn georeference(&self, path: &str) -> Result<Option<Georeference>, OpError> {
+        self.fingerprint(path)?;
+        // Large enough to lie under every world of the tests.
+        let crs = Some((EPSG, [-1e7, -1e7]));
+        Ok(Some(Georeference { middle_deg: None, crs, size_m: [2e7, 2e7] }))
     }
 
     fn features(&self, path: &str) -> Result<Arc<Features>, OpError> {

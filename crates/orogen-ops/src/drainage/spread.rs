@@ -54,8 +54,11 @@ pub fn cells(
         .filter(|&cell| missing[cell].load(Ordering::Relaxed) == 0)
         .map(|cell| cell as u32)
         .collect();
-    let sums: Vec<AtomicU64> =
-        (0..cols * rows).into_par_iter().with_min_len(1 << 12).map(|cell| AtomicU64::new(own(cell))).collect();
+    let sums: Vec<AtomicU64> = (0..cols * rows)
+        .into_par_iter()
+        .with_min_len(1 << 12)
+        .map(|cell| AtomicU64::new(own(cell)))
+        .collect();
     springs.par_chunks(256).for_each(|springs| {
         let mut stack = Vec::new();
         for &spring in springs {

@@ -218,7 +218,10 @@ mod tests {
             for cell in 0..cols * rows {
                 let [plain, twice, uneven] = [&plain, &twice, &uneven].map(|flow| flow.as_slice()[cell]);
                 assert!((twice - 2.0 * plain).abs() <= 1e-5 * twice, "{method:?}: {twice} of {plain}");
-                assert!(uneven >= 0.499 * plain && uneven <= 2.001 * plain, "{method:?}: {uneven} of {plain}");
+                assert!(
+                    uneven >= 0.499 * plain && uneven <= 2.001 * plain,
+                    "{method:?}: {uneven} of {plain}"
+                );
             }
         }
     }

@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::levels::{Coarse, Levels};
-use crate::drainage::drainage;
 use crate::drainage::area::PARTS;
+use crate::drainage::drainage;
 use crate::drainage::spread::{self, Sharing};
 use crate::held_lines;
 

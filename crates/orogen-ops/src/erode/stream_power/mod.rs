@@ -723,9 +723,10 @@ impl Level {
         }
         let wander = (left > 1.0 / 3.0).then(|| Wander::new(self.seed, WANDER * (1.5 * left - 0.5).sqrt()));
         let (ways, donors, area) = self.flow(height, wander, ctx)?;
-        let water = self.rain.as_ref().map(|rain| {
-            area::water(&ways, &donors, |cell| area::parts(rain.as_slice()[cell]))
-        });
+        let water = self
+            .rain
+            .as_ref()
+            .map(|rain| area::water(&ways, &donors, |cell| area::parts(rain.as_slice()[cell])));
         ctx.stop_if_asked()?;
         let drained = Drained { cells: &area, water: water.as_ref() };
         let cut = Cut {

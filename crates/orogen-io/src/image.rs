@@ -1,0 +1,102 @@
+//! Images from above, band by band: GeoTIFF and PNG.
+
+use std::path::Path;
+
+use orogen_core::{Elevation, Raster};
+
+use crate::elevation;
+use crate::error::{FormatError, ReadError};
+use crate::guard::guarded;
+use crate::limits::Limits;
+use crate::plain_file::read_bytes;
+use crate::png_input::{self, FORMAT};
+
+/// Reads a band, counted from 1, as the numbers that the file holds; what it marks as no data is NaN.
+///
+/// # Errors
+/// When the file is missing, unreadable, larger than allowed, of another kind, or has no such band; the sentence says which.
+pub fn read_band(path: &Path, band: u32, limits: &Limits) -> Result<Elevation, ReadError> {
+    let fail = |reason: String| ReadError::new(path, reason);
+    let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    match ending.as_str() {
+        "tif" | "tiff" => elevation::read_band(path, Some(band), limits).map(|(read, _)| read),
+        "png" => {
+            let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
+            guarded(FORMAT, || decode_png(&bytes, band, limits)).map_err(|e| ReadError::format(path, &e))
+        }
+        _ => Err(fail(format!("unknown file type {ending:?}; images end in tif, tiff or png"))),
+    }
+}
+
+/// A band from the bytes of a PNG. Pixels that cannot be seen at all are holes.
+///
+/// # Errors
+/// When the bytes are not a PNG, it is beyond the limits, or it has no such band.
+pub fn decode_png(bytes: &[u8], band: u32, limits: &Limits) -> Result<Elevation, FormatError> {
+    let pixels = png_input::pixels(bytes, limits, png::Transformations::EXPAND)?;
+    let (channels, width) = (pixels.channels, if pixels.is_wide { 2 } else { 1 });
+    let is_clear =
+        |pixel: &[u8]| channels % 2 == 0 && pixel[(channels - 1) * width..].iter().all(|byte| *byte == 0);
+    let colours = if channels % 2 == 0 { channels - 1 } else { channels };
+    let at = (band as usize).checked_sub(1).filter(|at| *at < colours).ok_or_else(|| {
+        let bands = if colours == 1 { "1 band" } else { "3 bands" };
+        FormatError::broken(FORMAT, format!("there is no band {band}; it has {bands}"))
+    })?;
+    let values = pixels
+        .raw
+        .chunks_exact(pixels.line)
+        .flat_map(|row| row.chunks_exact(channels * width))
+        .map(|pixel| match &pixel[at * width..][..width] {
+            _ if is_clear(pixel) => f32::NAN,
+            [high, low] => f32::from(u16::from_be_bytes([*high, *low])),
+            [byte, ..] => f32::from(*byte),
+            [] => f32::NAN,
+        })
+        .collect();
+    let height = Raster::from_vec(pixels.cols, pixels.rows, values)
+        .ok_or_else(|| FormatError::broken(FORMAT, "its pixels do not fill its grid"))?;
+    Ok(Elevation { height, spacing_m: None, north_west_m: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn png(color: png::ColorType, depth: png::BitDepth, raw: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut encoder = png::Encoder::new(&mut out, 2, 1);
+        encoder.set_color(color);
+        encoder.set_depth(depth);
+        encoder.write_header().unwrap().write_image_data(raw).unwrap();
+        out
+    }
+
+    fn band(bytes: &[u8], band: u32) -> Vec<f32> {
+        decode_png(bytes, band, &Limits::default()).unwrap().height.into_vec()
+    }
+
+    #[test]
+    fn bands_come_as_they_are_in_eight_and_sixteen_bits() {
+        let eight = png(png::ColorType::Rgb, png::BitDepth::Eight, &[1, 2, 3, 40, 50, 60]);
+        assert_eq!((band(&eight, 1), band(&eight, 3)), (vec![1.0, 40.0], vec![3.0, 60.0]));
+        let raw: Vec<u8> = [1000u16, 2, 65535, 40, 50, 60].iter().flat_map(|v| v.to_be_bytes()).collect();
+        let sixteen = png(png::ColorType::Rgb, png::BitDepth::Sixteen, &raw);
+        assert_eq!((band(&sixteen, 1), band(&sixteen, 3)), (vec![1000.0, 40.0], vec![65535.0, 60.0]));
+        let seen = png(png::ColorType::Rgba, png::BitDepth::Eight, &[1, 2, 3, 0, 40, 50, 60, 9]);
+        let red = band(&seen, 1);
+        assert!(red[0].is_nan() && red[1] == 40.0, "{red:?}");
+    }
+
+    #[test]
+    fn what_is_no_image_gets_a_sentence() {
+        let eight = png(png::ColorType::Rgb, png::BitDepth::Eight, &[1, 2, 3, 40, 50, 60]);
+        let sentence =
+            |bytes: &[u8], band: u32| decode_png(bytes, band, &Limits::default()).unwrap_err().to_string();
+        assert!(sentence(&eight, 4).contains("there is no band 4; it has 3 bands"));
+        assert!(sentence(&eight, 0).contains("there is no band 0"));
+        assert!(sentence(b"no image at all", 1).starts_with("not a valid PNG"));
+        for cut in 1..eight.len() {
+            let _ = decode_png(&eight[..cut], 1, &Limits::default());
+        }
+    }
+}
