@@ -1,0 +1,15 @@
+//! Plants as geometry. A [`Species`] is a few numbers, a seed makes a tree of them: [`grow`] gives its [`Skeleton`].
+//!
+//! This crate reads no files, opens no windows and looks at no clock: it takes text and gives numbers.
+
+mod arbaro;
+mod frame;
+mod grow;
+mod shape;
+mod skeleton;
+mod species;
+
+pub use arbaro::from_arbaro;
+pub use grow::{GrowError, grow};
+pub use skeleton::{Leaf, Node, Skeleton, Stem};
+pub use species::{Leaves, Level, Prune, Shape, Species, SpeciesError};
