@@ -1,5 +1,6 @@
 //! What the land is covered with.
 
 mod biomes;
+pub mod rules;
 
 pub use biomes::Biomes;
