@@ -1,6 +1,8 @@
 //! What the land is covered with.
 
 mod biomes;
+pub mod materials;
 pub mod rules;
 
-pub use biomes::Biomes;
+pub use biomes::{Biomes, OwnBiome, Painted};
+pub use materials::{Material, Materials};
