@@ -35,6 +35,8 @@ pub enum Command {
     Build(Box<Build>),
     /// List all faults of a recipe with their lines, without running it.
     Check(Check),
+    /// Say why a place has its temperature, its biome and its materials.
+    Explain(Explain),
     /// Measure and repair any elevation model.
     Dem(Box<Dem>),
     /// List the operators, or show one in full.
@@ -152,6 +154,28 @@ pub struct Check {
     #[command(flatten)]
     pub changes: Changes,
     /// Print the findings as JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `orogen explain`
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  orogen explain my-island.toml 1200,3400
+  orogen explain my-island.toml 1200,3400 --samples 257    quicker, from a preview
+  orogen explain my-island.toml 1200,3400 --json")]
+pub struct Explain {
+    /// The recipe.
+    #[arg(value_name = "RECIPE")]
+    pub recipe: PathBuf,
+    /// The place: metres east and metres north.
+    #[arg(value_name = "X,Y", allow_hyphen_values = true)]
+    pub place: String,
+    /// Changes to the recipe.
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Print as JSON.
     #[arg(long)]
     pub json: bool,
 }

@@ -8,6 +8,7 @@ mod args;
 mod build;
 mod check;
 mod dem;
+mod explain;
 mod message;
 mod new;
 mod operators;
@@ -65,6 +66,7 @@ fn run(args: Args) -> anyhow::Result<()> {
         Command::New(args) => new::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Dem(args) => dem::run(&args),
         Command::Ops(args) => operators::list(&args),
         Command::Schema => operators::schema(),

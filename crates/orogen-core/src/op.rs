@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use crate::ctx::Ctx;
 use crate::error::OpError;
+use crate::explain::Reason;
 use crate::files::Files;
 use crate::frame::{Frame, Rect};
 use crate::layer::LayerName;
@@ -377,6 +378,15 @@ pub trait Op:
     /// When cancelled, or when the input cannot be worked on, in a sentence.
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError>;
 
+    /// Why a place, in metres, is as it is on land that this operator has worked on. By default it has nothing to say.
+    ///
+    /// # Errors
+    /// As [`Op::run`].
+    fn explain(&self, land: &Terrain, place: [f64; 2], ctx: &Ctx<'_>) -> Result<Vec<Reason>, OpError> {
+        let _ = (land, place, ctx);
+        Ok(Vec::new())
+    }
+
     /// Begins work that gives control back in the middle. By default there is one piece, which is [`Op::run`]; an
     /// operator that works for long starts here, and its `run` is [`crate::stepped::run_through`].
     ///
@@ -453,6 +463,11 @@ pub trait AnyOp: fmt::Debug + Send + Sync {
     /// # Errors
     /// As [`Op::run`].
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError>;
+    /// See [`Op::explain`].
+    ///
+    /// # Errors
+    /// As [`Op::explain`].
+    fn explain(&self, land: &Terrain, place: [f64; 2], ctx: &Ctx<'_>) -> Result<Vec<Reason>, OpError>;
     /// See [`Op::start`].
     ///
     /// # Errors
@@ -546,6 +561,10 @@ impl<T: Op> AnyOp for T {
 
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         Op::run(self, terrain, ctx)
+    }
+
+    fn explain(&self, land: &Terrain, place: [f64; 2], ctx: &Ctx<'_>) -> Result<Vec<Reason>, OpError> {
+        Op::explain(self, land, place, ctx)
     }
 
     fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {

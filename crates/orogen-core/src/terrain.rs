@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::OpError;
 use crate::frame::Frame;
 use crate::instances::Instances;
-use crate::kinds::{Kind, LayerData, Sample};
+use crate::kinds::{Kind, LayerData, Sample, Weight};
 use crate::layer::{Layer, LayerName};
 use crate::place::Place;
 use crate::provenance::{Part, Provenance};
@@ -152,19 +152,27 @@ impl Terrain {
     ) -> Result<(), OpError> {
         let (cols, rows) = (self.frame.cols(), self.frame.rows());
         for (name, raster) in shares {
-            if name.family() != family {
-                return Err(OpError::Failed(format!(
-                    "layer {name:?} does not belong to the weights {family:?}"
-                )));
-            }
-            if (raster.cols(), raster.rows()) != (cols, rows) {
-                return Err(self.other_shape(name, (raster.cols(), raster.rows())));
-            }
+            self.check_member(family, name, (raster.cols(), raster.rows()))?;
         }
         let rasters: Vec<&Raster<f32>> = shares.values().copied().collect();
         let made = weights::from_shares(cols, rows, rasters.len(), |member, row, out| {
             out.copy_from_slice(rasters[member].row(row));
         });
+        self.set_rounded_weights(family, shares.keys().cloned().zip(made).collect())
+    }
+
+    /// As [`Terrain::set_weights`], of weights that are rounded already ([`weights::from_rows`]).
+    ///
+    /// # Errors
+    /// As [`Terrain::set_weights`].
+    pub fn set_rounded_weights(
+        &mut self,
+        family: &str,
+        made: BTreeMap<LayerName, Raster<Weight>>,
+    ) -> Result<(), OpError> {
+        for (name, raster) in &made {
+            self.check_member(family, name, (raster.cols(), raster.rows()))?;
+        }
         let of_family = |(name, data): (&LayerName, &LayerData)| {
             (data.kind() == Kind::Weight && name.family() == family).then(|| name.clone())
         };
@@ -173,7 +181,18 @@ impl Terrain {
             self.drop_followers(&Part::Layer(name.clone()));
             self.parts.layers.remove(&name);
         }
-        shares.keys().cloned().zip(made).for_each(|(name, raster)| self.set_named(name, raster.into()));
+        made.into_iter().for_each(|(name, raster)| self.set_named(name, raster.into()));
+        Ok(())
+    }
+
+    /// Whether a raster may be a member of a family here.
+    fn check_member(&self, family: &str, name: &LayerName, shape: (usize, usize)) -> Result<(), OpError> {
+        if name.family() != family {
+            return Err(OpError::Failed(format!("layer {name:?} does not belong to the weights {family:?}")));
+        }
+        if shape != (self.frame.cols(), self.frame.rows()) {
+            return Err(self.other_shape(name, shape));
+        }
         Ok(())
     }
 

@@ -32,26 +32,34 @@ pub fn families(
 
 /// Rounds shares to weights that sum to [`WHOLE`]; all are 0 where no share is above 0. Shares below 0 and NaN count as 0.
 pub fn round(shares: &[f32], weights: &mut [Weight]) {
-    let counts = |share: f32| if share > 0.0 { f64::from(share) } else { 0.0 };
-    let sum: f64 = shares.iter().map(|&share| counts(share)).sum();
+    round_with(shares, weights, &mut Vec::new());
+}
+
+/// As [`round`], with room for the members that count: where they lie, and what their weight lacks of its share.
+fn round_with(shares: &[f32], weights: &mut [Weight], room: &mut Vec<(usize, f64)>) {
+    weights.fill(Weight(0));
+    room.clear();
+    let counting = shares.iter().enumerate().filter(|(_, share)| **share > 0.0);
+    room.extend(counting.map(|(i, &share)| (i, f64::from(share))));
+    let sum: f64 = room.iter().map(|(_, share)| share).sum();
     if sum <= 0.0 || !sum.is_finite() {
-        weights.fill(Weight(0));
         return;
     }
     // Weights that sum to 255 already come out as they are: a whole number times 255 over 255 is exact.
-    let quota = |share: f32| counts(share) * f64::from(WHOLE) / sum;
     let mut left = WHOLE;
-    for (weight, &share) in weights.iter_mut().zip(shares) {
-        let whole = (quota(share) as u32).min(left);
-        *weight = Weight(whole as u8);
+    for (i, share) in room.iter_mut() {
+        let quota = *share * f64::from(WHOLE) / sum;
+        let whole = (quota as u32).min(left);
+        weights[*i] = Weight(whole as u8);
         left -= whole;
+        *share = quota - f64::from(whole);
     }
-    // At most one each: fewer are left than there are members, and those with a remainder of 0 come last.
+    // One each: fewer are left than there are members.
     while left > 0 {
-        let remainder = |i: usize| quota(shares[i]) - f64::from(weights[i].0);
-        let largest = |best: usize, i: usize| if remainder(i) > remainder(best) { i } else { best };
-        let first = (1..shares.len()).fold(0, largest);
-        weights[first].0 += 1;
+        let largest = |best: usize, k: usize| if room[k].1 > room[best].1 { k } else { best };
+        let first = (1..room.len()).fold(0, largest);
+        weights[room[first].0].0 += 1;
+        room[first].1 -= 1.0;
         left -= 1;
     }
 }
@@ -64,24 +72,43 @@ pub fn from_shares(
     members: usize,
     shares: impl Fn(usize, usize, &mut [f32]) + Sync,
 ) -> Vec<Raster<Weight>> {
+    let all = from_rows(cols, rows, members, |row, lines| {
+        lines.iter_mut().enumerate().for_each(|(member, line)| shares(member, row, line));
+        Ok::<(), std::convert::Infallible>(())
+    });
+    match all {
+        Ok(made) => made,
+        Err(never) => match never {},
+    }
+}
+
+/// As [`from_shares`], of all members at once: `shares(row, lines)` adds what each counts to its line, which is 0 before.
+///
+/// # Errors
+/// The failure of a row.
+pub fn from_rows<E: Send>(
+    cols: usize,
+    rows: usize,
+    members: usize,
+    shares: impl Fn(usize, &mut [Vec<f32>]) -> Result<(), E> + Sync,
+) -> Result<Vec<Raster<Weight>>, E> {
     let mut made = vec![Raster::filled(cols, rows, Weight(0)); members];
     let mut lines: Vec<_> = made.iter_mut().map(|raster| raster.as_mut_slice().chunks_mut(cols)).collect();
     let by_row: Vec<Vec<&mut [Weight]>> =
         (0..rows).map(|_| lines.iter_mut().filter_map(Iterator::next).collect()).collect();
-    by_row.into_par_iter().with_min_len(8).enumerate().for_each(|(row, mut out)| {
-        let mut line = vec![0.0; cols];
-        let mut all = vec![0.0; cols * members];
-        for member in 0..members {
-            shares(member, row, &mut line);
-            line.iter().enumerate().for_each(|(col, share)| all[col * members + member] = *share);
-        }
-        let mut rounded = vec![Weight(0); members];
-        for (col, shares) in all.chunks(members.max(1)).enumerate() {
-            round(shares, &mut rounded);
+    by_row.into_par_iter().with_min_len(8).enumerate().try_for_each(|(row, mut out)| {
+        let mut lines = vec![vec![0.0; cols]; members];
+        shares(row, &mut lines)?;
+        let (mut here, mut rounded) = (vec![0.0; members], vec![Weight(0); members]);
+        let mut room = Vec::with_capacity(members);
+        for col in 0..cols {
+            here.iter_mut().zip(&lines).for_each(|(share, line)| *share = line[col]);
+            round_with(&here, &mut rounded, &mut room);
             out.iter_mut().zip(&rounded).for_each(|(out, weight)| out[col] = *weight);
         }
-    });
-    made
+        Ok(())
+    })?;
+    Ok(made)
 }
 
 /// A family between its samples, at all crossings of given columns and rows: bilinear, then rounded.

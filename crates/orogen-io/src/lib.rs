@@ -18,6 +18,7 @@ mod folder;
 pub mod geojson;
 pub mod geotiff;
 pub mod glb;
+pub mod ground;
 mod guard;
 pub mod image;
 pub mod instances_csv;

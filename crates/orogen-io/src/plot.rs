@@ -43,6 +43,22 @@ pub fn profile(title: &str, distances_m: &[f64], heights_m: &[f32]) -> Picture {
     sheet.averaged()
 }
 
+/// Boxes of colour with a line of text each, one below another: the legend of a map.
+#[must_use]
+pub fn legend(lines: &[([u8; 3], String)]) -> Picture {
+    const LINE_PX: f64 = 22.0;
+    const BOX_PX: f64 = 14.0;
+    let widest = lines.iter().map(|(_, text)| strokes::lines(text).1).fold(40.0, f64::max);
+    let wide = (3.0 * BOX_PX + LETTER_PX * widest + 12.0).min(1200.0).ceil();
+    let mut sheet = Sheet::new([wide, LINE_PX * lines.len().max(1) as f64 + 10.0]);
+    for (i, (color, text)) in lines.iter().enumerate() {
+        let middle = 5.0 + LINE_PX * (i as f64 + 0.5);
+        sheet.rectangle([8.0, middle - 0.5 * BOX_PX], [8.0 + 1.6 * BOX_PX, middle + 0.5 * BOX_PX], *color);
+        sheet.text(text, [2.6 * BOX_PX, middle + 4.5], 0.0);
+    }
+    sheet.averaged()
+}
+
 /// What is drawn on, with hard edges.
 struct Sheet(Picture);
 
@@ -55,6 +71,18 @@ impl Sheet {
     fn span(from: f64, to: f64, most: usize) -> std::ops::Range<usize> {
         let fine = |at: f64| (at * FINER as f64 + 0.5).clamp(0.0, most as f64) as usize;
         fine(from)..fine(to)
+    }
+
+    /// A box of a colour with a thin dark edge.
+    fn rectangle(&mut self, a: [f64; 2], b: [f64; 2], color: [u8; 3]) {
+        let stride = self.0.cols();
+        let cols = Self::span(a[0], b[0], stride);
+        for row in Self::span(a[1], b[1], self.0.rows()) {
+            self.0.as_mut_slice()[row * stride..][cols.clone()].fill(color);
+        }
+        for [from, to] in [[a, [b[0], a[1]]], [[b[0], a[1]], b], [b, [a[0], b[1]]], [[a[0], b[1]], a]] {
+            self.line(from, to, 1.0, TEXT);
+        }
     }
 
     /// A line of a width, its ends round.

@@ -23,6 +23,15 @@ pub fn write_picture(picture: &Picture, out: &mut impl Write) -> io::Result<()> 
     write(picture, color, depth, |row, bytes| bytes.copy_from_slice(row.as_flattened()), out)
 }
 
+/// Writes four bytes a sample as they are: red, green, blue, and as alpha whatever the fourth is.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write_four(samples: &Raster<[u8; 4]>, out: &mut impl Write) -> io::Result<()> {
+    let (color, depth) = (png::ColorType::Rgba, png::BitDepth::Eight);
+    write(samples, color, depth, |row, bytes| bytes.copy_from_slice(row.as_flattened()), out)
+}
+
 /// The bytes of a grey PNG.
 #[must_use]
 pub fn encode_grey(picture: &Raster<u8>) -> Vec<u8> {

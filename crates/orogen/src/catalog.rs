@@ -19,6 +19,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Min>(),
         Operator::of::<combine::Multiply>(),
         Operator::of::<cover::Biomes>(),
+        Operator::of::<cover::Materials>(),
         Operator::of::<cover::Satellite>(),
         Operator::of::<erode::Alluvium>(),
         Operator::of::<erode::Coast>(),

@@ -23,6 +23,7 @@ mod build;
 mod catalog;
 mod describe;
 mod error;
+mod explain;
 pub mod export;
 mod manifest;
 pub mod presets;
@@ -39,6 +40,7 @@ pub use describe::{
     recipe_schema, summary,
 };
 pub use error::BuildError;
+pub use explain::{Explanation, explain};
 pub use export::{ExportChanges, ExportKind, ExportOptions, Exported, Exports, export};
 pub use manifest::{FileReport, FrameReport, Manifest, StepEntry, realism};
 pub use orogen_core as core;

@@ -1,14 +1,15 @@
 //! A shaded, coloured map of a terrain, one pixel a sample.
 //!
 //! The land is lit by a strong sun and three weak ones (so that no slope is lost along the strong one's rays), by the
-//! sky that each valley sees, and loses light in the shadow of mountains. It is tinted by biome where there are biomes
-//! and by height elsewhere, steep ground turns to rock, sand lies over both, and drainage basins have their own colours. The sea is bright over its shelf and carries water lines along
+//! sky that each valley sees, and loses light in the shadow of mountains. It has the colours of its materials where it has some, is tinted
+//! by biome where there are biomes and by height elsewhere, steep ground turns to rock, sand lies over both, and drainage basins have their own colours. The sea is bright over its shelf and carries water lines along
 //! the coast; rivers and lakes are drawn with soft edges. Every width follows from the size of the picture, so a small
 //! build looks like a large one seen from afar.
 
 mod basins;
 mod biome;
 mod coarse;
+mod coloring;
 mod light;
 mod palette;
 mod rivers;
@@ -20,9 +21,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::color::{Display, Light, Ramp, light_of, mix};
+use crate::ground;
 use crate::png8::Picture;
 use basins::Basins;
 use coarse::Coarse;
+pub use coloring::Coloring;
 use light::{Suns, Wide};
 use palette::Colors;
 pub use palette::Palette;
@@ -35,6 +38,8 @@ use water::{HOLE, LAKE, LAND, Offshore, SEA};
 pub struct ReliefStyle {
     /// Colours of land without biomes.
     pub palette: Palette,
+    /// What the colours of land follow from.
+    pub coloring: Coloring,
     /// Where the sun stands, clockwise from north.
     #[schemars(range(min = -360.0, max = 360.0), extend("x-unit" = "deg"))]
     pub sun_from_deg: f64,
@@ -44,6 +49,8 @@ pub struct ReliefStyle {
     /// Vertical exaggeration; when left out, one is chosen from the land's own steepness.
     #[schemars(range(min = 0.01, max = 1000.0))]
     pub exaggeration: Option<f64>,
+    /// Colours by ground material, where `cover.materials` has laid some.
+    pub materials: bool,
     /// Colours by biome, where the terrain has a `biome` layer.
     pub biomes: bool,
     /// Colours by drainage basin, where `water.basins` has found some.
@@ -61,9 +68,11 @@ impl Default for ReliefStyle {
     fn default() -> Self {
         Self {
             palette: Palette::Temperate,
+            coloring: Coloring::Natural,
             sun_from_deg: 315.0,
             sun_height_deg: 42.0,
             exaggeration: None,
+            materials: true,
             biomes: true,
             basins: true,
             rivers: true,
@@ -95,6 +104,9 @@ const SAND_M: [f32; 2] = [0.02, 0.7];
 /// How much of the colour of the ground is its sand's, and its basin's.
 const SAND_SHARE: f32 = 0.85;
 const BASIN_SHARE: f32 = 0.72;
+
+/// Ground is darker than maps are: how much brighter it is drawn.
+const COVER_LIFT: f32 = 1.45;
 
 /// Colour of the light of the sky and of the sun: shadows are cool, sunlit slopes warm.
 const SKY: Light = [0.86, 0.97, 1.16];
@@ -140,7 +152,11 @@ pub fn render_unless_cancelled(
         drawn.then(|| terrain.vector(name)).flatten().and_then(|lines| rivers::coverage(lines, frame))
     };
     let (rivers, contours) = (lines(style.rivers, "rivers"), lines(style.contours, "contours"));
-    let sand = terrain.get(layer::SAND).ok();
+    let natural = style.coloring == Coloring::Natural;
+    let cover = (natural && style.materials).then(|| ground::Ground::of(terrain)).flatten();
+    let pattern = coloring::pattern(terrain, style.coloring);
+    // Materials know of sand already, and the other ideas of colour of nothing but theirs.
+    let sand = if natural && cover.is_none() { terrain.get(layer::SAND).ok() } else { None };
     let basins = style.basins.then(|| terrain.get(layer::BASIN).ok()).flatten().map(Basins::new);
     let suns = Suns::new(style.sun_from_deg, style.sun_height_deg);
     let display = Display::new();
@@ -162,6 +178,10 @@ pub fn render_unless_cancelled(
         let [wide_x, wide_y] = [&wide.grade_x, &wide.grade_y].map(|raster| line(&wide.grid, raster));
         let [sky, shadow] = [&wide.sky, &wide.shadow].map(|raster| line(&wide.grid, raster));
         let distance = line(&offshore.grid, &offshore.distance);
+        let mut covered = Vec::new();
+        if let Some(cover) = &cover {
+            cover.row(row, &mut covered);
+        }
         let tint = ground.tints.as_ref().map(|(grid, channels)| [0, 1, 2].map(|i| line(grid, &channels[i])));
         let (north, south) = (row.saturating_sub(1), (row + 1).min(rows - 1));
         let lines = [height.row(north), height.row(row), height.row(south)];
@@ -192,8 +212,14 @@ pub fn render_unless_cancelled(
             let mut color = [0f32; 3];
             if around.land > 0.0 {
                 let steep = (grade_x * grade_x + grade_y * grade_y).sqrt();
-                let mut base =
-                    ground.color(h.max(0.0), steep, tint.as_ref().map(|t| [t[0][col], t[1][col], t[2][col]]));
+                let mut base = match covered.get(col) {
+                    Some(color) => color.map(|v| v * COVER_LIFT),
+                    None => {
+                        let tint = tint.as_ref().map(|t| [t[0][col], t[1][col], t[2][col]]);
+                        let pattern = pattern.as_ref().map_or(0.0, |pattern| pattern.row(row)[col]);
+                        ground.color(h.max(0.0), steep, tint, pattern)
+                    }
+                };
                 if let Some(sand) = sand {
                     // A hole in the layer compares as no sand.
                     let deep = sand.row(row)[col];
@@ -298,6 +324,7 @@ impl Around {
 /// What colours the land.
 struct Ground {
     colors: Colors,
+    coloring: Coloring,
     low: f32,
     high: f32,
     /// How far up the ramp the highest land reaches: low hills end in meadows, not in snow.
@@ -313,20 +340,24 @@ impl Ground {
         let colors = style.palette.colors();
         let by_metres = math::lerp(0.5, 1.0, math::smoothstep(200.0, 2600.0, high));
         let top = if colors.by_metres { by_metres } else { 1.0 };
-        let biomes = style.biomes.then(|| terrain.get(layer::BIOME).ok()).flatten();
+        let biomes = (style.biomes && style.coloring == Coloring::Natural)
+            .then(|| terrain.get(layer::BIOME).ok())
+            .flatten();
         let tints = biomes.map(|biomes| biome::tints(biomes, kinds, colors.ramp.at(0.0)));
-        Self { colors, low, high, top, tints }
+        Self { colors, coloring: style.coloring, low, high, top, tints }
     }
 
     #[inline]
-    fn color(&self, height: f32, steep: f32, tint: Option<Light>) -> Light {
+    fn color(&self, height: f32, steep: f32, tint: Option<Light>, pattern: f32) -> Light {
         let t = ((height - self.low) / (self.high - self.low).max(1e-3)).clamp(0.0, 1.0);
         let colors = &self.colors;
-        let bare = math::smoothstep(colors.bare[0], colors.bare[1], steep);
         match tint {
             // Biomes say the colour; height only brightens it towards the tops.
-            Some(tint) => mix(tint.map(|v| v * (0.94 + 0.16 * t)), colors.rock, 0.5 * bare),
-            None => mix(colors.ramp.at(t * self.top), colors.rock, colors.bareness * bare),
+            Some(tint) => {
+                let bare = math::smoothstep(colors.bare[0], colors.bare[1], steep);
+                mix(tint.map(|v| v * (0.94 + 0.16 * t)), colors.rock, 0.5 * bare)
+            }
+            None => self.coloring.color(colors, self.top, t, steep, pattern),
         }
     }
 }

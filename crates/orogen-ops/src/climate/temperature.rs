@@ -1,7 +1,8 @@
 //! Temperature: colder with height and in the shade, and cold air that gathers in hollows.
 
 use orogen_core::{
-    Cancelled, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer, math,
+    Cancelled, Cause, Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Reason, Refiner, Solved, Terrain,
+    layer, math,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,6 +117,32 @@ impl Op for Temperature {
         keep_holes(&mut made, height);
         terrain.set(layer::TEMPERATURE, made);
         Ok(terrain)
+    }
+
+    fn explain(&self, land: &Terrain, place: [f64; 2], ctx: &Ctx<'_>) -> Result<Vec<Reason>, OpError> {
+        let Ok(found) = land.get(layer::TEMPERATURE) else { return Ok(Vec::new()) };
+        let height = land.get(layer::HEIGHT)?;
+        let [col, row] = land.frame().locate(place[0], place[1]);
+        let at = |raster: &Raster<f32>| f64::from(raster.bilinear(col, row));
+        // The same land without what gathers in hollows tells both apart.
+        let open = temperature(height, land.frame(), &Self { cold_air_c: 0.0, ..self.clone() }, ctx)?;
+        let all = temperature(height, land.frame(), self, ctx)?;
+        let at_sea = self.sea_level_c.unwrap_or_else(|| usual_c(latitude_deg(self.latitude_deg, ctx)));
+        let by_height = -self.lapse_c_per_km / 1000.0 * f64::from(self.level(at(height) as f32));
+        let says = format!("{} degC for each of its kilometres", -self.lapse_c_per_km);
+        let because = vec![
+            Cause::value("at sea level", at_sea, "degC", ""),
+            Cause::value("by height", by_height, "degC", &says),
+            Cause::value(
+                "by sun and shade",
+                at(&open) - at_sea - by_height,
+                "degC",
+                "beside level, open land",
+            ),
+            Cause::value("by cold air in hollows", at(&all) - at(&open), "degC", ""),
+            Cause::value("by what was wished", at(found) - at(&all), "degC", "wish_c"),
+        ];
+        Ok(vec![Reason { of: String::from("temperature"), found: format!("{:.2} degC", at(found)), because }])
     }
 
     fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {

@@ -1,7 +1,10 @@
 //! What the land is covered with.
 
 mod biomes;
+pub mod materials;
+pub mod rules;
 mod satellite;
 
-pub use biomes::Biomes;
+pub use biomes::{Biomes, OwnBiome, Painted};
+pub use materials::{Material, Materials};
 pub use satellite::Satellite;

@@ -5,6 +5,8 @@
 //! from it.
 
 mod ascii;
+mod biomes;
+mod colormap;
 mod exr;
 mod film;
 mod fragment;
@@ -19,6 +21,7 @@ mod r16;
 mod r32;
 mod relief;
 mod sixteen_bits;
+mod splat;
 
 use std::any::Any;
 use std::fmt;
@@ -36,6 +39,8 @@ use serde::de::DeserializeOwned;
 use crate::error::BuildError;
 
 pub use ascii::Ascii;
+pub use biomes::Biomes;
+pub use colormap::Colormap;
 pub use exr::Exr;
 pub use fragment::Fragment;
 pub use geojson::Geojson;
@@ -49,6 +54,7 @@ pub use r16::R16;
 pub use r32::R32;
 pub use relief::Relief;
 pub use sixteen_bits::SixteenBits;
+pub use splat::Splat;
 
 /// A way to write a terrain, with its options as they stand in a recipe.
 pub trait Export:
@@ -137,6 +143,9 @@ impl ExportKind {
         Self::of::<Exr>(),
         Self::of::<Mesh>(),
         Self::of::<Fragment>(),
+        Self::of::<Splat>(),
+        Self::of::<Colormap>(),
+        Self::of::<Biomes>(),
     ];
 
     /// The entry of a kind.

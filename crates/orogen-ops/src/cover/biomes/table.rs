@@ -1,0 +1,123 @@
+//! Which climate makes which biome: the table of a recipe.
+
+use orogen_core::biome::{BIOMES, Biome};
+use orogen_core::param::{self, Fault, Segment};
+
+use super::{Biomes, OwnBiome};
+use crate::cover::rules::BiomeRef;
+
+/// Belts of temperature, belts of moisture, and the biome of each climate.
+type Whittaker = (Vec<f64>, Vec<f64>, Vec<Vec<BiomeRef>>);
+
+/// The table of the sixteen biomes.
+pub(super) fn whittaker() -> Whittaker {
+    let belts_c = vec![0.0, 8.0, 17.0];
+    let belts_moisture: Vec<f64> = (1..6).map(|i| f64::from(i) / 6.0).collect();
+    let row = |warm: f64| {
+        let biome = |i: u32| Biome::of_climate(warm, (f64::from(i) + 0.5) / 6.0).info().name.into();
+        (0..6).map(biome).collect()
+    };
+    (belts_c, belts_moisture, [-5.0, 4.0, 12.0, 25.0].map(row).into())
+}
+
+/// The table made ready.
+pub(super) struct Table {
+    warm: Vec<f32>,
+    wet: Vec<f32>,
+    /// Row by row.
+    biomes: Vec<u8>,
+}
+
+impl Table {
+    pub fn new(params: &Biomes) -> Self {
+        let biomes = params.table.iter().flatten();
+        Self {
+            warm: params.belts_c.iter().map(|c| *c as f32).collect(),
+            wet: params.belts_moisture.iter().map(|m| *m as f32).collect(),
+            biomes: biomes.map(|biome| number(biome, &params.own).unwrap_or_default()).collect(),
+        }
+    }
+
+    /// The biome of a climate; a hole is ocean.
+    #[inline]
+    pub fn at(&self, warm: f32, wet: f32) -> u8 {
+        if warm.is_nan() || wet.is_nan() {
+            return Biome::Ocean.id();
+        }
+        let belt = |limits: &[f32], value: f32| limits.iter().filter(|limit| value >= **limit).count();
+        let at = belt(&self.warm, warm) * (self.wet.len() + 1) + belt(&self.wet, wet);
+        self.biomes.get(at).copied().unwrap_or(Biome::Ocean.id())
+    }
+}
+
+/// The number of a biome, or a sentence that says that there is none.
+pub(super) fn number(biome: &BiomeRef, own: &[OwnBiome]) -> Result<u8, String> {
+    let known = || {
+        let given = BIOMES.iter().map(|info| (info.name, info.biome.id()));
+        given.chain(own.iter().map(|biome| (biome.name.as_str(), biome.id)))
+    };
+    match biome {
+        BiomeRef::Number(number) => match known().find(|(_, id)| id == number) {
+            Some(_) => Ok(*number),
+            None => Err(format!("no biome has the number {number}; name it in `own`")),
+        },
+        BiomeRef::Name(name) => known().find(|(known, _)| known == name).map(|(_, id)| id).ok_or_else(|| {
+            let hint = param::nearest(name, known().map(|(name, _)| name)).map_or_else(
+                || {
+                    format!(
+                        "expected one of {}",
+                        known().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+                    )
+                },
+                |near| format!("did you mean {near:?}?"),
+            );
+            format!("no biome {name:?}; {hint}")
+        }),
+    }
+}
+
+/// What is wrong with the table, its belts and the recipe's own biomes.
+pub(super) fn faults(params: &Biomes) -> Vec<Fault> {
+    let mut found = Vec::new();
+    let key = |name: &str| Segment::Key(name.to_owned());
+    let Biomes { belts_c, belts_moisture, table, own, .. } = params;
+    for (name, belts) in [("belts_c", belts_c), ("belts_moisture", belts_moisture)] {
+        for (i, pair) in belts.windows(2).enumerate().filter(|(_, pair)| pair[0] >= pair[1]) {
+            let message = format!("{} is not above {}, that of the belt before", pair[1], pair[0]);
+            found.push(Fault { path: vec![key(name), Segment::Index(i + 1)], message });
+        }
+    }
+    let (rows, cols) = (belts_c.len() + 1, belts_moisture.len() + 1);
+    if table.len() != rows {
+        let message = format!("{rows} belts of temperature need {rows} rows, and there are {}", table.len());
+        found.push(Fault::of("table", message));
+    }
+    for (i, row) in table.iter().enumerate() {
+        if row.len() != cols {
+            let message = format!("{cols} belts of moisture need {cols} biomes, and there are {}", row.len());
+            found.push(Fault { path: vec![key("table"), Segment::Index(i)], message });
+        }
+        for (j, biome) in row.iter().enumerate() {
+            if let Err(message) = number(biome, own) {
+                found.push(Fault { path: vec![key("table"), Segment::Index(i), Segment::Index(j)], message });
+            }
+        }
+    }
+    for (i, biome) in own.iter().enumerate() {
+        let taken = BIOMES.iter().any(|info| info.name == biome.name)
+            || own[..i].iter().any(|before| before.name == biome.name);
+        if taken || biome.name.is_empty() {
+            let message = if taken {
+                format!("there is a biome {:?} already", biome.name)
+            } else {
+                String::from("a biome needs a name")
+            };
+            found.push(Fault { path: vec![key("own"), Segment::Index(i), key("name")], message });
+        }
+        if biome.id < 16 || own[..i].iter().any(|before| before.id == biome.id) {
+            let message = format!("the number {} is taken; use another from 16 to 255", biome.id);
+            found.push(Fault { path: vec![key("own"), Segment::Index(i), key("id")], message });
+        }
+    }
+    found
+}

@@ -1,0 +1,136 @@
+use super::*;
+use crate::test_support::assert_windows;
+
+fn run(op: &Biomes, height: impl Fn(usize, usize) -> f32 + Sync) -> Raster<u8> {
+    let mut terrain = Terrain::new(Frame::square(640.0, 65).unwrap());
+    terrain.set(layer::HEIGHT, Raster::from_fn(65, 65, height));
+    terrain.set(layer::TEMPERATURE, Raster::from_fn(65, 65, |col, _| col as f32 - 30.0));
+    terrain.set(layer::MOISTURE, Raster::from_fn(65, 65, |_, row| row as f32 / 64.0));
+    Op::apply(op, terrain, &Ctx::silent()).unwrap().get(layer::BIOME).unwrap().clone()
+}
+
+#[test]
+fn dry_ground_has_the_biome_of_its_climate() {
+    let op = Biomes { border_c: 0.0, border_moisture: 0.0, ..Biomes::default() };
+    let biome = run(&op, |_, _| 100.0);
+    for (col, row) in [(0, 0), (20, 40), (64, 64)] {
+        let expected = Biome::of_climate(col as f64 - 30.0, row as f64 / 64.0);
+        assert_eq!(biome.row(row)[col], expected.id());
+    }
+}
+
+#[test]
+fn beaches_are_low_and_beside_the_sea() {
+    let op = Biomes { beach_width_m: 30.0, ..Biomes::default() };
+    // The sea lies west of column 20; the ground rises by 0.5 m a column.
+    let biome = run(&op, |col, _| if col < 20 { -5.0 } else { (col - 20) as f32 * 0.5 });
+    let row = biome.row(32);
+    assert!(row[..20].iter().all(|b| *b == Biome::Ocean.id()));
+    assert!(row[20..23].iter().all(|b| *b == Biome::Beach.id()));
+    assert!(row[23..].iter().all(|b| *b != Biome::Beach.id() && *b != Biome::Ocean.id()));
+}
+
+#[test]
+fn high_ground_is_cold() {
+    let op = Biomes { temperature_c: Coef::Const(20.0), lapse_c_per_km: 6.5, ..Biomes::default() };
+    let low = run(&op, |_, _| 10.0);
+    let high = run(&op, |_, _| 4000.0);
+    assert_eq!(low.row(64)[0], Biome::TropicalRainForest.id());
+    assert_eq!(high.row(64)[0], Biome::Snow.id());
+}
+
+#[test]
+fn biomes_go_when_the_land_changes() {
+    let mut terrain = Terrain::new(Frame::square(640.0, 65).unwrap());
+    terrain.set(layer::HEIGHT, Raster::filled(65, 65, 10.0));
+    let op = Biomes { temperature_c: Coef::Const(20.0), moisture: Coef::Const(0.5), ..Biomes::default() };
+    let mut terrain = Op::apply(&op, terrain, &Ctx::silent()).unwrap();
+    assert!(terrain.get(layer::BIOME).is_ok());
+    terrain.update::<f32>(&layer::HEIGHT.name(), |h| h.as_mut_slice()[0] = 5.0).unwrap();
+    assert!(terrain.get(layer::BIOME).is_err());
+}
+
+#[test]
+fn the_table_that_is_given_is_that_of_the_sixteen_biomes() {
+    let table = Table::new(&Biomes::default());
+    for t in -300..400 {
+        for m in 0..=120 {
+            let (warm, wet) = (f64::from(t) / 10.0 + 0.05, f64::from(m) / 120.0 + 0.001);
+            assert_eq!(table.at(warm as f32, wet as f32), Biome::of_climate(warm, wet).id(), "{warm} {wet}");
+        }
+    }
+    assert_eq!(table.at(f32::NAN, 0.5), Biome::Ocean.id());
+}
+
+#[test]
+fn borders_interlock_and_stay_near_where_they_were() {
+    // The temperature crosses 0 in column 30; by 1 degree a column borders may wander as many columns as degrees.
+    let straight =
+        Biomes { border_c: 0.0, border_moisture: 0.0, moisture: Coef::Const(0.45), ..Biomes::default() };
+    let ragged = Biomes { border_c: 5.0, border_m: 150.0, ..straight.clone() };
+    let length = |biome: &Raster<u8>| {
+        let row = |row: usize| biome.row(row).windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let down = |col: usize| (1..65).filter(|r| biome.row(*r)[col] != biome.row(r - 1)[col]).count();
+        (0..65).map(|i| row(i) + down(i)).sum::<usize>()
+    };
+    let (plain, rough) = (run(&straight, |_, _| 100.0), run(&ragged, |_, _| 100.0));
+    assert!(length(&rough) > 3 * length(&plain) / 2, "{} against {}", length(&rough), length(&plain));
+    for row in 0..65 {
+        for col in 0..65 {
+            let near =
+                |shift: isize| plain.clamped(col as isize + shift, row as isize) == rough.row(row)[col];
+            assert!((-5..=5).any(near), "{col}, {row}");
+        }
+    }
+}
+
+#[test]
+fn a_table_of_ones_own_paint_and_a_snow_line() {
+    let mut terrain = Terrain::new(Frame::square(640.0, 65).unwrap());
+    terrain.set(layer::HEIGHT, Raster::from_fn(65, 65, |_, row| 3000.0 - 40.0 * row as f32));
+    terrain.set(layer::MASK, Raster::from_fn(65, 65, |col, _| if col < 10 { 1.0 } else { 0.2 }));
+    let op = Biomes {
+        temperature_c: Coef::Const(12.0),
+        moisture: Coef::Const(0.9),
+        belts_c: vec![10.0],
+        belts_moisture: vec![0.5],
+        table: vec![vec!["bare".into(), "tundra".into()], vec!["grassland".into(), "maquis".into()]],
+        own: vec![OwnBiome { name: "maquis".into(), id: 20 }],
+        snow_line_m: Some(2000.0),
+        painted: vec![Painted { biome: "taiga".into(), mask: layer::MASK.name() }],
+        border_c: 0.0,
+        ..Biomes::default()
+    };
+    assert_eq!(op.faults(), []);
+    let made = Op::apply(&op, terrain, &Ctx::silent()).unwrap();
+    let biome = made.get(layer::BIOME).unwrap();
+    assert_eq!(
+        (biome.row(10)[40], biome.row(40)[40], biome.row(40)[3]),
+        (Biome::Snow.id(), 20, Biome::Taiga.id())
+    );
+}
+
+#[test]
+fn bad_tables_get_a_sentence() {
+    let said = |op: &Biomes| op.faults().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let op = Biomes { belts_c: vec![0.0, 8.0, 8.0], ..Biomes::default() };
+    assert_eq!(said(&op), "belts_c[2]: 8 is not above 8, that of the belt before");
+    let op = Biomes { belts_c: vec![0.0, 8.0], ..Biomes::default() };
+    assert_eq!(said(&op), "table: 3 belts of temperature need 3 rows, and there are 4");
+    let mut op = Biomes::default();
+    op.table[1][2] = "tiaga".into();
+    assert_eq!(said(&op), "table[1][2]: no biome \"tiaga\"; did you mean \"taiga\"?");
+    let op = Biomes { own: vec![OwnBiome { name: "taiga".into(), id: 20 }], ..Biomes::default() };
+    assert_eq!(said(&op), "own[0].name: there is a biome \"taiga\" already");
+}
+
+#[test]
+fn windows_equal_the_whole() {
+    assert_windows(&Biomes::default());
+    assert_windows(&Biomes {
+        snow_line_m: Some(120.0),
+        snow_depth_m: Some(0.5),
+        beach_width_m: 90.0,
+        ..Biomes::default()
+    });
+}

@@ -1,0 +1,130 @@
+use orogen_core::biome::BIOMES;
+use orogen_core::{Frame, Raster, Seed, Terrain, Weight, layer};
+
+use super::*;
+use crate::cover::rules::Span;
+use crate::test_support::assert_windows;
+
+/// Level ground of one biome, above the sea or below it.
+fn ground(biome: u8) -> Terrain {
+    let mut terrain = Terrain::new(Frame::square(2000.0, 65).unwrap());
+    let depth = match BIOMES[usize::from(biome)].name {
+        "ocean" => -20.0,
+        _ => 100.0,
+    };
+    terrain.set(layer::HEIGHT, Raster::filled(65, 65, depth));
+    terrain.set(layer::BIOME, Raster::filled(65, 65, biome));
+    terrain
+}
+
+fn share(terrain: &Terrain, name: &str) -> f64 {
+    let layer = Materials::layer(name).unwrap();
+    let Ok(raster) = terrain.get_named::<Weight>(&layer) else { return 0.0 };
+    raster.as_slice().iter().map(|w| f64::from(w.0) / 255.0).sum::<f64>() / raster.as_slice().len() as f64
+}
+
+#[test]
+fn the_rules_that_are_given_are_sound_and_name_known_materials() {
+    let op = Materials::default();
+    assert!(op.materials.len() > 20, "the file could not be read");
+    assert_eq!(op.faults(), []);
+    for material in &op.materials {
+        assert!(orogen_core::material::named(&material.name).is_some(), "{}", material.name);
+    }
+    let used: BTreeSet<&str> = op.materials.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(used.len(), orogen_core::material::MATERIALS.len(), "every material is used");
+}
+
+#[test]
+fn every_biome_is_dressed_without_the_fallback() {
+    let expected = [
+        ("snow", "snow"),
+        ("tundra", "lichen"),
+        ("bare", "gravel"),
+        ("scorched", "ash"),
+        ("taiga", "forest_floor"),
+        ("shrubland", "dry_grass"),
+        ("temperate desert", "dry_grass"),
+        ("temperate rain forest", "forest_floor"),
+        ("deciduous forest", "forest_floor"),
+        ("grassland", "grass"),
+        ("tropical rain forest", "forest_floor"),
+        ("tropical seasonal forest", "forest_floor"),
+        ("subtropical desert", "sand"),
+        ("beach", "sand"),
+        ("lake", "mud"),
+        ("ocean", "sand"),
+    ];
+    for (biome, info) in BIOMES.iter().enumerate() {
+        let ctx = Ctx::new(Seed(1));
+        let made = Materials::default().run(ground(biome as u8), &ctx).unwrap();
+        let figures = ctx.take_figures();
+        let area = figures.iter().find(|figure| figure.name == "fallback_area").unwrap().value;
+        assert!(area < 0.02 * 4e6, "{}: {area} m2 of fallback", info.name);
+        let (_, main) = expected.iter().find(|(name, _)| *name == info.name).unwrap();
+        let found = share(&made, main);
+        assert!(found > 0.25, "{}: {found} of {main}", info.name);
+    }
+}
+
+#[test]
+fn bytes_sum_to_255_and_follow_the_products() {
+    let mut terrain = ground(9);
+    terrain.set(layer::MOISTURE, Raster::from_fn(65, 65, |col, _| col as f32 / 64.0));
+    let rule = |span: [f64; 2], fade: f64| Rule { moisture: Some(Span(span)), fade, ..Rule::default() };
+    let op = Materials {
+        materials: vec![
+            Material { name: "grass".into(), rules: vec![rule([0.5, 1.0], 0.3)] },
+            Material { name: "dry_grass".into(), rules: vec![rule([0.0, 0.3], 0.4)] },
+            Material { name: "grass".into(), rules: vec![rule([0.9, 1.0], 0.0)] },
+        ],
+        fallback: "soil".into(),
+    };
+    let made = op.run(terrain, &Ctx::silent()).unwrap();
+    let of = |name: &str| made.get_named::<Weight>(&Materials::layer(name).unwrap()).unwrap().row(7).to_vec();
+    let (grass, dry, soil) = (of("grass"), of("dry_grass"), of("soil"));
+    let ramp = |t: f64| t.clamp(0.0, 1.0) * t.clamp(0.0, 1.0) * (3.0 - 2.0 * t.clamp(0.0, 1.0));
+    for col in 0..65 {
+        assert_eq!(u32::from(grass[col].0) + u32::from(dry[col].0) + u32::from(soil[col].0), 255);
+        let m = f64::from(col as f32 / 64.0);
+        let wet = ramp((m - 0.2) / 0.3) + f64::from(u8::from(m as f32 >= 0.9));
+        let brown = 1.0 - ramp((m - 0.3) / 0.4);
+        assert!((f64::from(grass[col].0) - 255.0 * wet / (wet + brown)).abs() <= 1.01, "column {col}");
+    }
+    assert!(soil.iter().all(|w| w.0 == 0));
+}
+
+#[test]
+fn where_nothing_fits_the_fallback_lies_and_its_area_is_told() {
+    let op = Materials {
+        materials: vec![Material {
+            name: "snow".into(),
+            rules: vec![Rule { height_m: Some(Span([5000.0, 9000.0])), ..Rule::default() }],
+        }],
+        fallback: "soil".into(),
+    };
+    let ctx = Ctx::silent();
+    let made = op.run(ground(9), &ctx).unwrap();
+    assert_eq!(share(&made, "soil"), 1.0);
+    let figure = ctx.take_figures().remove(0);
+    assert_eq!((figure.name.as_str(), figure.unit.as_str()), ("fallback_area", "m2"));
+    assert!((figure.value / (65.0 * 65.0 * 31.25 * 31.25) - 1.0).abs() < 1e-9);
+    assert_eq!(
+        ctx.take_warnings(),
+        ["no rule of any material fits 100 % of the land, which is \"soil\" therefore"]
+    );
+}
+
+#[test]
+fn windows_equal_the_whole() {
+    assert_windows(&Materials::default());
+}
+
+#[test]
+fn a_bad_name_is_a_sentence() {
+    let op = Materials { fallback: "Wet Rock".into(), ..Materials::default() };
+    assert_eq!(
+        op.faults()[0].to_string(),
+        "fallback: \"Wet Rock\" is not a valid name; use a word of a-z, 0-9 and _"
+    );
+}
