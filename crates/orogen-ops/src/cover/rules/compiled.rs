@@ -278,6 +278,11 @@ fn taken_apart(rule: &Rule) -> Result<Option<TakenApart>, OpError> {
             let words = (name.to_string(), layer::unit(&name));
             (layer_key(name), By::Numbers { of: numbers.to_vec(), least, scale }, words.0, words.1)
         }
+        Parsed::Satellite(kinds) => {
+            let ids = kinds.iter().map(|kind| u32::from(kind.class().id()));
+            let by = By::Numbers { of: [0].into_iter().chain(ids).collect(), least, scale };
+            (layer_key(layer::SATELLITE.name()), by, "kind of ground in the image".into(), "id")
+        }
         Parsed::Biomes(biomes) => {
             let by = By::Numbers { of: biomes.iter().filter_map(biome_number).collect(), least, scale };
             (layer_key(layer::BIOME.name()), by, "biome".into(), "id")
@@ -326,6 +331,10 @@ impl std::fmt::Display for Rule {
             }
             Parsed::Mask(name) => write!(f, "as {name}")?,
             Parsed::Numbers(name, numbers) => write!(f, "{name} is one of {numbers:?}")?,
+            Parsed::Satellite(kinds) => {
+                let names: Vec<&str> = kinds.iter().map(|kind| kind.class().name()).collect();
+                write!(f, "image shows {} or nothing", names.join(", "))?;
+            }
             Parsed::Biomes(biomes) => {
                 let word = |biome: &BiomeRef| match biome {
                     BiomeRef::Number(number) => number.to_string(),

@@ -25,6 +25,7 @@ mod tests;
 pub use compiled::{Buffers, Compiled, Factor};
 pub use needs::{Needs, bytes_a_sample, faults, reach_m};
 
+use super::satellite::Kind;
 use orogen_core::LayerName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -157,6 +158,9 @@ pub struct Rule {
     /// The biomes, by name.
     #[schemars(length(max = 256))]
     pub biome: Vec<BiomeRef>,
+    /// The kinds of ground that an image shows (`cover.satellite`). Where the image says nothing the weight is 1, so that other rules decide.
+    #[schemars(length(max = 16))]
+    pub satellite: Vec<Kind>,
     /// How the weight goes over the range: "flat", "bell", "rise", "fall", or points.
     pub curve: Curve,
     /// Width over which the weight fades to 0 outside the range, in the unit of the parameter.
@@ -212,6 +216,7 @@ impl Default for Rule {
             biome: Vec::new(),
             curve: Curve::default(),
             fade: 0.0,
+            satellite: Vec::new(),
             over_m: 30.0,
             wavelength_m: 300.0,
             pattern: 0,

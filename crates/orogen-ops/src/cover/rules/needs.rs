@@ -42,6 +42,7 @@ impl Needs {
                 Parsed::Curve(quantity, _) => quantity.layers(),
                 Parsed::Mask(name) => vec![name.clone()],
                 Parsed::Numbers(name, _) => vec![name],
+                Parsed::Satellite(_) => vec![layer::SATELLITE.name()],
                 Parsed::Biomes(_) => vec![layer::BIOME.name()],
             };
             if rule.without.is_some() {
@@ -188,7 +189,7 @@ fn fault_of(rule: &Rule, name: &str, parsed: &Parsed<'_>, say: &mut impl FnMut(&
                 say("biome", format!("no biome {unknown:?}; {hint}"));
             }
         }
-        Parsed::Numbers(..) | Parsed::Mask(_) => {}
+        Parsed::Numbers(..) | Parsed::Mask(_) | Parsed::Satellite(_) => {}
     }
     if let Curve::Points(points) = &rule.curve {
         if points.len() < 2 {

@@ -2,7 +2,7 @@
 
 use orogen_core::{LayerName, layer};
 
-use super::{BiomeRef, Rule, Span};
+use super::{BiomeRef, Kind, Rule, Span};
 
 /// What a rule measures.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub(super) enum Parsed<'a> {
     Mask(&'a LayerName),
     /// The weight is 1 where a layer holds one of some numbers.
     Numbers(LayerName, &'a [u32]),
+    /// The weight is 1 on some kinds of ground of an image, and where it shows none.
+    Satellite(&'a [Kind]),
     /// The weight is 1 in some biomes.
     Biomes(&'a [BiomeRef]),
 }
@@ -77,6 +79,9 @@ impl Rule {
         }
         if !self.biome.is_empty() {
             all.push(("biome", Parsed::Biomes(&self.biome)));
+        }
+        if !self.satellite.is_empty() {
+            all.push(("satellite", Parsed::Satellite(&self.satellite)));
         }
         all
     }

@@ -129,7 +129,7 @@ pub enum Kind {
 
 impl Kind {
     /// The class of the layer.
-    fn class(self) -> LandClass {
+    pub(super) fn class(self) -> LandClass {
         LandClass::ALL[self as usize]
     }
 }
