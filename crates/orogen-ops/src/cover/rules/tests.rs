@@ -208,7 +208,7 @@ fn rivers_are_measured_from_their_banks() {
 fn an_image_decides_where_it_shows_something() {
     let mut terrain = land(33);
     terrain.set(layer::SATELLITE, Raster::from_fn(33, 33, |col, _| (col % 8) as u8));
-    let forest = rule(|rule| rule.satellite = vec![Kind::Forest, Kind::Shrub]);
+    let forest = rule(|rule| rule.satellite = vec![super::Kind::Forest, super::Kind::Shrub]);
     let weights = &weights(&terrain, &[vec![forest]])[0];
     for col in 0..33 {
         let expected = if [0, 6, 7].contains(&(col % 8)) { 1.0 } else { 0.0 };
