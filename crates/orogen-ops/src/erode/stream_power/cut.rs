@@ -184,7 +184,8 @@ impl Shared<'_> {
         let cols = cut.ways.0.cols();
         let mut stack = vec![root];
         while let Some(at) = stack.pop() {
-            let base = self.get(at);
+            // Streams come down to the level of the sea, whatever the depth of its floor.
+            let base = self.get(at).max(cut.sea_m);
             let mut donors = cut.donors.as_slice()[at];
             while donors != 0 {
                 let way = donors.trailing_zeros() as u8;
