@@ -78,7 +78,7 @@ impl Default for Creep {
 
 impl Op for Creep {
     const ID: &'static str = "erode.creep";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -256,7 +256,12 @@ fn shares(
     as_soil.par_rows(|row, out| {
         for (col, (soil, &depth)) in out.iter_mut().zip(depth.row(row)).enumerate() {
             let deep = f64::from(depth) / soil_depth_m;
-            let moves = if deep > 20.0 { 1.0 } else { 1.0 - math::exp(-deep) };
+            let moves = match deep {
+                // In a hole nothing moves.
+                deep if deep.is_nan() => 0.0,
+                deep if deep > 20.0 => 1.0,
+                deep => 1.0 - math::exp(-deep),
+            };
             *soil = rate(col, row) * moves as f32;
         }
     });
@@ -302,6 +307,60 @@ mod tests {
             let (a, b) = (before.range().unwrap(), after.range().unwrap());
             assert!(b.0 >= a.0 && b.1 <= a.1, "{a:?} {b:?}");
             assert!(soil.range().unwrap().0 >= 0.0);
+        }
+    }
+
+    #[test]
+    fn holes_do_not_spread_through_thin_soil() {
+        let mut before = hills(33);
+        for cell in [0, 500, 501, 534, 33 * 33 - 1] {
+            before.as_mut_slice()[cell] = f32::NAN;
+        }
+        let (after, soil) = run(&before, &Creep { sea: false, ..Creep::default() });
+        for ((a, b), soil) in after.as_slice().iter().zip(before.as_slice()).zip(soil.as_slice()) {
+            assert_eq!((a.is_nan(), soil.is_nan()), (b.is_nan(), b.is_nan()));
+        }
+        let sum = |r: &Raster<f32>| r.map(|v| if v.is_nan() { 0.0 } else { v }).sum_f64();
+        assert_close!(sum(&after) / sum(&before), 1.0, abs = 1e-6);
+    }
+
+    #[test]
+    fn rough_land_is_level_after_a_very_long_time() {
+        // Hundreds of stages in a go: what is rough must fade, not swing up again.
+        let seed = orogen_core::Seed::from_text("rough");
+        let before = Raster::from_fn(49, 49, |c, r| 500.0 + 300.0 * seed.unit2(c as i64, r as i64) as f32);
+        for soil_m in [0.5, 1e4] {
+            let params = Creep { duration_yr: 2e7, soil_m: Coef::Const(soil_m), ..deep() };
+            let (after, _) = run(&before, &params);
+            let (low, high) = after.range().unwrap();
+            assert!(high - low < 5.0, "{low} to {high} with {soil_m} m of soil");
+            assert_close!(after.sum_f64() / before.sum_f64(), 1.0, abs = 1e-5);
+        }
+    }
+
+    #[test]
+    fn land_creeps_down_to_the_sea_and_not_to_its_floor() {
+        let before = Raster::from_fn(49, 49, |c, _| if c < 20 { -400.0 } else { c as f32 - 15.0 });
+        let (after, _) = run(&before, &Creep { duration_yr: 1e5, ..Creep::default() });
+        for (new, old) in after.as_slice().iter().zip(before.as_slice()) {
+            assert!(
+                if *old > 0.0 { *new > 0.0 } else { new.to_bits() == old.to_bits() },
+                "{old} became {new}"
+            );
+        }
+        assert!(after.row(24)[21] < 0.9 * before.row(24)[21]);
+    }
+
+    #[test]
+    fn bare_rock_breaks_alike_along_all_edges() {
+        // A cone whose steep flanks cross all edges of the world.
+        let n = 49;
+        let before = Raster::from_fn(n, n, |c, r| {
+            (900.0 - 10.0 * math::hypot(c as f64 - 24.0, r as f64 - 24.0)) as f32
+        });
+        let (after, _) = run(&before, &Creep { soil_m: Coef::Const(0.0), sea: false, ..Creep::default() });
+        for (col, row) in (0..n).flat_map(|row| (0..n).map(move |col| (col, row))) {
+            assert_close!(after.row(row)[col], after.row(col)[row], abs = 0.02);
         }
     }
 

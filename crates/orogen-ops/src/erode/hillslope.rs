@@ -77,9 +77,13 @@ pub struct Ground<'a> {
     pub shares: Option<[&'a Raster<f32>; 2]>,
     /// Share of what comes together at a place that stays there; streams carry off the rest. All of it where there is none.
     pub stays: Option<&'a Raster<f32>>,
-    /// Ground at or below this stays.
+    /// Ground at or below this is sea: it stays, and counts as level with its surface.
     pub sea_m: f32,
 }
+
+/// Stages in one go at most; a longer time is solved in several, up to `MOST_PARTS`.
+const MOST_STAGES: f64 = 61.0;
+const MOST_PARTS: f64 = 64.0;
 
 /// Nanoseconds that a sample takes in a stage, about.
 pub const NS_A_STAGE: f64 = 6.0;
@@ -132,7 +136,8 @@ impl Ground<'_> {
             .with_min_len(ROWS)
             .map(|row| {
                 let (here, south) = (height.row(row), height.row((row + 1).min(rows - 1)));
-                dispatch!(level, _simd => steepest(here, south, self.per_grade2.row(row), [px, py], cols))
+                let per_grade2 = self.per_grade2.row(row);
+                dispatch!(level, _simd => steepest([here, south, per_grade2], [px, py], self.sea_m, cols))
             })
             .reduce(|| 0.0, f32::max);
         self.law.growth(1.2 * most)
@@ -152,7 +157,7 @@ impl Ground<'_> {
         stages: f64,
         ctx: &Ctx<'_>,
     ) -> Result<(), Cancelled> {
-        self.change(height, metres2, stages, ctx).map(|_| ())
+        self.in_parts(height, metres2, stages, ctx, |_| ())
     }
 
     /// The same, and by how much each sample has changed.
@@ -166,6 +171,53 @@ impl Ground<'_> {
         stages: f64,
         ctx: &Ctx<'_>,
     ) -> Result<Raster<f32>, Cancelled> {
+        let mut change: Option<Raster<f32>> = None;
+        self.in_parts(height, metres2, stages, ctx, |part| match &mut change {
+            None => change = Some(part),
+            Some(sum) => {
+                sum.par_rows(|row, out| out.iter_mut().zip(part.row(row)).for_each(|(a, b)| *a += b))
+            }
+        })?;
+        Ok(change.unwrap_or_else(|| Raster::filled(height.cols(), height.rows(), 0.0)))
+    }
+
+    /// Takes the land on by `metres2`, in several goes where one would take too many stages; `each` is given what each changed.
+    ///
+    /// The stages of a go suit ground whose flux grows with slope as it did at its start. In a long go steep ground becomes gentle,
+    /// and what was rough then swings up again instead of fading.
+    fn in_parts(
+        &self,
+        height: &mut Raster<f32>,
+        metres2: f64,
+        stages: f64,
+        ctx: &Ctx<'_>,
+        mut each: impl FnMut(Raster<f32>),
+    ) -> Result<(), Cancelled> {
+        if stages <= MOST_STAGES {
+            each(self.go(height, metres2, stages, ctx)?);
+            return Ok(());
+        }
+        let stable = 1.0 / self.spacing_m.iter().map(|d| 2.0 / (d * d)).sum::<f64>();
+        let mut left = metres2;
+        while left > 0.0 {
+            let growth = self.growth(height);
+            // As far as so many stages reach, and somewhat less for what rounding may make of it.
+            let most = 0.99 * stable * (MOST_STAGES * MOST_STAGES + MOST_STAGES) / (2.0 * 1.1 * growth);
+            let part = left.min(most.max(metres2 / MOST_PARTS));
+            each(self.go(height, part, Self::stages(self.spacing_m, part, growth), ctx)?);
+            left -= part;
+        }
+        Ok(())
+    }
+
+    /// Takes the land on by `metres2` in one go of `stages`, and says by how much each sample has changed.
+    fn go(
+        &self,
+        height: &mut Raster<f32>,
+        metres2: f64,
+        stages: f64,
+        ctx: &Ctx<'_>,
+    ) -> Result<Raster<f32>, Cancelled> {
         // Stages are kept as changes since the start: sums of whole heights would lose the small ones.
         let [mut change, mut older] = [(); 2].map(|()| Raster::filled(height.cols(), height.rows(), 0.0));
         if metres2 <= 0.0 {
@@ -173,6 +225,7 @@ impl Ground<'_> {
         }
         let by = metres2 * 2.0 / (stages * stages + stages);
         let start = height.clone();
+        height.par_rows(|_, out| out.iter_mut().for_each(|h| *h = raised(*h, self.sea_m)));
         let mut next = height.clone();
         for j in 1..=stages as u64 {
             ctx.stop_if_asked()?;
@@ -183,6 +236,11 @@ impl Ground<'_> {
             std::mem::swap(height, &mut next);
             std::mem::swap(&mut change, &mut older);
         }
+        height.par_rows(|row, out| {
+            for (h, &start) in out.iter_mut().zip(start.row(row)) {
+                *h = if start <= self.sea_m { start } else { *h };
+            }
+        });
         Ok(change)
     }
 
@@ -286,6 +344,7 @@ impl Ground<'_> {
             for i in 0..cols {
                 let (west, east) = (i.saturating_sub(1), (i + 1).min(cols - 1));
                 let d = known(south[i] - here[i]);
+                let across = if i == 0 || i + 1 == cols { 2.0 * across } else { across };
                 let t = across * (known(here[east] - here[west]) + known(south[east] - south[west]));
                 let x = (along * (d * d) + t * t) * (0.5 * (grades.0[i] + grades.1[i]));
                 let soil = if d > 0.0 { soil.1[i] } else { soil.0[i] };
@@ -296,6 +355,12 @@ impl Ground<'_> {
     }
 }
 
+/// The height of ground, or of the sea above it; a hole stays one.
+#[inline(always)]
+fn raised(height: f32, sea_m: f32) -> f32 {
+    if height < sea_m { sea_m } else { height }
+}
+
 /// A difference, and 0 to and from a hole.
 #[inline(always)]
 fn known(difference: f32) -> f32 {
@@ -304,16 +369,17 @@ fn known(difference: f32) -> f32 {
 
 /// The largest square of a slope over that of the critical one, along a row.
 #[inline(always)]
-fn steepest(here: &[f32], south: &[f32], per_grade2: &[f32], [px, py]: [f32; 2], cols: usize) -> f32 {
-    let (here, south, per_grade2) = (&here[..cols], &south[..cols], &per_grade2[..cols]);
+fn steepest(rows: [&[f32]; 3], [px, py]: [f32; 2], sea_m: f32, cols: usize) -> f32 {
+    let [here, south, per_grade2] = rows.map(|row| &row[..cols]);
+    let fall = |a: f32, b: f32| known(raised(a, sea_m) - raised(b, sea_m));
     let mut most = [0.0f32; 8];
     for i in 0..cols - 1 {
-        let (x, y) = (known(here[i + 1] - here[i]), known(south[i] - here[i]));
+        let (x, y) = (fall(here[i + 1], here[i]), fall(south[i], here[i]));
         let slope = (px * (x * x) + py * (y * y)) * per_grade2[i];
         let most = &mut most[i % 8];
         *most = if slope > *most { slope } else { *most };
     }
-    let y = known(south[cols - 1] - here[cols - 1]);
+    let y = fall(south[cols - 1], here[cols - 1]);
     most.into_iter().fold(py * (y * y) * per_grade2[cols - 1], f32::max)
 }
 
@@ -362,7 +428,7 @@ fn advance(
         // False for holes too.
         let moves = start[i] > sea_m;
         older[i] = if moves { new } else { 0.0 };
-        next[i] = if moves { start[i] + new } else { start[i] };
+        next[i] = if moves { start[i] + new } else { raised(start[i], sea_m) };
     }
 }
 

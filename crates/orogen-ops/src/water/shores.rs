@@ -14,6 +14,9 @@ const SLACK: f32 = 0.025;
 const APART: [f32; 2] = [0.6, 0.3];
 /// Share of the samples around that makes a shore.
 const BESIDE: f32 = 0.2;
+/// Between water and lower dry ground lies a sill at the level of the water, where one counts so little more than the other, as a share of
+/// both; it ends at the second.
+const SILL: [f32; 2] = [0.3, 0.8];
 /// How wide samples count, in cells.
 const WIDE: f32 = 1.5;
 
@@ -32,7 +35,8 @@ type Taps = ([usize; 5], [f32; 5]);
 /// over 5 × 5 samples of the recipe's lattice that lie `d` above the level, with the weights `w` of a wide quadratic B-spline. Both bounds are
 /// positive for dry samples, negative for wet ones, near to `d` for low land and shallow water and far from it for cliffs.
 /// So ground between dry samples stays dry, ground between wet ones stays wet, shores bend smoothly, and what lies more
-/// than two samples from a lake is never flooded by it.
+/// than two samples from a lake is never flooded by it. Where land falls off beyond an outlet, or another water lies lower, ground between
+/// them is raised to a sill at the level, so that no water stands as a wall.
 #[derive(Debug)]
 pub(super) struct Shores {
     base: Frame,
@@ -201,8 +205,12 @@ impl Shores {
             }
             for &number in &seen[..count] {
                 let level = self.levels[number as usize - 1];
-                let (lower, upper, share) = self.bounds(number, level, slack, down, &across[col]);
+                let Bounds { lower, upper, share, sill } =
+                    self.bounds(number, level, slack, down, &across[col]);
                 here = here.min(level + upper).max(level + lower);
+                if here < level {
+                    here = level - (1.0 - sill) * (level - here);
+                }
                 if share > 0.0 && here <= level && wet == f32::NEG_INFINITY {
                     wet = level;
                 }
@@ -220,10 +228,9 @@ impl Shores {
         (levels, held)
     }
 
-    /// How far below and above a level ground may lie at a place, and how much of the samples around is that water, less
-    /// those that are dry though they lie below its level.
-    fn bounds(&self, number: u32, level: f32, slack: f32, down: &Taps, across: &Taps) -> (f32, f32, f32) {
-        let (mut lower, mut upper, mut share, mut wet, mut dry) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    /// What ground at a place is held to beside a water.
+    fn bounds(&self, number: u32, level: f32, slack: f32, down: &Taps, across: &Taps) -> Bounds {
+        let (mut lower, mut upper, mut share, mut wet, mut dry) = (0.0f32, 0.0f32, 0.0f32, 0.0f32, 0.0f32);
         let each = |f: &mut dyn FnMut(f32, f32, bool)| {
             for (&row, wr) in down.0.iter().zip(down.1) {
                 for (&col, wc) in across.0.iter().zip(across.1) {
@@ -266,8 +273,27 @@ impl Shores {
             upper += weight * high;
             share += weight * of;
         });
-        (lower, upper, share)
+        // What is water, and what is dry though it lies below the level, together.
+        let both = 2.0 * wet - share;
+        let sill = if share.abs() < SILL[1] * both {
+            let rest = ((SILL[1] - share.abs() / both) / (SILL[1] - SILL[0])).min(1.0);
+            rest * rest * (3.0 - 2.0 * rest)
+        } else {
+            0.0
+        };
+        Bounds { lower, upper, share, sill }
     }
+}
+
+/// What ground at a place is held to beside a water.
+struct Bounds {
+    /// How far above the level it lies at least and at most.
+    lower: f32,
+    upper: f32,
+    /// How much of the samples around is that water, less those that are dry though they lie below its level.
+    share: f32,
+    /// How far ground below the level is raised to it, from 0 to 1.
+    sill: f32,
 }
 
 /// A window with some of its layers replaced. They belong together with the others, so nothing is dropped.

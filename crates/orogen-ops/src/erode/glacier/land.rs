@@ -427,9 +427,11 @@ impl Land {
         }
         let to_frame = |raster: &Raster<f32>| {
             let mut layer = refined(raster);
+            // Between its samples a spline swings over.
+            let most = raster.range().map_or(0.0, |(_, most)| most.max(0.0));
             layer.par_rows(|row, out| {
                 for (value, h) in out.iter_mut().zip(before.row(row)) {
-                    *value = if h.is_nan() { f32::NAN } else { value.max(0.0) };
+                    *value = if h.is_nan() { f32::NAN } else { value.clamp(0.0, most) };
                 }
             });
             layer

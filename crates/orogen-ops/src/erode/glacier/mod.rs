@@ -147,7 +147,7 @@ impl Default for Glacier {
 
 impl Op for Glacier {
     const ID: &'static str = "erode.glacier";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         let temperature = self.by_temperature.then(|| layer::TEMPERATURE.name());

@@ -207,7 +207,9 @@ impl Shared<'_> {
         let cols = cut.ways.0.cols();
         let mut stack = vec![root];
         while let Some(at) = stack.pop() {
+            // Streams come down to a hair above the sea, whatever the depth of its floor: land stays land.
             let base = self.get(at);
+            let base = if base <= cut.sea_m { cut.sea_m + 0.01 } else { base };
             let mut donors = cut.donors.as_slice()[at];
             while donors != 0 {
                 let way = donors.trailing_zeros() as u8;

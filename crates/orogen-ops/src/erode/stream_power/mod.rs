@@ -54,7 +54,8 @@ use crate::water::sea_level;
 /// every frame. Finer lattices take over the beds of its rivers and have the last thirty-second of the time, in which
 /// gullies form; rivers bend a little on the way from one to the next, and on smooth slopes water wanders at first, so that
 /// valleys do not follow the eight directions of the lattice. Rivers leave the map at its edge and go on for `beyond_m` to the base level, so land at the edge does
-/// not fall off; with `sea`, land at or below 0 m is sea and stays.
+/// not fall off; with `sea`, land at or below 0 m is sea and stays, and streams and
+/// slopes come down to its level whatever the depth of its floor.
 ///
 /// Where land has strata (`rock.strata`), k and the steepest slope are those of the bed that a place has come down to: a bed of
 /// hardness h is cut `(1 − h)/h` times as fast as `incision_mm_per_yr` says, and stands as steep as its own `talus_deg`. Beds
@@ -174,7 +175,7 @@ impl Default for StreamPower {
 
 impl Op for StreamPower {
     const ID: &'static str = "erode.stream_power";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 
     fn layers(&self) -> Layers {
         let layers = Layers::none()
@@ -783,7 +784,7 @@ impl Level {
                     f64::from(self.uplift.row(row)[col]) + f64::from(before - after) / dt_yr.max(1e-9);
                 let deep = hillslope::balanced(production, lowered, PRODUCTION_DEPTH_M) as f32;
                 let grade = self.grade.row(row)[col];
-                let left = 1.0 - slope2(height, self.nodes.spacing_m, col, row) / (grade * grade);
+                let left = 1.0 - slope2(height, self.nodes.spacing_m, self.sea_m, col, row) / (grade * grade);
                 *soil = if after <= self.sea_m { 0.0 } else { deep * left.clamp(0.0, 1.0) };
             }
         });
@@ -835,11 +836,12 @@ impl Level {
     }
 }
 
-/// The square of the slope at a sample, rise over distance; a hole beside it counts as level.
-fn slope2(height: &Raster<f32>, [dx, dy]: [f64; 2], col: usize, row: usize) -> f32 {
+/// The square of the slope at a sample, rise over distance; a hole beside it counts as level, and the sea as its surface.
+fn slope2(height: &Raster<f32>, [dx, dy]: [f64; 2], sea_m: f32, col: usize, row: usize) -> f32 {
     let (c, r) = (col as isize, row as isize);
     let fall = |a: f32, b: f32, far: f64| {
-        let fall = (a - b) / far as f32;
+        let above = |h: f32| if h < sea_m { sea_m } else { h };
+        let fall = (above(a) - above(b)) / far as f32;
         if fall.is_nan() { 0.0 } else { fall * fall }
     };
     let x = fall(height.clamped(c + 1, r), height.clamped(c - 1, r), 2.0 * dx);

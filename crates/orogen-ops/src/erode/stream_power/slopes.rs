@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use crate::simd::{Level, dispatch};
 
-/// Creep: diffusion of the height by `metres2 = D dt`. Sea and holes take no part; nothing crosses the edge of the map.
+/// Creep: diffusion of the height by `metres2 = D dt`. Holes take no part, and the sea counts as level with its surface; nothing
+/// crosses the edge of the map.
 ///
 /// Explicit, in `s` stages whose stable step grows with s² (Meyer, Balsara & Aslam 2014, RKL1), so that a fine
 /// grid does not need hundreds of steps. 12 bytes a cell and stage.
@@ -64,7 +65,7 @@ fn stage(
 ) {
     let (cols, rows) = (last.cols(), last.rows());
     // A neighbour that is a hole or beyond the map counts as level.
-    let to = |here: f32, there: f32| if there.is_nan() { 0.0 } else { there - here };
+    let to = |here: f32, there: f32| if there.is_nan() { 0.0 } else { there.max(sea_m) - here };
     out.par_rows(|row, out| {
         let here = last.row(row);
         let north = last.row(row.saturating_sub(1));
@@ -87,7 +88,7 @@ fn stage(
 /// steeper than `prop` below ground that is pinned.
 ///
 /// Afterwards `h(p) ≤ h(q) + times · grade(p) |p − q|` for the sixteen steps of a chessboard's king and knight, so the steepest slope is the
-/// same in all directions within 3 %. Two sweeps over the raster, as for a distance map.
+/// same in all directions within 3 %. Two sweeps over the raster, as for a distance map. Beside the sea slopes lean on its surface.
 pub fn give_way(
     height: &mut Raster<f32>,
     spacing_m: [f64; 2],
@@ -96,14 +97,14 @@ pub fn give_way(
     sea_m: f32,
     pins: Option<&Raster<f32>>,
 ) {
-    sweep(height, spacing_m, (|row| grade.row(row), times), |row, col, here| {
+    sweep(height, spacing_m, (|row| grade.row(row), times), sea_m, |row, col, here| {
         here <= sea_m || pins.is_some_and(|pins| !pins.row(row)[col].is_nan())
     });
     if let Some(pins) = pins {
         // Cones under what is pinned, upside down; then the higher of cone and land.
         let mut cones = pins.map(|pin| if pin.is_nan() { f32::INFINITY } else { -pin });
         let props = vec![prop as f32; cones.cols()];
-        sweep(&mut cones, spacing_m, (|_| &props[..], 1.0), |_, _, _| false);
+        sweep(&mut cones, spacing_m, (|_| &props[..], 1.0), f32::NEG_INFINITY, |_, _, _| false);
         let land = height.as_mut_slice().par_iter_mut().with_min_len(1 << 14);
         land.zip(cones.as_slice()).for_each(|(h, &cone)| {
             if *h < -cone {
@@ -113,13 +114,15 @@ pub fn give_way(
     }
 }
 
-/// One sweep down and one up of `h = min(h, neighbour + grade · distance)`; cells for which `kept` holds keep their height.
+/// One sweep down and one up of `h = min(h, neighbour + grade · distance)`; cells for which `kept` holds keep their height, and
+/// neighbours below `floor_m` count as that high.
 ///
 /// Of the sixteen steps all but one lead to rows swept before, which takes vector code; along the row it is one cell after the other.
 fn sweep<'g>(
     height: &mut Raster<f32>,
     [dx, dy]: [f64; 2],
     (grades, times): (impl Fn(usize) -> &'g [f32], f32),
+    floor_m: f32,
     kept: impl Fn(usize, usize, f32) -> bool,
 ) {
     let (cols, rows) = (height.cols(), height.rows());
@@ -145,12 +148,18 @@ fn sweep<'g>(
                     let over = last + grades[col] * reach.beside;
                     here[col] = if out[col] > over { over } else { out[col] };
                 }
-                last = here[col];
+                last = raised(here[col], floor_m);
             }
             std::mem::swap(&mut near, &mut far);
-            near[2..cols + 2].copy_from_slice(here);
+            near[2..cols + 2].iter_mut().zip(&*here).for_each(|(near, &h)| *near = raised(h, floor_m));
         }
     }
+}
+
+/// A height, no less than a floor; a hole stays one.
+#[inline(always)]
+fn raised(height: f32, floor_m: f32) -> f32 {
+    if height < floor_m { floor_m } else { height }
 }
 
 /// Lengths of steps: along the row, to the next row by so many columns, and a knight's to the row after that.

@@ -143,6 +143,42 @@ mod tests {
     }
 
     #[test]
+    fn no_water_stands_as_a_wall_above_a_steep_outlet() {
+        // A valley dammed by a narrow pass, beyond which land falls off at 40 degrees.
+        let steep = |frame: &Frame| {
+            let mut terrain = Terrain::new(*frame);
+            let height = Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
+                let (x, y) = (frame.x_m(col) - 1210.0, frame.y_m(row) - 1190.0);
+                let along =
+                    if x > 0.0 { -0.85 * x } else { 0.3 * x.max(-500.0) - 0.7 * (x + 500.0).min(0.0) };
+                (400.0 + along + 0.6 * (y + 0.2 * x).abs()) as f32
+            });
+            terrain.set(layer::HEIGHT, height);
+            terrain
+        };
+        let base = Frame::square(2400.0, 61).unwrap();
+        let op = Lakes { sea: false, ..Lakes::default() };
+        let before = steep(&base);
+        let after = op.apply(before.clone(), &Ctx::silent()).unwrap();
+        let finer = Finer::new(&op, Solved { before: Some(&before), after: &after }).unwrap();
+        assert!(finer.shores.count() == 1, "{} lakes", finer.shores.count());
+        let samples = 601;
+        let mut window = steep(&Frame::square(2400.0, samples).unwrap());
+        window.set(layer::WATER, Raster::filled(samples, samples, 0.0));
+        let window = finer.refine(window, &Ctx::silent()).unwrap();
+        let (h, w) = (window.get(layer::HEIGHT).unwrap(), window.get(layer::WATER).unwrap());
+        let mut wall = 0f32;
+        for (col, row) in (1..samples - 1).flat_map(|row| (1..samples - 1).map(move |col| (col, row))) {
+            for (c, r) in [(col + 1, row), (col, row + 1), (col - 1, row), (col, row - 1)] {
+                if w.row(row)[col] > 0.0 && w.row(r)[c] == 0.0 {
+                    wall = wall.max(h.row(row)[col] + w.row(row)[col] - h.row(r)[c]);
+                }
+            }
+        }
+        assert!(wall < 0.1, "a wall of water {wall} m high");
+    }
+
+    #[test]
     fn a_window_is_as_if_cut_from_the_whole() {
         let base = Frame::square(2400.0, 61).unwrap();
         let op = Lakes { sea: false, ..Lakes::default() };

@@ -108,7 +108,7 @@ pub const LAKES: &str = "lakes";
 
 impl Op for Lakes {
     const ID: &'static str = "water.lakes";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
