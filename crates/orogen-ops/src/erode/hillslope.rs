@@ -67,11 +67,14 @@ impl Law {
 pub const GROWTH: f64 = 120.0;
 
 /// Ground that creeps.
+#[derive(Clone, Copy)]
 pub struct Ground<'a> {
     pub spacing_m: [f64; 2],
     pub law: Law,
     /// One over the square of the critical slope.
     pub per_grade2: &'a Raster<f32>,
+    /// The same for bare rock, where it differs; what breaks between two samples is up to the higher one.
+    pub rock_per_grade2: Option<&'a Raster<f32>>,
     /// How much of the ground at a sample moves as soil does and how much as rock, in shares of the diffusivity that `metres2` is
     /// given in; all of it as soil where there is none. What moves between two samples is up to the higher one.
     pub shares: Option<[&'a Raster<f32>; 2]>,
@@ -138,6 +141,19 @@ impl Ground<'_> {
         self.law.growth(1.2 * most)
     }
 
+    /// What deep soil moves over the faces east and south of each sample, as differences in height.
+    pub fn faces(&self, height: &Raster<f32>, east: &mut Raster<f32>, south: &mut Raster<f32>) {
+        let level = Level::new();
+        let deep = Ground { shares: None, ..*self };
+        let rows = height.rows();
+        east.par_rows(|row, out| dispatch!(level, _simd => deep.eastward(height, row, out)));
+        south.par_rows(|row, out| {
+            if row + 1 < rows {
+                dispatch!(level, _simd => deep.southward(height, row, out));
+            }
+        });
+    }
+
     /// Takes the land on by `metres2 = D dt` in `stages`. About 36 bytes a sample and stage.
     ///
     /// What is rough at the scale of the lattice is left at about `stages^-0.5` of what it was where the ground is steep: a few
@@ -155,7 +171,16 @@ impl Ground<'_> {
         self.change(height, metres2, stages, ctx).map(|_| ())
     }
 
-    /// The same, and by how much each sample has changed.
+    /// Takes the land on by `metres2 = D dt` in as many stages as its slopes need, and says by how much each sample has changed.
+    ///
+    /// # Errors
+    /// When cancelled.
+    pub fn pass(&self, height: &mut Raster<f32>, metres2: f64, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
+        let stages = Self::stages(self.spacing_m, metres2, self.growth(height));
+        self.change(height, metres2, stages, ctx)
+    }
+
+    /// The same as [`Ground::run`], and by how much each sample has changed.
     ///
     /// # Errors
     /// When cancelled.
@@ -246,10 +271,15 @@ impl Ground<'_> {
         out[cols - 1] = 0.0;
         if let Some(shares) = self.shares {
             let [soil, rock] = shares.map(|share| &share.row(row)[..cols]);
+            let breaks = self.rock_per_grade2.map(|breaks| &breaks.row(row)[..cols]);
             for i in 0..cols - 1 {
                 let d = known(here[i + 1] - here[i]);
                 let t = across * (known(south[i] - north[i]) + known(south[i + 1] - north[i + 1]));
-                let x = (along * (d * d) + t * t) * (0.5 * (per_grade2[i] + per_grade2[i + 1]));
+                let per_grade2 = match breaks {
+                    None => 0.5 * (per_grade2[i] + per_grade2[i + 1]),
+                    Some(breaks) => if d > 0.0 { breaks[i + 1] } else { breaks[i] },
+                };
+                let x = (along * (d * d) + t * t) * per_grade2;
                 let soil = if d > 0.0 { soil[i + 1] } else { soil[i] };
                 let rock = if d > 0.0 { rock[i + 1] } else { rock[i] };
                 out[i] = soil * out[i] + rock * (d * law.breaks(x));
@@ -283,11 +313,17 @@ impl Ground<'_> {
         }
         if let Some(shares) = self.shares {
             let [soil, rock] = shares.map(|share| (&share.row(row)[..cols], &share.row(row + 1)[..cols]));
+            let breaks = self.rock_per_grade2;
+            let breaks = breaks.map(|breaks| (&breaks.row(row)[..cols], &breaks.row(row + 1)[..cols]));
             for i in 0..cols {
                 let (west, east) = (i.saturating_sub(1), (i + 1).min(cols - 1));
                 let d = known(south[i] - here[i]);
                 let t = across * (known(here[east] - here[west]) + known(south[east] - south[west]));
-                let x = (along * (d * d) + t * t) * (0.5 * (grades.0[i] + grades.1[i]));
+                let per_grade2 = match breaks {
+                    None => 0.5 * (grades.0[i] + grades.1[i]),
+                    Some(breaks) => if d > 0.0 { breaks.1[i] } else { breaks.0[i] },
+                };
+                let x = (along * (d * d) + t * t) * per_grade2;
                 let soil = if d > 0.0 { soil.1[i] } else { soil.0[i] };
                 let rock = if d > 0.0 { rock.1[i] } else { rock.0[i] };
                 out[i] = soil * out[i] + rock * (d * law.breaks(x));
@@ -385,6 +421,7 @@ mod tests {
             spacing_m,
             law: Law::new(GROWTH),
             per_grade2: &per_grade2,
+            rock_per_grade2: None,
             shares: None,
             stays: None,
             sea_m,
