@@ -38,6 +38,8 @@ use crate::water::sea_level;
 /// Where fill ends above open land it is cut back to fans that are looser here and there, as old channels leave them: on one exact
 /// slope water would run straight for miles.
 ///
+/// It never cuts rock: what it cuts back is its own fill, which is loose whatever lies below. So it asks no beds of `rock.strata`.
+///
 /// **Limits** The valley's shape decides how wide a floor is. The volume is reported, but what it was worn from is not
 /// taken away anywhere: run it after erosion, whose rivers carried far more. Shallow hollows are left on wide floors. Streams
 /// belong to a resolution, so previews of fewer than 513 samples differ at the heads of the fill. On finer frames land beyond
@@ -74,7 +76,7 @@ impl Default for Alluvium {
 
 impl Op for Alluvium {
     const ID: &'static str = "erode.alluvium";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     fn layers(&self) -> Layers {
         Layers::none()

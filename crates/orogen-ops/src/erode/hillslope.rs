@@ -67,11 +67,14 @@ impl Law {
 pub const GROWTH: f64 = 120.0;
 
 /// Ground that creeps.
+#[derive(Clone, Copy)]
 pub struct Ground<'a> {
     pub spacing_m: [f64; 2],
     pub law: Law,
     /// One over the square of the critical slope.
     pub per_grade2: &'a Raster<f32>,
+    /// The same for bare rock, where it differs; what breaks between two samples is up to the higher one.
+    pub rock_per_grade2: Option<&'a Raster<f32>>,
     /// How much of the ground at a sample moves as soil does and how much as rock, in shares of the diffusivity that `metres2` is
     /// given in; all of it as soil where there is none. What moves between two samples is up to the higher one.
     pub shares: Option<[&'a Raster<f32>; 2]>,
@@ -90,15 +93,6 @@ pub const NS_A_STAGE: f64 = 6.0;
 
 /// Depth of soil, in metres, over which the rock below turns to soil `e` times more slowly (Heimsath et al. 1997).
 pub const PRODUCTION_DEPTH_M: f64 = 0.5;
-
-/// Depth of soil after rock under none would have made `made_m` of it, by `dH/dt = P exp(−H/h)`, solved exactly.
-#[inline]
-#[must_use]
-pub fn produced(soil_m: f64, made_m: f64, depth_m: f64) -> f64 {
-    // ln(e^a + b) without a large e^a.
-    let deep = soil_m / depth_m;
-    soil_m + depth_m * math::ln(1.0 + made_m / depth_m * math::exp(-deep.min(700.0)))
-}
 
 /// Depth of soil, in metres, where it is made as fast as ground is lowered, `P exp(−H/h) = E`: none where ground is lowered faster
 /// than soil is made, and nowhere more than eight times `h`.
@@ -143,6 +137,19 @@ impl Ground<'_> {
         self.law.growth(1.2 * most)
     }
 
+    /// What deep soil moves over the faces east and south of each sample, as differences in height.
+    pub fn faces(&self, height: &Raster<f32>, east: &mut Raster<f32>, south: &mut Raster<f32>) {
+        let level = Level::new();
+        let deep = Ground { shares: None, ..*self };
+        let rows = height.rows();
+        east.par_rows(|row, out| dispatch!(level, _simd => deep.eastward(height, row, out)));
+        south.par_rows(|row, out| {
+            if row + 1 < rows {
+                dispatch!(level, _simd => deep.southward(height, row, out));
+            }
+        });
+    }
+
     /// Takes the land on by `metres2 = D dt` in `stages`. About 36 bytes a sample and stage.
     ///
     /// What is rough at the scale of the lattice is left at about `stages^-0.5` of what it was where the ground is steep: a few
@@ -160,7 +167,16 @@ impl Ground<'_> {
         self.in_parts(height, metres2, stages, ctx, |_| ())
     }
 
-    /// The same, and by how much each sample has changed.
+    /// Takes the land on by `metres2 = D dt` in as many stages as its slopes need, and says by how much each sample has changed.
+    ///
+    /// # Errors
+    /// When cancelled.
+    pub fn pass(&self, height: &mut Raster<f32>, metres2: f64, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
+        let stages = Self::stages(self.spacing_m, metres2, self.growth(height));
+        self.change(height, metres2, stages, ctx)
+    }
+
+    /// The same as [`Ground::run`], and by how much each sample has changed.
     ///
     /// # Errors
     /// When cancelled.
@@ -304,10 +320,15 @@ impl Ground<'_> {
         out[cols - 1] = 0.0;
         if let Some(shares) = self.shares {
             let [soil, rock] = shares.map(|share| &share.row(row)[..cols]);
+            let breaks = self.rock_per_grade2.map(|breaks| &breaks.row(row)[..cols]);
             for i in 0..cols - 1 {
                 let d = known(here[i + 1] - here[i]);
                 let t = across * (known(south[i] - north[i]) + known(south[i + 1] - north[i + 1]));
-                let x = (along * (d * d) + t * t) * (0.5 * (per_grade2[i] + per_grade2[i + 1]));
+                let per_grade2 = match breaks {
+                    None => 0.5 * (per_grade2[i] + per_grade2[i + 1]),
+                    Some(breaks) => if d > 0.0 { breaks[i + 1] } else { breaks[i] },
+                };
+                let x = (along * (d * d) + t * t) * per_grade2;
                 let soil = if d > 0.0 { soil[i + 1] } else { soil[i] };
                 let rock = if d > 0.0 { rock[i + 1] } else { rock[i] };
                 out[i] = soil * out[i] + rock * (d * law.breaks(x));
@@ -341,12 +362,18 @@ impl Ground<'_> {
         }
         if let Some(shares) = self.shares {
             let [soil, rock] = shares.map(|share| (&share.row(row)[..cols], &share.row(row + 1)[..cols]));
+            let breaks = self.rock_per_grade2;
+            let breaks = breaks.map(|breaks| (&breaks.row(row)[..cols], &breaks.row(row + 1)[..cols]));
             for i in 0..cols {
                 let (west, east) = (i.saturating_sub(1), (i + 1).min(cols - 1));
                 let d = known(south[i] - here[i]);
                 let across = if i == 0 || i + 1 == cols { 2.0 * across } else { across };
                 let t = across * (known(here[east] - here[west]) + known(south[east] - south[west]));
-                let x = (along * (d * d) + t * t) * (0.5 * (grades.0[i] + grades.1[i]));
+                let per_grade2 = match breaks {
+                    None => 0.5 * (grades.0[i] + grades.1[i]),
+                    Some(breaks) => if d > 0.0 { breaks.1[i] } else { breaks.0[i] },
+                };
+                let x = (along * (d * d) + t * t) * per_grade2;
                 let soil = if d > 0.0 { soil.1[i] } else { soil.0[i] };
                 let rock = if d > 0.0 { rock.1[i] } else { rock.0[i] };
                 out[i] = soil * out[i] + rock * (d * law.breaks(x));
@@ -451,6 +478,7 @@ mod tests {
             spacing_m,
             law: Law::new(GROWTH),
             per_grade2: &per_grade2,
+            rock_per_grade2: None,
             shares: None,
             stays: None,
             sea_m,
@@ -587,12 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn soil_is_made_by_the_exponential_law() {
-        // From bare rock: h ln(1 + P t / h); in two goes the same as in one.
-        let once = produced(0.0, 4.0, 0.5);
-        assert_close!(once, 0.5 * math::ln(9.0), rel = 1e-12);
-        assert_close!(produced(produced(0.0, 1.0, 0.5), 3.0, 0.5), once, rel = 1e-12);
-        assert_eq!(produced(1e6, 3.0, 0.5), 1e6);
+    fn soil_in_balance_follows_the_exponential_law() {
         assert_close!(balanced(2e-4, 1e-4, 0.5), 0.5 * math::ln(2.0), rel = 1e-12);
         assert_eq!(balanced(2e-4, 3e-4, 0.5), 0.0);
         assert_eq!(balanced(2e-4, -1.0, 0.5), 4.0);

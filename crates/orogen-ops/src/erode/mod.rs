@@ -9,6 +9,7 @@ pub mod glacier;
 mod hillslope;
 pub mod musgrave;
 pub mod pipes;
+mod soil;
 pub mod stream_power;
 pub mod thermal;
 pub mod wind;

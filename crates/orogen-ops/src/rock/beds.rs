@@ -454,6 +454,23 @@ impl Places {
         Down { strata: &self.strata, place, bed, turns, inside: place.is_body(z_m), done: false }
     }
 
+    /// How deep rock is worn from a height down by what would take `middling_m` of middling rock: far into soft beds, little into
+    /// hard ones.
+    #[must_use]
+    pub fn worn(&self, cell: usize, z_m: f32, middling_m: f32) -> f32 {
+        let (mut left_m, mut top) = (middling_m, z_m);
+        for (bed, bottom) in self.down(cell, z_m).take(MOST_BEDS) {
+            let (drop, soft) = ((top - bottom).max(0.0), bed.softness());
+            if drop >= soft * left_m {
+                top -= soft * left_m;
+                break;
+            }
+            left_m -= drop / soft;
+            top = bottom;
+        }
+        (z_m - top).max(0.0)
+    }
+
     /// How steep a slope may be that begins at a height and goes down for so far: through hard beds steeply, through soft ones
     /// less so.
     #[must_use]

@@ -5,6 +5,7 @@ mod line;
 pub mod outcrop;
 pub mod strata;
 pub mod uplift;
+pub(crate) mod variety;
 
 pub use beds::{Bed, Places, STRATA, Strata as Beds};
 pub use outcrop::Outcrop;
@@ -17,7 +18,7 @@ mod tests {
 
     use super::strata::{At, Bed, Fault};
     use super::{Beds, Strata};
-    use crate::erode::{Coast, Droplets, Musgrave, Pipes, Thermal};
+    use crate::erode::{Coast, Creep, Droplets, Glacier, Musgrave, Pipes, Thermal};
 
     const SIDE: usize = 65;
     const CELL_M: f64 = 20.0;
@@ -57,7 +58,7 @@ mod tests {
         assert!(
             strata.at(100.0, 600.0, 300.0).hardness > 0.9 && strata.at(1000.0, 600.0, 300.0).hardness < 0.2
         );
-        let operators: [(Box<dyn AnyOp>, f64); 5] = [
+        let operators: [(Box<dyn AnyOp>, f64); 7] = [
             (Box::new(Thermal { reach_m: 60.0, ..Thermal::default() }), 3.0),
             (Box::new(Musgrave { slide_m: 0.0, travel_m: 600.0, ..Musgrave::default() }), 1.5),
             (
@@ -79,6 +80,18 @@ mod tests {
                     ..Pipes::default()
                 }),
                 1.3,
+            ),
+            (Box::new(Creep { soil_m: 0.0.into(), duration_yr: 1e5, ..Creep::default() }), 2.0),
+            (
+                Box::new(Glacier {
+                    duration_yr: 20_000.0,
+                    equilibrium_m: 200.0,
+                    snow_m_per_yr: 2.0,
+                    variety: 0.0,
+                    steps: 6,
+                    ..Glacier::default()
+                }),
+                2.0,
             ),
             (Box::new(Coast { wind_deg: 0.0, variety: 0.0, duration_yr: 2000.0, ..Coast::default() }), 2.0),
         ];

@@ -31,8 +31,9 @@ use super::beds::{self, Lay, Look, STRATA};
 /// windows and other resolutions have the same; (2) without `variation` and `uneven_m`, folds have exactly their
 /// wavelength, height and plunge, and dips their angle; (3) across the middle of a fault beds are exactly `throw_m` apart.
 ///
-/// **Limits** `erode.stream_power`, `thermal`, `musgrave`, `droplets`, `pipes` and `coast` ask the beds; `creep`, `glacier`, `detail`, `wind`
-/// and `alluvium` do not. Faults and dykes stand upright, and no bed overturns. Dykes narrower than a sample may be missed. Beds
+/// **Limits** Every erosion operator asks the beds as the surface falls through them: `erode.stream_power`, `thermal`, `musgrave`,
+/// `droplets`, `pipes`, `coast`, `creep`, `glacier`, `detail`, and `wind` where it wears rock. `erode.alluvium` only lays and never
+/// cuts rock. Faults and dykes stand upright, and no bed overturns. Dykes narrower than a sample may be missed. Beds
 /// do not repeat over land that loops.
 ///
 /// **After** the layers of Beneš & Forsbach, SCCG 2001, and the usual geometry of similar folds (Ramsay, *Folding and

@@ -4,6 +4,7 @@ pub mod basins;
 pub mod breach;
 pub mod fill;
 pub mod flow;
+mod former;
 pub mod lakes;
 pub mod rivers;
 pub mod sea;

@@ -7,6 +7,7 @@ use orogen_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::former::Former;
 use super::shores::{Shores, replaced};
 use crate::drainage::neighbours_of;
 use crate::survey::contours::{Contours, contours};
@@ -123,12 +124,11 @@ impl Op for Sea {
 /// The sea on samples of another spacing: where the finer ground lies at or below its level, within two samples of where
 /// it was found.
 struct Finer {
-    base: Frame,
     shores: Shores,
     level_m: f32,
     everywhere: bool,
-    /// With `keep`: what the sea added to the water of earlier steps.
-    added: Option<Raster<f32>>,
+    /// With `keep`: the water of earlier steps.
+    former: Option<Former>,
 }
 
 impl Finer {
@@ -139,16 +139,13 @@ impl Finer {
         let wet = wet.as_slice();
         let level_m = params.level_m as f32;
         let shores = Shores::on(base, height.clone()).with_sea(level_m, |cell| wet[cell] > 0.5);
-        let added = match solved.before {
+        let former = match solved.before {
             Some(before) if params.keep => {
-                let old: &Raster<f32> = before.get(layer::WATER)?;
-                let mut added: Raster<f32> = solved.after.get(layer::WATER)?.clone();
-                added.par_rows(|row, out| out.iter_mut().zip(old.row(row)).for_each(|(a, old)| *a -= old));
-                Some(added)
+                Some(Former::new(base, before.get(layer::WATER)?, solved.after.get(layer::WATER)?))
             }
             _ => None,
         };
-        Ok(Self { base, shores, level_m, everywhere: params.everywhere, added })
+        Ok(Self { shores, level_m, everywhere: params.everywhere, former })
     }
 }
 
@@ -167,17 +164,8 @@ impl Refiner for Finer {
             here if is_wet(col, row) => self.level_m - here,
             _ => 0.0,
         });
-        if let Some(added) = &self.added {
-            let (cols, rows) = self.base.places_of(&frame);
-            let added = added.bicubic_grid(&cols, &rows);
-            let sum: &Raster<f32> = window.get(layer::WATER)?;
-            water.par_rows(|row, out| {
-                for ((out, sum), added) in out.iter_mut().zip(sum.row(row)).zip(added.row(row)) {
-                    let old = sum - added;
-                    // Less is what rounding left.
-                    *out = if old > 1e-3 && old > *out { old } else { *out };
-                }
-            });
+        if let Some(former) = &self.former {
+            former.keep(&window, &mut water)?;
         }
         let mask =
             Raster::from_fn(frame.cols(), frame.rows(), |col, row| f32::from(u8::from(is_wet(col, row))));
@@ -195,7 +183,7 @@ impl Refiner for Finer {
     }
 
     fn size_bytes(&self) -> usize {
-        self.shores.size_bytes() + self.added.as_ref().map_or(0, |added| 4 * added.as_slice().len())
+        self.shores.size_bytes() + self.former.as_ref().map_or(0, Former::size_bytes)
     }
 }
 

@@ -4,6 +4,7 @@ use orogen_core::Seed;
 
 use super::flow::Flow;
 use super::square::{COUNT, Doubling, SIDE, blurred, doubled, slope2_of, softened};
+use crate::rock::beds::Places;
 
 /// Times that water finds its way and cuts at each level.
 const ROUNDS: usize = 3;
@@ -25,6 +26,8 @@ const SHARE: f32 = 0.7;
 const SOFT: f32 = 0.4;
 /// Depth in cells of pits that fill up.
 const SHALLOW_CELLS: f32 = 0.3;
+/// Beds are cut no more than this many times as deep as middling rock.
+const SOFTEST: f32 = 4.0;
 /// Sweeps in which ground that is too steep slides.
 const SLIDES: usize = 12;
 
@@ -55,6 +58,8 @@ pub struct Ground<'a> {
     pub odd: [bool; 2],
     /// How much of the change is wanted at a sample, from 0.
     pub give: &'a [f32],
+    /// Rock below the samples, if there are beds.
+    pub beds: Option<&'a Places>,
     /// Indices of columns on the lattice of the level, for randomness.
     pub cols: &'a [i64],
     /// Indices of rows.
@@ -95,6 +100,9 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
             let beyond_head = (1.0 - (head[i] / area).sqrt()).max(0.0);
             let steep = s2 * s2 / (s2 * s2 + FLAT * FLAT * FLAT * FLAT);
             drive[i] = DEPTH / ROUNDS as f32 * ground.give[i] * side * beyond_head * steep;
+            if let Some(beds) = ground.beds {
+                drive[i] *= beds.rock(i, now[i]).softness().min(SOFTEST);
+            }
         }
         let spread = softened(&drive);
         drive.iter_mut().zip(&spread).for_each(|(drive, spread)| *drive += BED * (spread - *drive));
@@ -136,7 +144,10 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
         now[i] = start[i] + change[i] * held[i] * ground.give[i].min(1.0);
     }
     let own = slope2_of(ground.smooth, cutting.spacing_m);
-    let now = slid(now, &own, ground.give, cutting);
+    let talus = |i: usize| ground.beds.map_or(cutting.talus, |beds| beds.rock(i, now[i]).grade);
+    // A little below, as few sweeps do not reach it.
+    let limit2 = own.iter().enumerate().map(|(i, own)| own.max((0.95 * talus(i)) * (0.95 * talus(i)))).collect();
+    let now = slid(now, limit2, ground.give, cutting);
     (now.iter().zip(ground.smooth).map(|(now, smooth)| now - smooth).collect(), drained)
 }
 
@@ -215,15 +226,12 @@ fn crept(mut height: Vec<f32>, cutting: &Cutting) -> Vec<f32> {
     height
 }
 
-/// Ground that is steeper than loose ground lies, and steeper than the coarse land is there (`own`, its squared slope), slides.
-fn slid(mut height: Vec<f32>, own: &[f32], give: &[f32], cutting: &Cutting) -> Vec<f32> {
+/// Ground whose squared slope is beyond a limit slides.
+fn slid(mut height: Vec<f32>, limit2: Vec<f32>, give: &[f32], cutting: &Cutting) -> Vec<f32> {
     /// What two neighbours exchange of their difference at most: no new peak, no new pit.
     const MOST: f32 = 0.22;
     /// Ground so much too steep slides as fast as it can.
     const EXCESS: f32 = 0.2;
-    // A little below, as few sweeps do not reach it.
-    let talus = 0.95 * cutting.talus;
-    let limit2: Vec<f32> = own.iter().map(|own| own.max(talus * talus)).collect();
     for _ in 0..SLIDES {
         let mut loose = slope2_of(&height, cutting.spacing_m);
         let mut any = false;

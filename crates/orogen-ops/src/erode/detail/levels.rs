@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::block::{self, Cutting, Ground};
 use super::square::{APRON, CORE, COUNT, KEPT, MARGIN, PARENT, REACH, SIDE};
+use crate::rock::beds::Strata;
 
 /// Bytes of blocks that are kept.
 const KEPT_BYTES: usize = 96 << 20;
@@ -26,6 +27,7 @@ pub struct Coarse {
     /// How much of the change is wanted, from 0; and the share of the window's own unevenness that goes.
     pub give: Raster<f32>,
     pub worn: Raster<f32>,
+    pub strata: Option<Arc<Strata>>,
     pub channel_m2: f32,
     pub talus: f32,
     pub creep_m: f32,
@@ -270,6 +272,12 @@ impl Levels {
         let (cols, rows) = (places(col), places(row));
         let smooth = self.heights(&cols, &rows);
         let give = coarse.give.smooth_grid(&self.inside(0, &cols), &self.inside(1, &rows));
+        // At the samples of the block itself, so that beds thinner than a cell of the recipe's come out.
+        let beds = coarse.strata.as_ref().map(|strata| {
+            let ([dx, dy], base) = (coarse.base.spacing_m(), &coarse.base);
+            let (cols, rows) = (self.inside(0, &cols), self.inside(1, &rows));
+            strata.places(SIDE, SIDE, |c, r| [base.x_m(0) + cols[c] * dx, base.y_m(0) - rows[r] * dy])
+        });
         let indices = |axis: Axis, from: i64| -> Vec<i64> {
             (from..from + SIDE as i64).map(|at| axis.rolled_sample(at)).collect()
         };
@@ -280,6 +288,7 @@ impl Levels {
             area: &area,
             odd: [col.rem_euclid(2) == 1, row.rem_euclid(2) == 1],
             give: give.as_slice(),
+            beds: beds.as_ref(),
             cols: &indices(across, col),
             rows: &indices(down, row),
         };

@@ -7,6 +7,8 @@ mod square;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use orogen_core::{
     Coef, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Spline, Terrain, layer, math,
 };
@@ -18,6 +20,7 @@ use crate::drainage::area::PARTS;
 use crate::drainage::drainage;
 use crate::drainage::spread::{self, Sharing};
 use crate::held_lines;
+use crate::rock::beds::{STRATA, Strata};
 
 /// Erodes finer windows at the scale that the recipe's own samples could not hold: gullies that join and lead to the streams,
 /// spurs between them, fans where gullies meet flat ground, scree below cliffs. On the recipe's own samples the land stays
@@ -35,6 +38,10 @@ use crate::held_lines;
 /// guides the water only. What is cut comes down with the water and is laid where the slope is too gentle to carry it. Of the
 /// change at a level only what is shorter than some four cells of the level above stays, and no steeper than 0.7 of the land.
 /// Last, ground steeper than `talus_deg` (and than the coarse land there) slides.
+///
+/// Where land has strata (`rock.strata`), every sample of a level asks the bed that it has come down to: `k` is
+/// `(1 − hardness) / hardness` times as large, up to four times, and ground slides beyond the bed's own `talus_deg`. So beds thinner
+/// than the recipe's samples show as ledges.
 ///
 /// What finer samples show of the land before is worn away, as far as `keep` does not keep it: gullies take its place.
 /// Nothing changes in water, beside it, in holes, on what is held and, if `sea` is set, below 0 m; less on `sediment`, and nothing
@@ -96,14 +103,14 @@ impl Default for Detail {
 
 impl Op for Detail {
     const ID: &'static str = "erode.detail";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
             .reading(self.strength.layer())
             .using([layer::WATER.name(), layer::SEDIMENT.name()])
-            .using_vectors([held_lines::HOLD])
+            .using_vectors([held_lines::HOLD, STRATA])
     }
 
     fn reach(&self, _: &Frame) -> Reach {
@@ -130,6 +137,7 @@ impl Op for Detail {
             area: areas(height, base.spacing_m(), self.sea, ctx)?,
             give,
             worn,
+            strata: Strata::of(terrain).map(Arc::new),
             channel_m2: self.channel_m2 as f32,
             talus: math::tan(self.talus_deg.to_radians()) as f32,
             creep_m: self.creep_m as f32,

@@ -472,3 +472,62 @@ fn a_loop_is_cut_alike_at_both_ends() {
         assert!((change(i, 0) - change(i, last)).abs() < 0.05, "{i}: {} {}", change(i, 0), change(i, last));
     }
 }
+
+/// Hard rock lies over soft rock; the boundary is a plane at a height.
+fn bedded(mut terrain: Terrain, hard_above: bool, boundary_m: f64) -> Terrain {
+    use crate::rock::{Strata, strata::Bed};
+    let bed = |hardness: f64| Bed { thickness_m: 2000.0, hardness, talus_deg: 50.0, ..Bed::default() };
+    let (above, below) = if hard_above { (0.97, 0.2) } else { (0.2, 0.97) };
+    let strata = Strata {
+        beds: vec![bed(above), bed(below)],
+        top_m: boundary_m + 2000.0,
+        repeats: false,
+        uneven_m: 0.0,
+        ..Strata::default()
+    };
+    terrain = strata.apply(terrain, &Ctx::new(Seed(1))).unwrap();
+    terrain
+}
+
+#[test]
+fn gullies_are_cut_into_soft_beds_and_hardly_into_hard_ones() {
+    // The same slope, with the hard bed above its middle and below it.
+    let slope = |_: f64, y: f64| 400.0 + 0.5 * y;
+    let plain = land(&frame(41), slope);
+    let window = whole(plain.frame(), 5.0);
+    let middle = 400.0 + 0.5 * 800.0;
+    let params = Detail::default();
+    let smooth = smooth(&plain, window);
+    let smooth = smooth.get(HEIGHT).unwrap();
+    // How uneven the upper and the lower half of the slope come out.
+    let halves = |terrain: &Terrain| {
+        let fine = fine(terrain, refiner(terrain, &params).as_ref(), window);
+        let (mut sums, mut counts) = ([0.0; 2], [0.0; 2]);
+        for row in 20..window.rows() - 20 {
+            let lower = usize::from(window.y_m(row) < 800.0);
+            for col in 20..window.cols() - 20 {
+                sums[lower] += f64::from((fine.row(row)[col] - smooth.row(row)[col]).abs());
+                counts[lower] += 1.0;
+            }
+        }
+        [sums[0] / counts[0], sums[1] / counts[1]]
+    };
+    let [up, _] = halves(&bedded(plain.clone(), true, middle));
+    let [up_soft, down] = halves(&bedded(plain.clone(), false, middle));
+    let [_, down_soft] = halves(&bedded(plain.clone(), true, middle));
+    assert!(up_soft > 2.0 * up && down_soft > 2.0 * down, "{up} {up_soft} above, {down} {down_soft} below");
+}
+
+#[test]
+fn middling_beds_change_nothing() {
+    use crate::rock::{Strata, strata::Bed};
+    let plain = land(&frame(33), hills);
+    let params = Detail::default();
+    let bed = Bed { thickness_m: 5000.0, hardness: 0.5, talus_deg: params.talus_deg, ..Bed::default() };
+    let strata = Strata { beds: vec![bed], top_m: 4000.0, ..Strata::default() };
+    let with = strata.apply(plain.clone(), &Ctx::new(Seed(1))).unwrap();
+    let window = whole(plain.frame(), 10.0);
+    let [a, b] = [&plain, &with].map(|land| fine(land, refiner(land, &params).as_ref(), window));
+    let off = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).abs()).fold(0.0f32, f32::max);
+    assert!(off < 1e-3, "{off} m");
+}

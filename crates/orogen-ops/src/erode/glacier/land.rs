@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use orogen_core::{Cancelled, Ctx, Frame, OpError, Raster, Seed, Terrain, layer, math};
+use orogen_core::{Cancelled, Ctx, Frame, OpError, Raster, Terrain, layer, math};
 
 use super::climate::{self, Climate, for_neighbours, from_the_top};
 use super::flow::{Flow, Law};
@@ -10,9 +10,11 @@ use super::wear::{self, Carried, Carrier};
 use super::{Glacier, ICE_STEP_YR};
 use crate::drainage::check_size;
 use crate::erode::stream_power::nodes::Nodes;
+use crate::erode::stream_power::rock;
 use crate::erode::stream_power::slopes;
 use crate::held_lines;
-use crate::octaves::{OctaveBuffers, Octaves};
+use crate::rock::beds::{Places, Strata};
+use crate::rock::variety::Variety;
 use crate::water::sea_level;
 
 /// Cells along the longer side of the lattice, at most.
@@ -85,6 +87,7 @@ pub struct Land {
     softness: Raster<f32>,
     /// Steepest slope that stands.
     grade: Raster<f32>,
+    beds: Option<Beds>,
     /// The equilibrium line in the coldest time, where it differs from place to place.
     line: Option<Raster<f32>>,
     /// How much higher it is now.
@@ -111,7 +114,9 @@ impl Land {
         let before = nodes.thin(&height);
         let (cols, rows) = (nodes.cols, nodes.rows);
         let own = lattice.frame(terrain.frame())?;
-        let rock = softness(params, &own, &ctx.world(terrain), ctx.seed());
+        let variety =
+            Variety { strength: params.variety, wavelength_m: params.variety_wavelength_m, octaves: 3 };
+        let rock = variety.softness(&own, &ctx.world(terrain), ctx.seed());
         ctx.stop_if_asked()?;
         let wear = params.wear_mm_per_yr.on(terrain)?;
         let wear = match &params.wear_mm_per_yr {
@@ -140,10 +145,17 @@ impl Land {
         let held = held_lines::held_samples(terrain);
         let sea_m = sea_level(params.sea);
         let law = Law::new(params.softness, params.sliding_m_per_yr, nodes.spacing_m, sea_m);
+        let steepest = steepest_of(&rock, params.talus_deg);
+        let beds = Strata::of(terrain).map(|strata| Beds {
+            places: rock::under(&Arc::new(strata), terrain.frame(), nodes),
+            variety: steepest_of(&rock, 45.0),
+            stood: standing(&before, Raster::filled(cols, rows, 0.0), nodes.spacing_m),
+        });
         Ok(Self {
             params: params.clone(),
             climate: Climate::of(params),
-            grade: standing(&before, &rock, params.talus_deg, nodes.spacing_m),
+            grade: standing(&before, steepest, nodes.spacing_m),
+            beds,
             ground: before.clone(),
             before,
             till: Raster::filled(cols, rows, 0.0),
@@ -298,13 +310,14 @@ impl Land {
         let rate = Raster::from_fn(cols, rows, |c, r| wear::rate(speed.row(r)[c]) * by_slopes.row(r)[c]);
         let rate = wear::smoothed(rate, spacing_m, GROUND_M);
         drop((speed, by_slopes));
-        let frost =
-            wear::frost(&self.ground, &self.ice, self.params.frost_mm_per_yr * 1e-3 * years, spacing_m);
+        let back_m = self.params.frost_mm_per_yr * 1e-3 * years;
+        let frost = self.through_beds(wear::frost(&self.ground, &self.ice, back_m, spacing_m));
         let deepest = (DEEPEST * spacing_m[0].min(spacing_m[1])) as f32;
         let is_kept = |cell: usize| self.kept.as_ref().is_some_and(|kept| kept.as_slice()[cell]);
         let level =
             Raster::from_fn(cols, rows, |c, r| self.softness.row(r)[c] * rate.row(r)[c] * years as f32);
-        let most = level.range().map_or(0.0, |range| range.1).min(deepest);
+        let in_beds = self.through_beds(level.clone());
+        let most = in_beds.range().map_or(0.0, |range| range.1).min(deepest);
         let humps = wear::by_humps(&bed, most, spacing_m);
         // Ice takes till first, then rock; frost takes faces.
         for cell in 0..cols * rows {
@@ -314,11 +327,19 @@ impl Land {
             }
             let could = level.as_slice()[cell] * humps.as_slice()[cell];
             let of_till = (could * TILL_SOFT).min(self.till.as_slice()[cell]);
-            let of_rock = (could - of_till / TILL_SOFT).min(deepest).max(0.0);
+            let of_rock = could - of_till / TILL_SOFT;
+            let of_rock = match &self.beds {
+                Some(beds) => beds.places.worn(cell, *g - of_till, of_rock.max(0.0)),
+                None => of_rock,
+            };
+            let of_rock = of_rock.min(deepest).max(0.0);
             self.ground_off.as_mut_slice()[cell] += of_rock;
             *g -= of_till + of_rock + frost.as_slice()[cell].min(deepest);
         }
         // What stands too steep falls.
+        if let Some(beds) = &self.beds {
+            self.grade = beds.grade(&self.ground, &self.till, spacing_m);
+        }
         if self.params.talus_deg < 90.0 {
             slopes::give_way(&mut self.ground, spacing_m, (&self.grade, 1.0), 0.0, f32::NEG_INFINITY, None);
         }
@@ -369,6 +390,19 @@ impl Land {
         }
         self.carried.laid_m3 += carried.laid_m3;
         self.carried.left_m3 += carried.left_m3;
+    }
+
+    /// What wears so much of middling rock at each node, in the beds that lie there.
+    fn through_beds(&self, mut depth: Raster<f32>) -> Raster<f32> {
+        let Some(beds) = &self.beds else { return depth };
+        let cols = depth.cols();
+        depth.par_rows(|row, out| {
+            for (col, depth) in out.iter_mut().enumerate().filter(|(_, depth)| **depth > 0.0) {
+                let z_m = self.ground.row(row)[col] - self.till.row(row)[col];
+                *depth = beds.places.worn(row * cols + col, z_m, *depth);
+            }
+        });
+        depth
     }
 
     /// Rock and till that the ground has lost, in cubic metres.
@@ -469,28 +503,40 @@ fn floats(bed_m: f32, ice_m: f32) -> bool {
     bed_m < 0.0 && ice_m < -bed_m * FLOATS
 }
 
-/// How soft rock is from place to place, 1 in the middle.
-fn softness(params: &Glacier, frame: &Frame, world: &Frame, seed: Seed) -> Raster<f32> {
-    let noise = Octaves::over(world, seed.child("rock"), params.variety_wavelength_m, 3, 0.6);
-    let by = params.variety / f64::from(noise.rms());
-    let mut rock = Raster::filled(frame.cols(), frame.rows(), 1.0);
-    if by > 0.0 {
-        rock.par_rows(|row, out| {
-            noise.row(frame, row, 0..frame.cols(), &mut OctaveBuffers::default(), out);
-            out.iter_mut().for_each(|value| *value = math::exp(by * 0.5 * f64::from(*value)) as f32);
-        });
+/// Beds under the nodes.
+struct Beds {
+    places: Places,
+    /// How much steeper than middling rock of its bed rock stands, from place to place.
+    variety: Raster<f32>,
+    /// Slopes that stood before.
+    stood: Raster<f32>,
+}
+
+impl Beds {
+    /// Steepest slope that stands, in the beds that the ground has come down to, and at least what stood before.
+    fn grade(&self, ground: &Raster<f32>, till: &Raster<f32>, [dx, dy]: [f64; 2]) -> Raster<f32> {
+        let (cols, far_m) = (ground.cols(), dx.min(dy) as f32);
+        Raster::from_fn(cols, ground.rows(), |col, row| {
+            let z_m = ground.row(row)[col] - till.row(row)[col];
+            let bears = self.variety.row(row)[col] * self.places.grade(row * cols + col, z_m, far_m);
+            bears.max(self.stood.row(row)[col])
+        })
     }
-    rock
+}
+
+/// Steepest slope that rock bears where middling rock bears `talus_deg`, by how soft it is.
+fn steepest_of(softness: &Raster<f32>, talus_deg: f64) -> Raster<f32> {
+    let talus = math::tan(talus_deg.min(89.9).to_radians());
+    softness.map(|soft| (talus * math::pow(f64::from(soft), -0.4)) as f32)
 }
 
 /// Steepest slope that stands: what rock bears, and at least what stood before.
-fn standing(ground: &Raster<f32>, rock: &Raster<f32>, talus_deg: f64, spacing_m: [f64; 2]) -> Raster<f32> {
+fn standing(ground: &Raster<f32>, bears: Raster<f32>, spacing_m: [f64; 2]) -> Raster<f32> {
     let (cols, rows) = (ground.cols(), ground.rows());
-    let talus = math::tan(talus_deg.min(89.9).to_radians());
     let [dx, dy] = spacing_m;
     Raster::from_fn(cols, rows, |col, row| {
         let here = ground.row(row)[col];
-        let mut steepest = (talus * math::pow(f64::from(rock.row(row)[col]), -0.4)) as f32;
+        let mut steepest = bears.row(row)[col];
         for_neighbours(col, row, cols, rows, spacing_m, |there, far_m| {
             let slope = (here - ground.as_slice()[there]) / far_m;
             steepest = if slope > steepest { slope } else { steepest };

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::land::{Land, Lattice};
 use crate::held_lines;
+use crate::rock::beds::STRATA;
 
 /// Lets snow gather above an equilibrium line, become ice, flow down and melt, over one or several ice ages. The ice wears its
 /// bed: V-shaped valleys become troughs with flat floors and steep walls, small side valleys are left hanging, hollows become
@@ -32,6 +33,9 @@ use crate::held_lines;
 /// steep faces: it falls to their foot. Frost drives back faces of rock that rise out of ice, and what then stands steeper than
 /// `talus_deg`, or than it stood before, falls on the ice. Rubble goes with the ice and is laid down where ice melts, up to a depth
 /// of `till_m` (layer `sediment`); the rest leaves with meltwater. With `sea`, ice that floats breaks off.
+///
+/// Where land has strata (`rock.strata`), ice and frost wear the bed that they have come down to `(1 − hardness) / hardness` times as
+/// fast as middling rock, and walls stand at its own `talus_deg` instead.
 ///
 /// Ice is solved on a lattice of 256 cells along the longer side of the world, whatever the frame's own spacing, but
 /// of no less than 60 m, and for the first half of the time on one twice as coarse. It comes into balance with its bed within some
@@ -153,7 +157,7 @@ impl Op for Glacier {
         let temperature = self.by_temperature.then(|| layer::TEMPERATURE.name());
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([held_lines::HOLD])
+            .using_vectors([held_lines::HOLD, STRATA])
             .using(temperature)
             .reading(self.wear_mm_per_yr.layer())
             .writing([layer::SEDIMENT.name(), layer::ICE.name()])
@@ -171,7 +175,7 @@ impl Op for Glacier {
         let lattice = Lattice::over(frame, 1.0);
         // The layers and what they are made of, and the work on the lattice.
         let layers = if self.melts { 12.0 } else { 20.0 };
-        layers + 100.0 * lattice.len() as f64 / frame.len() as f64
+        layers + 124.0 * lattice.len() as f64 / frame.len() as f64
     }
 
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

@@ -3,7 +3,7 @@
 mod bend;
 mod cut;
 pub(super) mod nodes;
-mod rock;
+pub(super) mod rock;
 pub(super) mod slopes;
 #[cfg(test)]
 mod tests;
@@ -25,8 +25,8 @@ use super::hillslope::{self, GROWTH, Ground, Law, NS_A_STAGE, PRODUCTION_DEPTH_M
 use crate::drainage::ways::{Spans, Wander, Ways};
 use crate::drainage::{Basins, Edge, area, check_size};
 use crate::held_lines::{self, Held};
-use crate::octaves::{OctaveBuffers, Octaves};
 use crate::rock::beds::{Places, STRATA, Strata};
+use crate::rock::variety::Variety;
 use crate::water::sea_level;
 
 /// Lets land rise while rivers cut it down, over millions of years: branching valleys, sharp divides, slopes that fit
@@ -244,7 +244,7 @@ impl Land {
         let uplift = params.uplift_mm_per_yr.on(terrain)?;
         let incision = params.incision_mm_per_yr.on(terrain)?;
         let rain = params.rain_mm_per_yr.on(terrain)?;
-        let softness = params.softness(&frame, &ctx.world(terrain), ctx.seed());
+        let softness = params.rock_variety().softness(&frame, &ctx.world(terrain), ctx.seed());
         ctx.stop_if_asked()?;
         Ok(Self {
             height,
@@ -366,18 +366,9 @@ impl StreamPower {
         ctx.report("worn", (risen - gained) * dx * dy, "m3");
     }
 
-    /// How soft the rock is from place to place, 1 in the middle.
-    fn softness(&self, frame: &Frame, world: &Frame, seed: Seed) -> Raster<f32> {
-        let noise = Octaves::over(world, seed.child("rock"), self.variety_wavelength_m, 6, 0.6);
-        let by = self.variety / f64::from(noise.rms());
-        let mut rock = Raster::filled(frame.cols(), frame.rows(), 1.0);
-        if by > 0.0 {
-            rock.par_rows(|row, out| {
-                noise.row(frame, row, 0..frame.cols(), &mut OctaveBuffers::default(), out);
-                out.iter_mut().for_each(|value| *value = math::exp(by * 0.5 * f64::from(*value)) as f32);
-            });
-        }
-        rock
+    /// How rock differs from place to place.
+    fn rock_variety(&self) -> Variety {
+        Variety { strength: self.variety, wavelength_m: self.variety_wavelength_m, octaves: 6 }
     }
 
     /// How steep rock stands: the softer, the less.
@@ -823,6 +814,7 @@ impl Level {
             spacing_m: [dx, dy],
             law: Law::new(GROWTH),
             per_grade2: &per_grade2,
+            rock_per_grade2: None,
             shares: None,
             stays: Some(stays),
             sea_m: self.sea_m,

@@ -124,11 +124,12 @@ impl Blow {
                 let bare = (1.0 / (BARE_M * land.unit)) as f32;
                 let sand = &land.sand.as_slice()[at.clone()];
                 let ground = &land.height.as_slice()[at.clone()];
-                for (((wear, &q), &d), &h) in
-                    wear.as_mut_slice()[at.clone()].iter_mut().zip(&incoming).zip(sand).zip(ground)
-                {
+                let soft = land.soft.as_ref().map(|soft| soft.row(row));
+                let wears = wear.as_mut_slice()[at.clone()].iter_mut().zip(&incoming).zip(sand).zip(ground);
+                for (col, (((wear, &q), &d), &h)) in wears.enumerate() {
                     if h != HOLE {
-                        *wear += (per_flux as f32) * q as f32 * (1.0 - d as f32 * bare).max(0.0);
+                        let worn = (per_flux as f32) * q as f32 * (1.0 - d as f32 * bare).max(0.0);
+                        *wear += soft.map_or(worn, |soft| worn * soft[col]);
                     }
                 }
                 if let Some(closed) = &land.closed {

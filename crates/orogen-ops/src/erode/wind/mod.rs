@@ -22,6 +22,7 @@ use self::lattice::Lattice;
 use self::slide::Slide;
 use self::stress::Stress;
 use crate::held_lines;
+use crate::rock::beds::{Places, STRATA, Strata};
 use crate::noise::Noise;
 
 /// Blows sand into dunes: the wind lifts it where it is fast, drops it in the lee, and what is too steep slides down a
@@ -40,7 +41,8 @@ use crate::noise::Noise;
 /// right angle apart make long ridges between their directions.
 ///
 /// Sand is the loose part of the height, given by `sand_m`; rock below stays, unless `abrasion_mm_per_yr` lets passing
-/// sand wear it. The layer `sand` holds the depth afterwards.
+/// sand wear it. The layer `sand` holds the depth afterwards. Where land has strata (`rock.strata`), bare rock is worn by its bed,
+/// `(1 − hardness) / hardness` times as fast as middling rock; what is blown and laid is loose and asks no bed.
 ///
 /// **Guarantees** (1) sand is conserved: exactly while it is blown, in whole units of 1/65536 m, and to rounding in
 /// the layers; with `edge = "open"` what leaves the map is reported; (2) where there is no sand nothing changes, to the bit;
@@ -143,12 +145,12 @@ impl Default for Wind {
 
 impl Op for Wind {
     const ID: &'static str = "erode.wind";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 
     fn layers(&self) -> Layers {
         Layers::none()
             .updating([layer::HEIGHT.name()])
-            .using_vectors([held_lines::HOLD])
+            .using_vectors([held_lines::HOLD, STRATA])
             .reading(self.sand_m.layer())
             .writing([layer::SAND.name()])
     }
@@ -177,7 +179,9 @@ impl Op for Wind {
             _ => 0.0,
         });
         let held = held_lines::held_samples(&terrain);
-        let mut blowing = Blowing { params: self.clone(), terrain, height, sand, held, desert: None };
+        // Sand that covers rock saves it; only wear asks what lies below.
+        let strata = if self.abrasion_mm_per_yr > 0.0 { Strata::of(&terrain).map(Arc::new) } else { None };
+        let mut blowing = Blowing { params: self.clone(), terrain, height, sand, held, strata, desert: None };
         blowing.desert = Desert::new(&blowing.given(), ctx)?;
         Ok(Started::Stepped(Box::new(blowing)))
     }
@@ -217,6 +221,7 @@ struct Blowing {
     height: Arc<Raster<f32>>,
     sand: Raster<f32>,
     held: Option<Raster<bool>>,
+    strata: Option<Arc<Strata>>,
     /// None where no sand is moved.
     desert: Option<Desert>,
 }
@@ -227,6 +232,7 @@ impl Blowing {
             height: &self.height,
             sand: &self.sand,
             held: self.held.as_ref(),
+            strata: self.strata.as_ref(),
             frame: self.terrain.frame(),
             params: &self.params,
         }
@@ -331,11 +337,12 @@ pub fn wind(
     height: &Raster<f32>,
     sand: Raster<f32>,
     held: Option<&Raster<bool>>,
+    strata: Option<&Arc<Strata>>,
     frame: &Frame,
     params: &Wind,
     ctx: &Ctx<'_>,
 ) -> Result<Blown, OpError> {
-    let given = Given { height, sand: &sand, held, frame, params };
+    let given = Given { height, sand: &sand, held, strata, frame, params };
     let Some(mut desert) = Desert::new(&given, ctx)? else { return Ok(given.still()) };
     while desert.gusts.advance(params, ctx)? == Progress::More {}
     desert.blown(&given, &desert.gusts.land, ctx)
@@ -347,6 +354,8 @@ struct Given<'a> {
     height: &'a Raster<f32>,
     sand: &'a Raster<f32>,
     held: Option<&'a Raster<bool>>,
+    /// Beds below, where they are asked.
+    strata: Option<&'a Arc<Strata>>,
     frame: &'a Frame,
     params: &'a Wind,
 }
@@ -379,7 +388,7 @@ struct Desert {
 impl Desert {
     /// Before the wind; `None` where no sand is moved.
     fn new(given: &Given<'_>, ctx: &Ctx<'_>) -> Result<Option<Self>, OpError> {
-        let Given { height, sand, held, frame, params } = *given;
+        let Given { height, sand, held, strata, frame, params } = *given;
         let before = given.volume(sand);
         if before <= 0.0 || params.is_still() {
             return Ok(None);
@@ -407,14 +416,20 @@ impl Desert {
                 *depth = given.as_slice()[i];
             }
         }
-        let land = Land::new(&ground, &given, &depth, closed, &lattice);
+        let mut land = Land::new(&ground, &given, &depth, closed, &lattice);
+        land.beds = strata.map(|strata| {
+            let [dx, dy] = lattice.spacing_m;
+            let (west, north) = (frame.x_m(0), frame.y_m(0));
+            let at = |c: usize, r: usize| [west + c as f64 * dx, north - r as f64 * dy];
+            Arc::new(strata.places(ground.cols(), ground.rows(), at))
+        });
         let (rock, total) = (land.bed(), land.total());
         Ok(Some(Self { gusts: Gusts::new(land, params), lattice, ground, rock, total, before }))
     }
 
     /// What the wind did to the lattice is done to the samples.
     fn blown(&self, given: &Given<'_>, land: &Land, ctx: &Ctx<'_>) -> Result<Blown, OpError> {
-        let Given { height, sand, held, frame, params } = *given;
+        let Given { height, sand, held, frame, params, .. } = *given;
         let Self { lattice, ground, rock, total, before, gusts } = self;
         let [dx, dy] = frame.spacing_m();
         let volume = |raster: &Raster<f32>| given.volume(raster);
@@ -537,6 +552,7 @@ impl Gusts {
         let (cols, rows) = (land.height.cols(), land.height.rows());
         if params.abrasion_mm_per_yr > 0.0 {
             land.wear = Some(Raster::filled(cols, rows, 0.0));
+            land.ask_beds();
         }
         Self {
             dt_yr: land.longest_yr(params),
@@ -663,6 +679,9 @@ struct Land {
     swapped: bool,
     /// Rock worn but not yet taken away, in units.
     wear: Option<Raster<f32>>,
+    /// Beds under the nodes, in the order of the lattice, and how much faster than middling rock the one at the surface is worn.
+    beds: Option<Arc<Places>>,
+    soft: Option<Raster<f32>>,
 }
 
 impl Land {
@@ -689,7 +708,7 @@ impl Land {
             h if h.is_nan() => HOLE,
             h => whole(h) - there(given, c, r) + there(depth, c, r),
         });
-        Self { height, sand, unit, closed, spacing_m: lattice.spacing_m, swapped: false, wear: None }
+        Self { height, sand, unit, closed, spacing_m: lattice.spacing_m, swapped: false, wear: None, beds: None, soft: None }
     }
 
     fn cell_m(&self) -> f64 {
@@ -732,6 +751,7 @@ impl Land {
             self.sand = self.sand.transposed();
             self.closed = self.closed.as_ref().map(Raster::transposed);
             self.wear = self.wear.as_ref().map(Raster::transposed);
+            self.soft = self.soft.as_ref().map(Raster::transposed);
             self.spacing_m.reverse();
             self.swapped = swapped;
         }
@@ -746,6 +766,18 @@ impl Land {
             *wear -= whole as f32;
             *sand += whole;
         }
+        self.ask_beds();
+    }
+
+    /// Asks which beds the rock has come down to.
+    fn ask_beds(&mut self) {
+        let Some(beds) = &self.beds else { return };
+        let (cols, rows) = (self.height.cols(), self.height.rows());
+        self.soft = Some(Raster::from_fn(cols, rows, |c, r| {
+            let cell = if self.swapped { c * rows + r } else { r * cols + c };
+            let (h, d) = (self.height.row(r)[c], self.sand.row(r)[c]);
+            if h == HOLE { 0.0 } else { beds.rock(cell, (f64::from(h - d) / self.unit) as f32).softness() }
+        }));
     }
 }
 

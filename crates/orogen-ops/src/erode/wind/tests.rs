@@ -21,7 +21,7 @@ fn frame(cols: usize, rows: usize) -> Frame {
 
 fn run(height: &Raster<f32>, sand: &Raster<f32>, params: &Wind) -> Blown {
     let frame = frame(height.cols(), height.rows());
-    wind(height, sand.clone(), None, &frame, params, &Ctx::new(Seed(5))).unwrap()
+    wind(height, sand.clone(), None, None, &frame, params, &Ctx::new(Seed(5))).unwrap()
 }
 
 /// A heap of sand in the west of flat rock.
@@ -84,6 +84,45 @@ fn worn_rock_becomes_sand() {
     let low = Raster::from_fn(161, 81, |c, r| blown.height.row(r)[c] - blown.sand.row(r)[c]);
     let (least, most) = low.range().unwrap();
     assert!(least < -1e-4 && most < 1e-4, "{least} to {most}");
+}
+
+#[test]
+fn sand_wears_soft_beds_and_leaves_hard_ones() {
+    use crate::rock::{Strata as Column, strata::At, strata::Bed, strata::Fault};
+    // Level rock, hard in the north and soft in the south, and the heap in the west in the middle of both.
+    let bed = |hardness: f64| Bed { thickness_m: 1000.0, hardness, ..Bed::default() };
+    let at = |x_m: f64| At { x_m, y_m: 400.0 };
+    let strata = |beds: Vec<Bed>| Column {
+        beds,
+        top_m: 500.0,
+        repeats: false,
+        uneven_m: 0.0,
+        faults: vec![Fault { points: vec![at(0.0), at(1600.0)], throw_m: -1000.0, reach_m: 0.0 }],
+        ..Column::default()
+    };
+    let params = Wind { abrasion_mm_per_yr: 5.0, duration_yr: 20.0, ..steady() };
+    let frame = frame(161, 81);
+    let height = heap(12.0);
+    let blown = |beds: Vec<Bed>| {
+        let mut terrain = Terrain::new(frame);
+        terrain.set(layer::HEIGHT, height.clone());
+        terrain.set(layer::SAND, height.clone());
+        if !beds.is_empty() {
+            terrain = strata(beds).apply(terrain, &Ctx::silent()).unwrap();
+        }
+        params.apply(terrain, &Ctx::new(Seed(5))).unwrap()
+    };
+    let worn = |after: &Terrain, rows: std::ops::Range<usize>| -> f64 {
+        let (h, sand) = (after.get(layer::HEIGHT).unwrap(), after.get(layer::SAND).unwrap());
+        rows.map(|r| h.row(r).iter().zip(sand.row(r)).map(|(h, s)| f64::from(s - h)).sum::<f64>()).sum()
+    };
+    let bedded = blown(vec![bed(0.95), bed(0.2)]);
+    let sides = [worn(&bedded, 0..39), worn(&bedded, 42..81)];
+    let (hard, soft) = (sides[0].min(sides[1]), sides[0].max(sides[1]));
+    assert!(soft > 8.0 * hard && hard > 0.0, "{sides:?}");
+    // Middling beds wear as rock does without any, to the bit.
+    let (plain, middling) = (blown(Vec::new()), blown(vec![bed(0.5), bed(0.5)]));
+    assert_eq!(plain.get(layer::HEIGHT).unwrap(), middling.get(layer::HEIGHT).unwrap());
 }
 
 #[test]
@@ -172,7 +211,7 @@ fn a_finer_map_has_the_same_dunes() {
         let height = Raster::from_fn(samples, samples, |c, r| {
             (30.0 * math::sin(frame.x_m(c) / 150.0) * math::cos(frame.y_m(r) / 190.0)) as f32
         });
-        wind(&height, Raster::filled(samples, samples, 6.0), None, &frame, &params, &Ctx::new(Seed(3)))
+        wind(&height, Raster::filled(samples, samples, 6.0), None, None, &frame, &params, &Ctx::new(Seed(3)))
             .unwrap()
             .sand
     };

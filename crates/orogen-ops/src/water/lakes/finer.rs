@@ -1,20 +1,17 @@
 //! Lakes on samples of another spacing: level, with shores where the finer ground meets them.
 
-use orogen_core::{Ctx, Frame, OpError, Raster, Refiner, Solved, Terrain, layer};
+use orogen_core::{Ctx, OpError, Raster, Refiner, Solved, Terrain, layer};
 
 use super::Lakes;
+use crate::water::former::Former;
 use crate::water::shores::{Shores, replaced};
 
 /// What windows of another spacing are made from.
 pub(super) struct Finer {
-    base: Frame,
     shores: Shores,
-    /// With `keep`: what the lakes added to the water of earlier steps.
-    added: Option<Raster<f32>>,
+    /// With `keep`: the water of earlier steps.
+    former: Option<Former>,
 }
-
-/// Less water than this, in metres, is what rounding left.
-const NOTHING_M: f32 = 1e-3;
 
 impl Finer {
     pub fn new(params: &Lakes, solved: Solved<'_>) -> Result<Self, OpError> {
@@ -43,12 +40,8 @@ impl Finer {
         let least =
             if params.balance { (0.0, 0.0) } else { (params.min_depth_m, params.min_area_m2 / (dx * dy)) };
         shores = shores.with_lakes(height, &own, least.0 as f32, least.1);
-        let added = former.map(|former| {
-            let mut added = water.clone();
-            added.par_rows(|row, out| out.iter_mut().zip(former.row(row)).for_each(|(a, old)| *a -= old));
-            added
-        });
-        Ok(Self { base, shores, added })
+        let former = former.map(|former| Former::new(base, former, water));
+        Ok(Self { shores, former })
     }
 }
 
@@ -62,22 +55,14 @@ impl Refiner for Finer {
             let h = height.row(row)[col];
             if h.is_nan() { f32::NAN } else { (levels.row(row)[col] - h).max(0.0) }
         });
-        if let Some(added) = &self.added {
-            let (cols, rows) = self.base.places_of(&frame);
-            let added = added.bicubic_grid(&cols, &rows);
-            let sum: &Raster<f32> = window.get(layer::WATER)?;
-            water.par_rows(|row, out| {
-                for ((out, sum), added) in out.iter_mut().zip(sum.row(row)).zip(added.row(row)) {
-                    let old = sum - added;
-                    *out = if old > NOTHING_M && old > *out { old } else { *out };
-                }
-            });
+        if let Some(former) = &self.former {
+            former.keep(&window, &mut water)?;
         }
         replaced(window, [(layer::HEIGHT.name(), height), (layer::WATER.name(), water)])
     }
 
     fn size_bytes(&self) -> usize {
-        self.shores.size_bytes() + self.added.as_ref().map_or(0, |added| 4 * added.as_slice().len())
+        self.shores.size_bytes() + self.former.as_ref().map_or(0, Former::size_bytes)
     }
 }
 
@@ -85,7 +70,7 @@ impl Refiner for Finer {
 mod tests {
     use super::*;
     use crate::water::shores::fine_window;
-    use orogen_core::{Op, math};
+    use orogen_core::{Frame, Op, math};
 
     /// Hills with hollows, as finely sampled as one likes.
     fn land(frame: &Frame) -> Terrain {

@@ -1,0 +1,118 @@
+//! How much soil there is to move where it is thin, and how deep it is afterwards.
+//!
+//! Near their limit slopes could move many times the soil that lies on them within one go. What moves is then up to what forms
+//! there and comes from above: the shares that a go is solved with are those at its end, found from the crests down.
+
+use orogen_core::{Raster, math};
+use rayon::prelude::*;
+
+use super::hillslope::Ground;
+
+/// Soil on a slope during one go.
+pub struct Soil<'a> {
+    /// Depth at the start of the go.
+    pub depth: &'a Raster<f32>,
+    /// What bare rock makes of itself in the go, in metres of soil.
+    pub made: &'a (dyn Fn(usize) -> f64 + Sync),
+    /// How fast soil creeps at a sample, as a share of the fastest.
+    pub rate: &'a (dyn Fn(usize) -> f32 + Sync),
+    /// Depth above which soil moves freely.
+    pub free_m: f64,
+}
+
+/// Newton steps at most; from below they come ever closer and never go past.
+const STEPS: usize = 12;
+
+impl Soil<'_> {
+    /// How freely ground moves as soil, and as rock, during a go of `metres2 = D dt`, as shares of what the fastest deep soil does.
+    ///
+    /// ```text
+    /// H + o (1 − exp(−H/h)) = H₀ + m exp(−H/h) + inflow          share = 1 − exp(−H/h)
+    /// ```
+    ///
+    /// `o` is what deep soil would lose in the go on slopes as they are now, `m` what bare rock makes. Samples are asked from the
+    /// highest down, so that what comes from above is known.
+    pub fn shares(
+        &self,
+        ground: &Ground<'_>,
+        height: &Raster<f32>,
+        metres2: f64,
+        [as_soil, as_rock]: [&mut Raster<f32>; 2],
+    ) {
+        let (cols, rows) = (height.cols(), height.rows());
+        let [mut east, mut south] = [(); 2].map(|()| Raster::filled(cols, rows, 0.0));
+        ground.faces(height, &mut east, &mut south);
+        let [wx, wy] = ground.spacing_m.map(|d| (metres2 / (d * d)) as f32);
+        let (east, south) = (east.as_slice(), south.as_slice());
+        let heights = height.as_slice();
+        let mut order: Vec<u32> = (0..heights.len() as u32).collect();
+        order.par_sort_unstable_by(|&a, &b| {
+            let (high, low) = (heights[b as usize], heights[a as usize]);
+            high.total_cmp(&low).then(a.cmp(&b))
+        });
+        // Inflow gathers where the share will be.
+        let soil = as_soil.as_mut_slice();
+        soil.fill(0.0);
+        for cell in order {
+            let cell = cell as usize;
+            if heights[cell].is_nan() {
+                soil[cell] = 0.0;
+                continue;
+            }
+            let (col, row) = (cell % cols, cell / cols);
+            // What goes over each face towards lower ground, as deep soil would.
+            let faces = [
+                (cell + 1, -wx * east[cell]),
+                (cell.wrapping_sub(1), if col > 0 { wx * east[cell - 1] } else { 0.0 }),
+                (cell + cols, if row + 1 < rows { -wy * south[cell] } else { 0.0 }),
+                (cell.wrapping_sub(cols), if row > 0 { wy * south[cell - cols] } else { 0.0 }),
+            ];
+            let rate = (self.rate)(cell);
+            let out: f32 = rate * faces.iter().map(|face| face.1.max(0.0)).sum::<f32>();
+            let there = f64::from(self.depth.as_slice()[cell]) + f64::from(soil[cell]);
+            let share = self.share(there, f64::from(out), (self.made)(cell)) as f32;
+            soil[cell] = rate * share;
+            for (to, flux) in faces {
+                if flux > 0.0 {
+                    soil[to] += rate * share * flux;
+                }
+            }
+        }
+        as_rock.par_rows(|row, out| {
+            for (col, (rock, &soil)) in out.iter_mut().zip(as_soil.row(row)).enumerate() {
+                *rock = (self.rate)(row * cols + col) - soil;
+            }
+        });
+    }
+
+    /// The share of what deep soil would move that moves, of `there` metres of soil and what rock makes.
+    fn share(&self, there: f64, out: f64, made: f64) -> f64 {
+        let (out, made, there) = (out / self.free_m, made / self.free_m, there / self.free_m);
+        if there > 20.0 + out {
+            return 1.0;
+        }
+        let mut deep = 0.0;
+        for _ in 0..STEPS {
+            let left = math::exp(-deep);
+            let off = there + made * left - deep - out * (1.0 - left);
+            let by = off / (1.0 + (out + made) * left);
+            deep += by;
+            if by <= 1e-4 * deep {
+                break;
+            }
+        }
+        1.0 - math::exp(-deep)
+    }
+
+    /// Depth of soil after a go in which a sample gained `gain_m`, evenly over its time, while rock turned to soil:
+    /// `dH/dt = P exp(−H/h) + σ`, solved exactly. Where more has moved than there was soil, rock has broken.
+    pub fn after(&self, cell: usize, gain_m: f32) -> f32 {
+        let depth = f64::from(self.depth.as_slice()[cell]);
+        let (gain, deep) = (f64::from(gain_m) / self.free_m, depth / self.free_m);
+        let made = (self.made)(cell) / self.free_m * math::exp(-deep.min(700.0));
+        let over = if gain.abs() > 1e-6 { (1.0 - math::exp((-gain).min(600.0))) / gain } else { 1.0 };
+        let new = depth + f64::from(gain_m) + self.free_m * math::ln(1.0 + made * over);
+        // A hole stays one.
+        if new < 0.0 { 0.0 } else { new as f32 }
+    }
+}
