@@ -208,7 +208,9 @@ fn parse_samples(text: &str) -> Result<usize, String> {
 }
 
 /// A whole number from 1 on.
-pub fn whole<T: TryFrom<u64>>(most: u64) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+pub fn whole<T: TryFrom<u64>>(
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
     move |text| {
         let number: i128 =
             text.trim().parse().map_err(|_| format!("expected a whole number, found {text:?}"))?;

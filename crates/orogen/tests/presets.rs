@@ -4,7 +4,7 @@
 
 use orogen::prelude::*;
 
-/// The height of a preset at few samples, and metres between them.
+/// The height of a preset at few samples.
 fn height(name: &str, seed: &str) -> Raster<f32> {
     let preset = orogen::presets::preset(name).unwrap();
     let recipe = Recipe::parse(preset.name, preset.with_seed(seed).as_bytes()).unwrap();
@@ -36,7 +36,7 @@ fn islands(height: &Raster<f32>) -> Vec<usize> {
     sizes
 }
 
-/// Of seven seeds three had one island: five vents stood as close together whatever their cones.
+/// Of seven seeds two had one island: vents stood equally far apart, however wide their cones.
 #[test]
 fn a_volcanic_chain_has_several_islands_whatever_its_seed() {
     for seed in ["merapi", "1", "2", "3", "4", "5", "6", "hello"] {
