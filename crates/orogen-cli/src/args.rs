@@ -103,7 +103,7 @@ pub struct Build {
     #[arg(long)]
     pub no_sea_floor: bool,
     /// Threads to use [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1024))]
     pub threads: Option<u16>,
     /// Build only this part of the frame: west, south, east, north, in metres.
     #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = parse_window, allow_hyphen_values = true)]
@@ -231,6 +231,18 @@ fn parse_samples(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("expected a whole number of at least 2, found {text:?}"))
 }
 
+/// A whole number from 1 on.
+pub fn whole<T: TryFrom<u64>>(
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number: i128 =
+            text.trim().parse().map_err(|_| format!("expected a whole number, found {text:?}"))?;
+        let inside = u64::try_from(number).ok().filter(|n| (1..=most).contains(n));
+        inside.and_then(|n| T::try_from(n).ok()).ok_or_else(|| format!("{number} is outside 1 to {most}"))
+    }
+}
+
 fn parse_length(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
@@ -241,7 +253,13 @@ fn parse_length(text: &str) -> Result<f64, String> {
 fn parse_window(text: &str) -> Result<Rect, String> {
     let numbers: Result<Vec<f64>, _> = text.split(',').map(|t| t.trim().parse()).collect();
     match numbers.as_deref() {
-        Ok(&[x0, y0, x1, y1]) if x0 < x1 && y0 < y1 && [x0, y0, x1, y1].iter().all(|n| n.is_finite()) => {
+        Ok(&[x0, y0, x1, y1]) if [x0, y0, x1, y1].iter().all(|n| n.is_finite()) => {
+            if x1 <= x0 {
+                return Err(format!("the east side ({x1}) is not east of the west side ({x0})"));
+            }
+            if y1 <= y0 {
+                return Err(format!("the north side ({y1}) is not north of the south side ({y0})"));
+            }
             Ok(Rect { min: [x0, y0], max: [x1, y1] })
         }
         _ => Err(format!("expected four numbers in metres (west, south, east, north), found {text:?}")),
@@ -260,6 +278,22 @@ mod tests {
         for wrong in ["", "G", "-1G", "nan", "3X", "1e99"] {
             assert!(parse_bytes(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn whole_numbers_out_of_bounds_get_our_sentence() {
+        let threads = whole::<u16>(1024);
+        assert_eq!(threads("1024"), Ok(1024));
+        assert_eq!(threads("0"), Err(String::from("0 is outside 1 to 1024")));
+        assert_eq!(threads("-3"), Err(String::from("-3 is outside 1 to 1024")));
+        assert_eq!(threads("70000"), Err(String::from("70000 is outside 1 to 1024")));
+        assert!(threads("two").is_err_and(|e| e.contains("whole number")));
+    }
+
+    #[test]
+    fn a_window_inside_out_says_which_side_is_wrong() {
+        assert!(parse_window("5,0,1,1").is_err_and(|e| e.contains("east")));
+        assert!(parse_window("0,5,1,1").is_err_and(|e| e.contains("north")));
     }
 
     #[test]

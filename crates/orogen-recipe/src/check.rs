@@ -625,7 +625,7 @@ impl Recipe {
         }
         for name in &step.layers.reads_vectors {
             if !draft.has(input, &Part::Vectors(name.clone())) {
-                let message = format!("{op} needs the vectors {name:?}, which no step before made");
+                let message = format!("{op} needs the vectors {name:?}, which no earlier step makes");
                 self.report(faults, spec, op_at, message);
             }
         }

@@ -30,6 +30,8 @@ use clap::{Args as ClapArgs, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::args::whole;
+
 /// `orogen dem`
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -103,7 +105,7 @@ pub struct Common {
     #[arg(value_name = "IN")]
     pub input: PathBuf,
     /// Band of a GeoTIFF that is the height, counted from 1 [default: the first]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(65535))]
     pub band: Option<u32>,
     /// Largest model to read, in samples, such as 4e9 [default: as many as fit into free memory]
     #[arg(long, value_name = "N", value_parser = parse::number(1.0, 1e15), allow_hyphen_values = true)]
@@ -115,7 +117,7 @@ pub struct Common {
     #[arg(long, value_name = "M", value_parser = parse::number(1e-6, 1e9), allow_hyphen_values = true)]
     pub spacing: Option<f64>,
     /// Threads to use [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1024))]
     pub threads: Option<u16>,
     /// Print a summary as JSON on standard output.
     #[arg(long)]

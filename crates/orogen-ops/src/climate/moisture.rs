@@ -53,10 +53,10 @@ pub struct Moisture {
     /// Distance over which the moisture of rivers and lakes falls to a third on level ground.
     #[schemars(range(min = 1.0, max = 1e5), extend("x-unit" = "m", "x-slider" = [50.0, 2000.0]))]
     pub spread_m: f64,
-    /// Climb over which it does.
+    /// Climb over which it falls to a third.
     #[schemars(range(min = 0.1, max = 1e4), extend("x-unit" = "m", "x-slider" = [2.0, 100.0]))]
     pub climb_m: f64,
-    /// What somebody wishes to have it wetter (above 0) or drier: a number, or a layer.
+    /// Added in the end: above 0 wetter, below drier; a number, or a layer such as a painted one.
     #[schemars(extend("minimum" = -1.0, "maximum" = 1.0))]
     pub wish: Coef,
     /// Whether land below 0 m is sea, where rivers end.

@@ -1,5 +1,6 @@
 //! Rain that mountains force from the air, and the dry land behind them.
 
+use orogen_core::param::Fault;
 use orogen_core::{
     Cancelled, Ctx, Frame, Layers, Loops, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer,
 };
@@ -113,6 +114,10 @@ impl Op for Rain {
 
     fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
         Between::of(layer::RAIN, solved)
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        winds::faults(&self.winds)
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

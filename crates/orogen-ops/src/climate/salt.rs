@@ -1,5 +1,6 @@
 //! Salt: spray that the wind carries inland.
 
+use orogen_core::param::Fault;
 use orogen_core::{
     Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer, math,
 };
@@ -71,6 +72,10 @@ impl Op for Salt {
 
     fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
         Between::of(layer::SALT, solved)
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        winds::faults(&self.winds)
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

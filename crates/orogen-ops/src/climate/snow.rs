@@ -23,7 +23,7 @@ use super::{keep_holes, latitude_deg, north_deg};
 /// falls = rain · dt · (1 − smoothstep(−1, 3, T(t)))    melts = 4 mm · days · (T(t) + √(T(t)² + 9)) / 2
 /// ```
 ///
-/// Three years are reckoned through, 24 times a year, so that snow of a year that outlasts the summer is there in the next,
+/// Three years are worked out, 24 times a year, so that snow of a year that outlasts the summer is there in the next,
 /// up to `most_m`. The temperature knows of shade (see `climate.temperature`), so snow lies longer on shaded slopes. Then the winds carry
 /// it from where they are fast, crests above all, to where they are slow: behind them and in hollows. Last, slopes steeper than
 /// `holds_deg` shed a part, those over `sheds_deg` all of it, which slides down to where it can lie, 3 m deep at most,
@@ -118,11 +118,12 @@ impl Op for Snow {
     }
 
     fn faults(&self) -> Vec<Fault> {
+        let mut faults = winds::faults(&self.winds);
         if self.sheds_deg <= self.holds_deg {
             let (sheds, holds) = (self.sheds_deg, self.holds_deg);
-            return vec![Fault::of("sheds_deg", format!("{sheds} is not above holds_deg ({holds})"))];
+            faults.push(Fault::of("sheds_deg", format!("{sheds} is not above holds_deg ({holds})")));
         }
-        Vec::new()
+        faults
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

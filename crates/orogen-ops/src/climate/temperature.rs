@@ -62,7 +62,7 @@ pub struct Temperature {
     /// Length over which slopes are measured.
     #[schemars(range(min = 1.0, max = 1e4), extend("x-unit" = "m", "x-slider" = [10.0, 200.0]))]
     pub over_m: f64,
-    /// What somebody wishes to have it warmer (above 0) or colder: a number, or a layer.
+    /// Added in the end: above 0 warmer, below colder; a number, or a layer such as a painted one.
     #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-unit" = "degC", "x-slider" = [-10.0, 10.0]))]
     pub wish_c: Coef,
     /// Whether land below 0 m is sea.
@@ -229,8 +229,11 @@ pub fn temperature(
         shade
     };
     ctx.tick(DIRECTIONS + 2, PARTS)?;
-    let cold = cold_air(&coarse, &lattice, params);
-    let (shade, cold) = (lattice.back(shade), lattice.back(cold));
+    let cold = cold_air(&coarse, &lattice, params, ctx)?;
+    ctx.stop_if_asked()?;
+    let shade = lattice.back(shade);
+    ctx.stop_if_asked()?;
+    let cold = lattice.back(cold);
     ctx.tick(DIRECTIONS + 3, PARTS)?;
     let at_sea = params.sea_level_c.unwrap_or_else(|| usual_c(latitude_deg)) as f32;
     let (lapse, exposure) = (params.lapse(), params.exposure_c as f32);
@@ -248,20 +251,27 @@ pub fn temperature(
 }
 
 /// How much cold air takes from each place.
-fn cold_air(surface: &Raster<f32>, lattice: &Lattice, params: &Temperature) -> Raster<f32> {
+fn cold_air(
+    surface: &Raster<f32>,
+    lattice: &Lattice,
+    params: &Temperature,
+    ctx: &Ctx<'_>,
+) -> Result<Raster<f32>, Cancelled> {
     let mean = mean_around(surface, lattice.spacing_m, params.hollow_m);
+    ctx.stop_if_asked()?;
     let dry = |h: f32| if params.sea && h <= 0.0 { 0.0 } else { 1.0 };
     let land = mean_around(&surface.map(dry), lattice.spacing_m, params.hollow_m);
+    ctx.stop_if_asked()?;
     let most = params.cold_air_c as f32;
     let ground = Ground::over(surface, lattice.spacing_m, FLOOR_M);
-    Raster::from_fn(surface.cols(), surface.rows(), |col, row| {
+    Ok(Raster::from_fn(surface.cols(), surface.rows(), |col, row| {
         let here = surface.row(row)[col];
         let depth = (mean.row(row)[col] - here).max(0.0);
         let land = land.row(row)[col].clamp(0.0, 1.0) * dry(here);
         let (p, q) = ground.gradient(col, row);
         let drains = 1.0 + (p * p + q * q) / (DRAINS * DRAINS);
         most * land * land * (1.0 - math::f32::exp(-depth / HOLLOW_DEPTH_M)) / drains
-    })
+    }))
 }
 
 /// A horizon in a byte: the square root of its share of a right angle's tangent, so that low ones are kept apart best.

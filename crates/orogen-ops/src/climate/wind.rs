@@ -1,5 +1,6 @@
 //! Wind over the land: fast on crests and capes, slow in valleys and in the lee.
 
+use orogen_core::param::Fault;
 use orogen_core::{
     Cancelled, Ctx, Frame, Layers, Op, OpError, Raster, Reach, Refiner, Solved, Terrain, layer, math,
 };
@@ -88,6 +89,10 @@ impl Op for Wind {
 
     fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
         Between::of(layer::WIND, solved)
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        winds::faults(&self.winds)
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

@@ -1,6 +1,7 @@
 //! The winds of a year.
 
 use orogen_core::math;
+use orogen_core::param::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,9 +34,38 @@ impl Blowing {
     }
 }
 
+/// What is wrong with the shares of winds: some wind has to blow.
+pub(super) fn faults(winds: &[Blowing]) -> Vec<Fault> {
+    let blows = winds.iter().any(|wind| wind.share > 0.0);
+    if blows { Vec::new() } else { vec![Fault::of("winds", "at least one wind needs a share above 0")] }
+}
+
 /// The winds with shares that add up to 1, without those that never blow.
 pub(super) fn shared_out(winds: &[Blowing]) -> Vec<Blowing> {
     let sum: f64 = winds.iter().map(|wind| wind.share).sum();
     let blows = winds.iter().filter(|wind| wind.share > 0.0);
     blows.map(|wind| Blowing { share: wind.share / sum, ..wind.clone() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Rain, Salt, Snow, Wind};
+    use super::*;
+    use orogen_core::Op;
+
+    /// Rain of winds that never blow was the steady part alone, on level land too.
+    #[test]
+    fn winds_that_never_blow_are_a_fault() {
+        let winds = vec![Blowing { share: 0.0, ..Blowing::default() }];
+        let found = [
+            Rain { winds: winds.clone(), ..Rain::default() }.faults(),
+            Salt { winds: winds.clone(), ..Salt::default() }.faults(),
+            Snow { winds: winds.clone(), ..Snow::default() }.faults(),
+            Wind { winds, ..Wind::default() }.faults(),
+        ];
+        for faults in found {
+            assert_eq!(faults.len(), 1, "{faults:?}");
+        }
+        assert!(Rain::default().faults().is_empty());
+    }
 }

@@ -101,7 +101,7 @@ impl Default for Deposition {
 
 impl Op for Deposition {
     const ID: &'static str = "source.deposition";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     fn layers(&self) -> Layers {
         Layers::none().writing([layer::HEIGHT.name()])
@@ -250,20 +250,28 @@ fn vents(params: &Deposition, extent: &Rect, seed: Seed) -> Vec<([f64; 2], f64)>
     let trend = params.trend_deg.to_radians();
     let along = [math::sin(trend), math::cos(trend)];
     let own_seed = seed.child("vents");
-    let count = f64::from(params.vents);
+    let vigour = |i: u64| {
+        let vigour = own_seed.unit(4 * i + 2);
+        0.35 + 0.65 * vigour * vigour
+    };
+    // Along the chain each vent has as much room as its cone is wide, beside the others: cones of one slope are as wide
+    // as the cube root of what they are made of.
+    let room = |i: u64| math::pow(vigour(i), 1.0 / 3.0);
+    let rooms: f64 = (0..u64::from(params.vents)).map(room).sum();
+    let mut before = 0.0;
     (0..u64::from(params.vents))
         .map(|i| {
             let u = |k: u64| own_seed.unit(4 * i + k) - 0.5;
             let loose = [0.7 * size[0] * u(0), 0.7 * size[1] * u(1)];
-            // Along the chain vents keep their distance, and wander a little off it.
+            // Near the middle of its room, and a little off the line.
             let reach = 0.38 * size[0].min(size[1]);
-            let at = reach * (2.0 * (i as f64 + 0.5 + 0.5 * u(0)) / count - 1.0);
+            let at = reach * (2.0 * (before + room(i) * (0.5 + 0.2 * u(0))) / rooms - 1.0);
+            before += room(i);
             let off = 0.25 * reach * u(1);
             let strung = [at * along[0] + off * along[1], at * along[1] - off * along[0]];
             let c = params.chain;
             let place = [0, 1].map(|k| middle[k] + (1.0 - c) * loose[k] + c * strung[k]);
-            let vigour = u(2) + 0.5;
-            (place, 0.15 + vigour * vigour)
+            (place, vigour(i))
         })
         .collect()
 }
@@ -499,6 +507,22 @@ mod tests {
             }
         }
         math::atan(most).to_degrees()
+    }
+
+    #[test]
+    fn great_cones_of_a_chain_keep_further_apart_than_small_ones() {
+        let params = Deposition { vents: 6, chain: 1.0, trend_deg: 90.0, ..Deposition::default() };
+        for seed in 0..50 {
+            let vents = vents(&params, &extent(), Seed(seed));
+            // Distances of neighbours over the sum of how wide their cones are: alike, whatever the cones.
+            let gaps = vents.windows(2).map(|pair| {
+                let [(a, strong), (b, weak)] = [pair[0], pair[1]];
+                let width = [strong, weak].map(|v| math::pow(v, 1.0 / 3.0));
+                (b[0] - a[0]) / (width[0] + width[1])
+            });
+            let (least, most) = gaps.fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(v), b.max(v)));
+            assert!(least > 0.65 * most, "seed {seed}: {least} to {most}");
+        }
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Retreat {
         });
         ctx.stop_if_asked()?;
         // What is farther off has been carried there by an earlier look.
-        carry_inland(strength, inland, self.spacing_m, if first { self.band_m } else { self.ahead_m });
+        carry_inland(strength, inland, self.spacing_m, if first { self.band_m } else { self.ahead_m }, ctx)?;
         speed.par_rows(|row, out| {
             for ((v, strong), soft) in out.iter_mut().zip(strength.row(row)).zip(softness.row(row)) {
                 *v = strong * soft;
@@ -189,7 +189,13 @@ fn strong(exposure: i32) -> f32 {
 ///
 /// Waves die on their way up the land. Were the ground just before the shore slower than the shore itself, the more so
 /// the larger its cells, the shore would lag behind, most of all on coarse maps.
-fn carry_inland(values: &mut Raster<f32>, inland: &Raster<f32>, [dx, dy]: [f64; 2], far_m: f64) {
+fn carry_inland(
+    values: &mut Raster<f32>,
+    inland: &Raster<f32>,
+    [dx, dy]: [f64; 2],
+    far_m: f64,
+    ctx: &Ctx<'_>,
+) -> Result<(), Cancelled> {
     let (cols, rows) = (values.cols(), values.rows());
     let (per_x, per_y) = ((1.0 / (dx * dx)) as f32, (1.0 / (dy * dy)) as f32);
     let farthest = far_m.min(f64::from(FAR) / 2.0) as f32;
@@ -202,7 +208,10 @@ fn carry_inland(values: &mut Raster<f32>, inland: &Raster<f32>, [dx, dy]: [f64; 
     // From the sea inland: what a cell looks at is nearer and done.
     shore.par_sort_unstable();
     let (d, of) = (inland.as_slice(), values.as_mut_slice());
-    for (_, cell) in shore {
+    for (i, (_, cell)) in shore.into_iter().enumerate() {
+        if i % (1 << 18) == 0 {
+            ctx.stop_if_asked()?;
+        }
         let (col, row) = (cell % cols, cell / cols);
         let west_east = [cell - usize::from(col > 0), cell + usize::from(col + 1 < cols)];
         let north_south =
@@ -214,6 +223,7 @@ fn carry_inland(values: &mut Raster<f32>, inland: &Raster<f32>, [dx, dy]: [f64; 
             of[cell] = (x[1] + y[1]) / weight;
         }
     }
+    Ok(())
 }
 
 /// How much nearer to the sea the nearer of two neighbours is, and that times its value; of two as near, the mean.

@@ -277,7 +277,7 @@ fn retreat(
     if !any_sea || !any_land || params.duration_yr <= 0.0 {
         return Ok(None);
     }
-    let mut softness = softness(height, hardness, frame, params, ctx.seed());
+    let mut softness = softness(height, hardness, frame, params, ctx)?;
     softness.par_rows(|row, out| {
         let stays = |col: usize| held.is_some_and(|held| held.row(row)[col]);
         out.iter_mut().enumerate().filter(|(col, _)| stays(*col)).for_each(|(_, soft)| *soft = 0.0);
@@ -348,11 +348,11 @@ fn softness(
     hardness: Hardness<'_>,
     frame: &Frame,
     params: &Coast,
-    seed: Seed,
-) -> Raster<f32> {
-    let waves = [1u64, 2].map(|n| Noise::new(Seed(seed.child("rock").bits(n))));
+    ctx: &Ctx<'_>,
+) -> Result<Raster<f32>, Cancelled> {
+    let waves = [1u64, 2].map(|n| Noise::new(Seed(ctx.seed().child("rock").bits(n))));
     let per_m = 1.0 / params.variety_wavelength_m;
-    Raster::from_fn(height.cols(), height.rows(), |col, row| {
+    let soft = |col: usize, row: usize| {
         let h = height.row(row)[col];
         if h.is_nan() {
             return 0.0;
@@ -369,5 +369,11 @@ fn softness(
         };
         let speed = (params.retreat_mm_per_yr / 1000.0) as f32;
         speed * soft * variety / (1.0 + h.max(0.0) / HALF_M)
-    })
+    };
+    let mut out = Raster::filled(height.cols(), height.rows(), 0.0f32);
+    out.try_par_rows(|row, values| {
+        values.iter_mut().enumerate().for_each(|(col, value)| *value = soft(col, row));
+        if row % 16 == 0 { ctx.stop_if_asked() } else { Ok(()) }
+    })?;
+    Ok(out)
 }
