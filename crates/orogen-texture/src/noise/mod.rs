@@ -1,0 +1,40 @@
+//! Noise that repeats: every basis takes how many of its cells lie across the tile, so opposite edges meet.
+
+mod cellular;
+mod gradient;
+mod octaves;
+mod value;
+mod warp;
+
+pub use cellular::{Cells, Nearest};
+pub use gradient::Gradient;
+pub use octaves::{Octaves, ridged};
+pub use value::Value;
+pub use warp::Warp;
+
+/// Something with a number at each place (u, v) that repeats when either grows by 1.
+pub trait Noise: Sync {
+    /// The number there, about -1 to 1.
+    fn at(&self, u: f32, v: f32) -> f32;
+}
+
+/// The cell of a lattice that a place lies in, from 0 to `period`, and how far in it.
+#[inline]
+fn cell(place: f32, period: u32) -> (u32, f32) {
+    let x = place * period as f32;
+    let floor = x.floor();
+    let index = (floor as i64).rem_euclid(i64::from(period)) as u32;
+    (index, x - floor)
+}
+
+/// The cell after this one.
+#[inline]
+fn next(index: u32, period: u32) -> u32 {
+    if index + 1 >= period { 0 } else { index + 1 }
+}
+
+/// A curve from 0 to 1 whose first two derivatives vanish at both ends.
+#[inline]
+fn fade(t: f32) -> f32 {
+    t * t * t * (t * (t * 6.0 - 15.0) + 10.0)
+}
