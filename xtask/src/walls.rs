@@ -28,6 +28,10 @@ const WALLS: &[(&str, &[&str])] = &[
         "orogen-ops",
         &["orogen-recipe", "orogen-io", "orogen", "clap", "wgpu", "egui", "tempfile", "tiff", "png"],
     ),
+    (
+        "orogen-texture",
+        &["orogen-ops", "orogen-recipe", "orogen-io", "orogen", "clap", "wgpu", "egui", "tempfile", "tiff", "png"],
+    ),
     ("orogen-recipe", &["orogen-ops", "orogen-io", "orogen", "clap", "wgpu", "egui", "tiff", "png"]),
     ("orogen-io", &["orogen-ops", "orogen-recipe", "orogen", "clap", "wgpu", "egui"]),
     ("orogen", &["orogen-cli", "orogen-memory", "clap", "wgpu", "egui"]),

@@ -15,6 +15,7 @@ mod output;
 mod progress;
 mod signals;
 mod streams;
+mod textures;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -68,5 +69,6 @@ fn run(args: Args) -> anyhow::Result<()> {
         Command::Dem(args) => dem::run(&args),
         Command::Ops(args) => operators::list(&args),
         Command::Schema => operators::schema(),
+        Command::Textures(args) => textures::run(&args),
     }
 }

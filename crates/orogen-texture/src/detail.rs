@@ -4,11 +4,12 @@
 //! pattern much larger than the tile.
 
 use orogen_core::Seed;
+use orogen_core::math::smoothstep;
 
 use crate::color::Color;
-use crate::dice::lattice_seed;
-use crate::field::Field;
-use crate::noise::{Noise, Octaves, Warp};
+use crate::dice::{hash, lattice_seed, unit};
+use crate::field::{Field, place};
+use crate::noise::{Cells, Noise, Octaves, Warp};
 
 /// What is laid over a texture against visible repetition.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,26 +48,40 @@ pub(crate) enum Plan {
         tone: f32,
         /// How far each colour goes along a second pattern, as a deviation: dry or damp patches, stains.
         tint: Color,
+        /// Large joints: how many blocks across, and how much darker than the rest.
+        joints: Option<([u32; 2], f32)>,
     },
 }
 
 /// Samples along a side of a pattern.
-const PATTERN: usize = 256;
+const PATTERN: usize = 512;
 
 impl Plan {
     pub(crate) fn make(&self, seed: Seed) -> Detail {
         match *self {
             // A turn whose tangent is not a ratio of small numbers, and a factor that no multiple of comes near a whole one.
             Self::Turned => Detail::Turned { turn_deg: 37.0, scale: 2.618 },
-            Self::Pattern { size_m, period, tone, tint } => {
-                let octaves = |name| Octaves::directional(lattice_seed(seed, name), period, 5, 0.62);
+            Self::Pattern { size_m, period, tone, tint, joints } => {
+                let octaves = |name| Octaves::directional(lattice_seed(seed, name), period, 6, 0.66);
                 let (tones, tints) = (octaves("detail tone"), octaves("detail tint"));
                 let warp = Warp::new(lattice_seed(seed, "detail warp"), 3, 3, 0.05);
+                let ragged = Warp::new(lattice_seed(seed, "detail joints"), 9, 5, 0.02);
+                let lines = Field::from_fn(PATTERN, |u, v| {
+                    let Some((period, dark)) = joints else { return 1.0 };
+                    let blocks = Cells { period, ..Cells::new(lattice_seed(seed, "detail blocks"), 1) };
+                    let (u, v) = ragged.at(u, v);
+                    let block = blocks.nearest(u, v);
+                    let open = unit(hash(block.id ^ block.neighbor, 1, 0));
+                    let width = 0.03 + 0.05 * open;
+                    let line = open * (1.0 - smoothstep(0.2 * width, width, block.edge));
+                    (1.0 - dark * line) * (1.0 + 0.12 * (unit(block.id) - 0.5))
+                });
                 let channel = |channel: usize| {
-                    let field = Field::from_fn(PATTERN, |u, v| {
-                        let (u, v) = warp.at(u, v);
+                    let field = Field::from_cells(PATTERN, |col, row| {
+                        let (u, v) = warp.at(place(col, PATTERN), place(row, PATTERN));
                         // The deviation of octaves is about a third.
-                        1.0 + 3.0 * (tone * tones.at(u, v) + tint[channel] * tints.at(u, v))
+                        let broad = 1.0 + 3.0 * (tone * tones.at(u, v) + tint[channel] * tints.at(u, v));
+                        broad * lines.row(row)[col]
                     });
                     let mean = field.mean() as f32;
                     field.map(|f| (f / mean).clamp(0.3, 1.9))

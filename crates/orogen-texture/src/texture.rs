@@ -60,12 +60,12 @@ textures! {
     Soil soil: "Bare crumbly soil with clods, a few pebbles and straws.", [0.115, 0.080, 0.052];
     Mud mud: "Mud that dried into curled plates, still wet in its hollows.", [0.185, 0.145, 0.105];
     Sand sand: "Wind-rippled sand.", [0.42, 0.335, 0.225];
-    Grass grass: "A green meadow: tufts of blades over old straw.", [0.092, 0.125, 0.036];
+    Grass grass: "A green meadow: tufts of blades over old straw.", [0.112, 0.134, 0.043];
     DryGrass dry_grass: "Dry grass: straw-coloured, lying, with soil showing through.", [0.275, 0.215, 0.115];
     ForestFloor forest_floor: "Litter: fallen leaves, needles and twigs on dark humus.", [0.105, 0.072, 0.043];
     Moss moss: "Cushions of moss.", [0.078, 0.100, 0.026];
     Ash ash: "Ash and charred bits after a fire, or below a volcano.", [0.125, 0.120, 0.116];
-    Lichen lichen: "Heath of the tundra: reindeer lichen among dwarf shrubs.", [0.21, 0.20, 0.135];
+    Lichen lichen: "Heath of the tundra: reindeer lichen among dwarf shrubs.", [0.195, 0.185, 0.110];
     Snow snow: "Wind-packed snow.", [0.85, 0.87, 0.895];
     Ice ice: "Bare glacier ice: blue bands, white bands, cracks and specks of dust.", [0.50, 0.60, 0.645];
 }
@@ -85,14 +85,20 @@ impl Texture {
         Err(TextureError::Unknown { name: name.to_owned(), nearest })
     }
 
+    /// Whether a texture can have so many samples along a side.
+    ///
+    /// # Errors
+    /// When `size` is not a power of two in [`SIZES`].
+    pub fn check(size: usize) -> Result<(), TextureError> {
+        if size.is_power_of_two() && SIZES.contains(&size) { Ok(()) } else { Err(TextureError::Size(size)) }
+    }
+
     /// Makes its maps, `size` samples along a side.
     ///
     /// # Errors
     /// When `size` is not a power of two in [`SIZES`].
     pub fn make(self, size: usize, seed: Seed) -> Result<Maps, TextureError> {
-        if !size.is_power_of_two() || !SIZES.contains(&size) {
-            return Err(TextureError::Size(size));
-        }
+        Self::check(size)?;
         let seed = seed.child(self.name());
         Ok(maps::finish(self, self.made(size, seed), seed))
     }

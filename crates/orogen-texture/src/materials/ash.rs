@@ -18,7 +18,7 @@ pub(crate) fn ash(size: usize, seed: Seed) -> Made {
     let swell = Octaves::new(s("swell"), 5, 4, 0.5);
     let clots = Octaves::new(s("clots"), 22, 5, 0.6);
     let drift = Warp::new(s("drift"), 6, 4, 0.03);
-    let pale = Octaves::new(s("pale"), 7, 5, 0.62);
+    let pale = Octaves::new(s("pale"), 11, 5, 0.66);
     let powder = Value::new(s("powder"), 500);
     let mut canvas = Canvas::from_fn(size, SIZE_M, |u, v| {
         let (du, dv) = drift.at(u, v);
@@ -42,7 +42,7 @@ pub(crate) fn ash(size: usize, seed: Seed) -> Made {
         roughness: 0.9,
         dirt: [0.12, 0.116, 0.112],
     };
-    let cinders = power_sizes(&mut dice, 2400, [0.0025, 0.020], 2.3);
+    let cinders = power_sizes(&mut dice, 5200, [0.0022, 0.022], 2.2);
     let cinders = cinders.into_iter().map(|r| { let place = dice.place(SIZE_M); Stone::new(&mut dice, &cinder, place, r) }).collect();
     let grain = Grain { noise: Octaves::new(s("grain"), 90, 3, 0.8), relief_m: 0.0014, tone: 0.3 };
     heap(&mut canvas, cinders, &cinder, &grain);
@@ -58,10 +58,10 @@ pub(crate) fn ash(size: usize, seed: Seed) -> Made {
 fn charcoal(canvas: &Canvas, dice: &mut Dice) -> Vec<Stroke> {
     let ground = canvas.heights();
     let mut all = Vec::new();
-    for _ in 0..150 {
+    for _ in 0..190 {
         let root = dice.place(SIZE_M);
         let base = ground.sample(root[0] / SIZE_M, root[1] / SIZE_M);
-        let thick = dice.between(0.0010, 0.0050);
+        let thick = dice.between(0.0008, 0.0034);
         let color = scaled([0.030, 0.028, 0.027], dice.between(0.7, 1.8));
         let blade = Blade {
             root,
@@ -72,7 +72,7 @@ fn charcoal(canvas: &Canvas, dice: &mut Dice) -> Vec<Stroke> {
             heights_m: [base + 0.001, base + thick + 0.002, base + 0.001],
             colors: [color, scaled(color, 1.5)],
             bulge: 1.0,
-            taper: 0.6,
+            taper: 0.35,
             roughness: 0.75,
         };
         all.extend(strokes(&blade, 4));

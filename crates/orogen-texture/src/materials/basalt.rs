@@ -14,7 +14,7 @@ const SIZE_M: f32 = 3.0;
 
 pub(crate) fn basalt(size: usize, seed: Seed) -> Made {
     let s = |name| lattice_seed(seed, name);
-    let columns = Cells { period: [8, 10], jitter: 0.5, staggered: true, ..Cells::new(s("columns"), 8) };
+    let columns = Cells { period: [8, 10], jitter: 0.62, staggered: true, ..Cells::new(s("columns"), 8) };
     let wobble = Warp::new(s("wobble"), 12, 4, 0.006);
     let tiers = Octaves::new(s("tiers"), 4, 2, 0.6);
     let rough = Octaves::new(s("rough"), 14, 6, 0.62);
@@ -31,10 +31,10 @@ pub(crate) fn basalt(size: usize, seed: Seed) -> Made {
         let r = |k| unit(hash(column.id, k, 0));
         let (rough_here, fine_here) = (rough.at(u, v), fine.at(u, v));
         // Broken off at this joint or the next.
-        let tier = lerp(-0.5, 0.5, r(1)) * 0.11 + 0.03 * tiers.at(u, v);
+        let tier = lerp(-0.5, 0.5, r(1)) * 0.16 + 0.04 * tiers.at(u, v);
         let lean = (r(2) - 0.5) * column.offset[0] + (r(3) - 0.5) * column.offset[1];
         let dish = 0.035 * (column.distance * column.distance - 0.12) * lerp(-0.4, 1.0, r(4));
-        let gap = 0.014 + 0.012 * r(5);
+        let gap = 0.008 + 0.026 * unit(hash(column.id ^ column.neighbor, 9, 0));
         let worn = 1.0 - smoothstep(0.0, 0.10, column.edge + 0.02 * rough_here);
         let joint = 1.0 - smoothstep(0.35 * gap, gap, column.edge + 0.006 * fine_here);
         let mut height = tier + 0.09 * lean + dish + 0.016 * rough_here + 0.003 * fine_here
@@ -47,28 +47,28 @@ pub(crate) fn basalt(size: usize, seed: Seed) -> Made {
         let split = some * (1.0 - smoothstep(0.01, 0.035, crack.edge));
         height -= 0.012 * split;
 
-        let bubble = bubbles.nearest(u, v);
-        let radius = 0.12 + 0.3 * unit(hash(bubble.id, 1, 0));
-        let there = if unit(hash(bubble.id, 2, 0)) < 0.16 + 0.3 * r(6) * r(6) { 1.0 } else { 0.0 };
-        let hole = there * (1.0 - smoothstep(0.5 * radius, radius, bubble.distance));
+        let (bubble, distance) = bubbles.point_near(u, v);
+        let radius = 0.10 + 0.26 * unit(hash(bubble, 1, 0));
+        let there = if unit(hash(bubble, 2, 0)) < 0.16 + 0.3 * r(6) * r(6) { 1.0 } else { 0.0 };
+        let hole = there * (1.0 - smoothstep(0.5 * radius, radius, distance));
         height -= 0.006 * hole;
 
         let tone = lerp(0.8, 1.25, r(7)) * (1.0 + 0.16 * rough_here + 0.10 * speckle.at(u, v));
         let rusty = smoothstep(0.1, 0.6, stain.at(u, v) + 0.5 * (r(8) - 0.5)) * 0.6 + 0.3 * worn;
         let mut color = scaled(mix([0.080, 0.079, 0.080], [0.108, 0.088, 0.070], rusty), tone);
         color = scaled(color, 1.0 + 0.35 * worn * (1.0 - joint));
-        let spot = spots.nearest(ku, kv);
-        let size = 0.06 + 0.34 * unit(hash(spot.id, 5, 0)) * unit(hash(spot.id, 6, 0));
-        let crust = (1.0 - smoothstep(0.72 * size, size, spot.distance + 0.06 * fine_here)) * (1.0 - joint);
-        let lichen = if unit(hash(spot.id, 7, 0)) < 0.8 { [0.20, 0.205, 0.18] } else { [0.23, 0.155, 0.05] };
+        let (spot, distance) = spots.point_near(ku, kv);
+        let size = 0.06 + 0.34 * unit(hash(spot, 5, 0)) * unit(hash(spot, 6, 0));
+        let crust = (1.0 - smoothstep(0.72 * size, size, distance + 0.06 * fine_here)) * (1.0 - joint);
+        let lichen = if unit(hash(spot, 7, 0)) < 0.8 { [0.20, 0.205, 0.18] } else { [0.19, 0.14, 0.07] };
         color = mix(color, lichen, 0.62 * crust);
-        color = mix(color, [0.030, 0.027, 0.023], 0.85 * joint.max(0.75 * split));
+        color = mix(color, [0.036, 0.033, 0.029], 0.8 * joint.max(0.75 * split));
         color = scaled(color, 1.0 - 0.45 * hole);
         Texel { height_m: height, color, roughness: 0.72 + 0.12 * crust + 0.05 * rusty }
     });
     Made {
         canvas,
         finish: Finish { keep_color: 0.4, keep_height: 0.8, cavity: 0.4, occlusion_m: 0.25 },
-        detail: Plan::Pattern { size_m: 43.0, period: [5, 6], tone: 0.15, tint: [0.03, 0.01, -0.015] },
+        detail: Plan::Pattern { size_m: 43.0, period: [5, 6], tone: 0.14, tint: [0.02, 0.004, -0.012], joints: Some(([11, 8], 0.30)) },
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn forest_floor(size: usize, seed: Seed) -> Made {
     Made {
         canvas,
         finish: Finish { keep_color: 0.3, keep_height: 0.4, cavity: 0.5, occlusion_m: 0.08 },
-        detail: Plan::Pattern { size_m: 31.0, period: [6, 6], tone: 0.11, tint: [0.03, 0.0, -0.01] },
+        detail: Plan::Pattern { size_m: 31.0, period: [6, 6], tone: 0.11, tint: [0.02, 0.0, -0.01], joints: None },
     }
 }
 

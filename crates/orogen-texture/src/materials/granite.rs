@@ -17,7 +17,7 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
     let crystals = Cells::new(s("crystals"), 300);
     let bend = Warp::new(s("bend"), 150, 2, 0.0016);
     let swell = Octaves::new(s("swell"), 3, 6, 0.55);
-    let fine = Octaves::new(s("fine"), 48, 4, 0.7);
+    let fine = Octaves::new(s("fine"), 26, 5, 0.66);
     let joints = Cells { jitter: 0.9, ..Cells::new(s("joints"), 4) };
     let wander = Warp::new(s("wander"), 5, 5, 0.035);
     let open = Octaves::new(s("open"), 6, 3, 0.5);
@@ -27,9 +27,9 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
     let speckle = Value::new(s("speckle"), 420);
     let canvas = Canvas::from_fn(size, SIZE_M, |u, v| {
         let (cu, cv) = bend.at(u, v);
-        let crystal = crystals.nearest(cu, cv);
-        let kind = unit(crystal.id);
-        let tone = 0.85 + 0.3 * unit(hash(crystal.id, 1, 0));
+        let (crystal, _) = crystals.point_near(cu, cv);
+        let kind = unit(crystal);
+        let tone = 0.85 + 0.3 * unit(hash(crystal, 1, 0));
         // Feldspar, quartz, white plagioclase, black mica.
         let (mineral, proud) = if kind < 0.46 {
             ([0.36, 0.315, 0.275], 0.6)
@@ -42,7 +42,7 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
         };
         let grain = fine.at(u, v);
         let mut color = scaled(mineral, tone * (1.0 + 0.10 * speckle.at(u, v)));
-        let mut height = 0.075 * swell.at(u, v) + 0.006 * grain + 0.0009 * proud;
+        let mut height = 0.085 * swell.at(u, v) + 0.009 * grain + 0.0009 * proud;
         // A skin of weathering hides part of the grains.
         let skin = smoothstep(-0.35, 0.5, stain.at(u, v) + 0.35 * grain);
         color = mix(color, [0.245, 0.225, 0.20], 0.25 + 0.35 * skin);
@@ -50,24 +50,26 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
         let (ju, jv) = wander.at(u, v);
         let joint = joints.nearest(ju, jv);
         let pair = unit(hash(joint.id ^ joint.neighbor, 3, 0));
-        let width = 0.008 + 0.02 * pair * smoothstep(-0.3, 0.4, open.at(u, v));
-        let deep = 1.0 - smoothstep(0.3 * width, width, joint.edge);
-        let shoulder = 1.0 - smoothstep(0.0, 0.14, joint.edge);
-        let side = lerp(-0.012, 0.012, unit(joint.id));
-        height += side - 0.02 * shoulder * shoulder - 0.05 * deep;
-        color = mix(color, [0.075, 0.065, 0.052], 0.85 * deep);
+        // Few borders have opened, and none over its whole length.
+        let apart = smoothstep(0.45, 0.8, pair) * smoothstep(-0.25, 0.3, open.at(u, v));
+        let width = 0.028 * apart;
+        let deep = apart.sqrt() * (1.0 - smoothstep(0.25 * width, width + 0.004, joint.edge));
+        let shoulder = apart * (1.0 - smoothstep(0.0, 0.16, joint.edge));
+        let side = apart * lerp(-0.03, 0.03, unit(joint.id)) * (1.0 - smoothstep(0.0, 0.3, joint.edge));
+        height += side - 0.02 * shoulder * shoulder - 0.045 * deep;
+        color = mix(color, [0.105, 0.092, 0.075], 0.8 * deep);
 
         let (lu, lv) = ragged.at(u, v);
-        let spot = spots.nearest(lu, lv);
-        let size = 0.05 + 0.30 * unit(hash(spot.id, 5, 0)) * unit(hash(spot.id, 6, 0));
-        let patch = (1.0 - smoothstep(0.8 * size, size, spot.distance)) * (1.0 - deep);
+        let (spot, distance) = spots.point_near(lu, lv);
+        let size = 0.08 + 0.42 * unit(hash(spot, 5, 0)) * unit(hash(spot, 6, 0));
+        let patch = (1.0 - smoothstep(0.8 * size, size, distance)) * (1.0 - deep);
         let crust = patch * (0.55 + 0.45 * smoothstep(0.0, 0.3, speckle.at(v, u)));
-        let lichen = if unit(hash(spot.id, 7, 0)) < 0.45 {
+        let lichen = if unit(hash(spot, 7, 0)) < 0.45 {
             [0.105, 0.105, 0.098]
-        } else if unit(hash(spot.id, 8, 0)) < 0.85 {
+        } else if unit(hash(spot, 8, 0)) < 0.85 {
             [0.34, 0.35, 0.29]
         } else {
-            [0.30, 0.27, 0.10]
+            [0.29, 0.265, 0.13]
         };
         color = mix(color, lichen, 0.75 * crust);
         height += 0.0012 * crust;
@@ -76,6 +78,6 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
     Made {
         canvas,
         finish: Finish { keep_color: 0.35, keep_height: 0.6, cavity: 0.5, occlusion_m: 0.25 },
-        detail: Plan::Pattern { size_m: 41.0, period: [5, 7], tone: 0.14, tint: [0.03, 0.005, -0.02] },
+        detail: Plan::Pattern { size_m: 41.0, period: [5, 7], tone: 0.12, tint: [0.014, 0.0, -0.012], joints: Some(([13, 9], 0.30)) },
     }
 }

@@ -10,18 +10,18 @@ pub(crate) fn grass(size: usize, seed: Seed) -> Made {
     let meadow = Meadow {
         size_m: 2.0,
         ground: [[0.045, 0.034, 0.022], [0.075, 0.062, 0.034]],
-        thatch: 2600,
-        thatch_colors: [[0.155, 0.125, 0.062], [0.075, 0.080, 0.030]],
-        tufts: 760,
+        thatch: 5200,
+        thatch_colors: [[0.170, 0.138, 0.070], [0.082, 0.086, 0.034]],
+        tufts: 1000,
         blades: [16.0, 34.0],
         length_m: [0.06, 0.19],
-        stand_m: 0.09,
-        half_width_m: [0.0014, 0.0030],
+        stand_m: 0.034,
+        half_width_m: [0.0016, 0.0034],
         greens: vec![
-            [0.062, 0.100, 0.026],
-            [0.085, 0.128, 0.033],
-            [0.100, 0.140, 0.036],
-            [0.125, 0.150, 0.042],
+            [0.070, 0.102, 0.030],
+            [0.098, 0.130, 0.036],
+            [0.118, 0.142, 0.040],
+            [0.142, 0.156, 0.046],
         ],
         tip: [0.175, 0.175, 0.062],
         tip_share: 0.5,
@@ -32,6 +32,6 @@ pub(crate) fn grass(size: usize, seed: Seed) -> Made {
     Made {
         canvas: meadow.paint(size, seed),
         finish: Finish { keep_color: 0.3, keep_height: 0.4, cavity: 0.55, occlusion_m: 0.10 },
-        detail: Plan::Pattern { size_m: 33.0, period: [6, 6], tone: 0.11, tint: [0.07, 0.015, 0.0] },
+        detail: Plan::Pattern { size_m: 33.0, period: [6, 6], tone: 0.11, tint: [0.06, 0.015, 0.0], joints: None },
     }
 }

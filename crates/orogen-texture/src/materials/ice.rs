@@ -37,7 +37,7 @@ pub(crate) fn ice(size: usize, seed: Seed) -> Made {
         let blue = scaled([0.27, 0.43, 0.52], 1.0 + 0.06 * rough);
         let mut color = mix(white, blue, 0.85 * clear);
         let mut height = 0.06 * swell.at(u, v) + 0.012 * band + 0.006 * rough * (1.0 - clear)
-            - 0.003 * (1.0 - clear) * (1.0 - smoothstep(0.0, 0.25, grain.edge));
+            - 0.0012 * (1.0 - clear) * (1.0 - smoothstep(0.0, 0.25, grain.edge));
 
         let (wu, wv) = wander.at(u, v);
         let crack = cracks.nearest(wu, wv);
@@ -47,14 +47,14 @@ pub(crate) fn ice(size: usize, seed: Seed) -> Made {
         let some = smoothstep(0.5, 0.7, unit(hash(hair.id ^ hair.neighbor, 2, 0)));
         let hairline = some * (1.0 - smoothstep(0.008, 0.026, hair.edge)) * lerp(0.35, 1.0, clear);
         color = mix(color, [0.72, 0.78, 0.80], 0.55 * healed.max(0.65 * hairline));
-        height -= 0.010 * healed + 0.002 * hairline;
+        height -= 0.005 * healed + 0.002 * hairline;
 
         // Dust gathers heat and melts its way in.
-        let hole = holes.nearest(u, v);
+        let (hole, distance) = holes.point_near(u, v);
         let dirty = smoothstep(-0.15, 0.5, dirt.at(u, v));
-        let there = if unit(hash(hole.id, 1, 0)) < 0.10 + 0.35 * dirty { 1.0 } else { 0.0 };
-        let radius = 0.04 + 0.16 * unit(hash(hole.id, 2, 0)) * unit(hash(hole.id, 3, 0));
-        let pit = there * (1.0 - smoothstep(0.75 * radius, radius, hole.distance + 0.012 * rough));
+        let there = if unit(hash(hole, 1, 0)) < 0.10 + 0.35 * dirty { 1.0 } else { 0.0 };
+        let radius = 0.04 + 0.16 * unit(hash(hole, 2, 0)) * unit(hash(hole, 3, 0));
+        let pit = there * (1.0 - smoothstep(0.75 * radius, radius, distance + 0.012 * rough));
         height -= 0.03 * pit;
         color = mix(color, [0.10, 0.095, 0.085], 0.8 * pit);
         let speck = smoothstep(0.62, 0.95, dust.at(u, v) + 0.25 * dirty) * 0.5;
@@ -63,7 +63,7 @@ pub(crate) fn ice(size: usize, seed: Seed) -> Made {
     });
     Made {
         canvas,
-        finish: Finish { keep_color: 0.5, keep_height: 0.5, cavity: 0.3, occlusion_m: 0.2 },
-        detail: Plan::Pattern { size_m: 49.0, period: [4, 8], tone: 0.10, tint: [-0.04, -0.01, 0.01] },
+        finish: Finish { keep_color: 0.3, keep_height: 0.4, cavity: 0.3, occlusion_m: 0.2 },
+        detail: Plan::Pattern { size_m: 49.0, period: [4, 8], tone: 0.10, tint: [-0.035, -0.01, 0.01], joints: Some(([7, 5], -0.22)) },
     }
 }

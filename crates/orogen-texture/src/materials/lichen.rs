@@ -18,7 +18,7 @@ pub(crate) fn lichen(size: usize, seed: Seed) -> Made {
     let s = |name| lattice_seed(seed, name);
     let swell = Octaves::new(s("swell"), 5, 4, 0.55);
     let crumbs = Octaves::new(s("crumbs"), 60, 4, 0.85);
-    let patches = Octaves::new(s("patches"), 6, 3, 0.55);
+    let patches = Octaves::new(s("patches"), 15, 3, 0.6);
     let mut canvas = Canvas::from_fn(size, SIZE_M, |u, v| {
         let crumb = crumbs.at(u, v);
         let color = mix([0.070, 0.052, 0.034], [0.060, 0.064, 0.026], smoothstep(-0.2, 0.3, swell.at(v, u)));
@@ -36,30 +36,30 @@ pub(crate) fn lichen(size: usize, seed: Seed) -> Made {
     canvas.lay(&small_leaves(&mut dice, &ground, &patches));
     Made {
         canvas,
-        finish: Finish { keep_color: 0.35, keep_height: 0.5, cavity: 0.5, occlusion_m: 0.08 },
-        detail: Plan::Pattern { size_m: 29.0, period: [6, 6], tone: 0.13, tint: [0.05, 0.02, -0.02] },
+        finish: Finish { keep_color: 0.2, keep_height: 0.5, cavity: 0.5, occlusion_m: 0.08 },
+        detail: Plan::Pattern { size_m: 29.0, period: [6, 6], tone: 0.13, tint: [0.03, 0.01, -0.02], joints: None },
     }
 }
 
 /// Cushions of lichen: branches that fork and fork again, outwards and up.
 fn cushions(dice: &mut Dice, ground: &Field, patches: &Octaves) -> Vec<Stroke> {
     let mut all: Vec<(f32, Stroke)> = Vec::new();
-    for center in jittered(dice, SIZE_M, 1500, 1.0) {
+    for center in jittered(dice, SIZE_M, 2200, 1.0) {
         let (u, v) = (center[0] / SIZE_M, center[1] / SIZE_M);
         let lush = patches.at(u, v);
-        if lush + dice.between(-0.25, 0.25) < -0.02 {
+        if lush + dice.between(-0.35, 0.35) < -0.08 {
             continue;
         }
         let base = ground.sample(u, v);
         let radius = dice.between(0.018, 0.045);
-        let pale = mix([0.345, 0.345, 0.235], [0.270, 0.275, 0.215], dice.unit());
+        let pale = mix([0.335, 0.330, 0.225], [0.250, 0.258, 0.185], dice.unit());
         let pale = scaled(pale, dice.between(0.82, 1.15));
         for _ in 0..(radius * 1500.0) as usize {
             let (way, out) = (dice.direction(), dice.unit().sqrt());
             let root = [center[0] + way[0] * out * radius, center[1] + way[1] * out * radius];
             let dome = (1.0 - out * out).max(0.0).sqrt();
-            let height = base + 0.008 + 0.9 * radius * dome;
-            let tone = scaled(pale, lerp(0.55, 1.0, dome) * dice.between(0.8, 1.2));
+            let height = base + 0.008 + 0.5 * radius * dome;
+            let tone = scaled(pale, lerp(0.7, 1.0, dome) * dice.between(0.8, 1.2));
             let (mut from, mut direction) = (root, turned(way, dice.between(-1.0, 1.0)));
             for fork in 0..2 {
                 let length = [0.0055, 0.0038][fork] * dice.between(0.7, 1.4);
@@ -91,15 +91,15 @@ fn cushions(dice: &mut Dice, ground: &Field, patches: &Octaves) -> Vec<Stroke> {
 /// Heather and crowberry: brown stems with short dark leaves on both sides.
 fn shrubs(dice: &mut Dice, ground: &Field, patches: &Octaves) -> Vec<Stroke> {
     let mut all = Vec::new();
-    for root in jittered(dice, SIZE_M, 2300, 1.0) {
+    for root in jittered(dice, SIZE_M, 5200, 1.0) {
         let (u, v) = (root[0] / SIZE_M, root[1] / SIZE_M);
-        if patches.at(u, v) + dice.between(-0.3, 0.3) > 0.25 {
+        if patches.at(u, v) + dice.between(-0.3, 0.3) > 0.4 {
             continue;
         }
         let base = ground.sample(u, v);
         let direction = dice.direction();
         let length = dice.between(0.035, 0.09);
-        let lift = dice.between(0.010, 0.045);
+        let lift = dice.between(0.008, 0.026);
         let bend = dice.between(-0.5, 0.5);
         let stem = mix([0.095, 0.058, 0.036], [0.070, 0.050, 0.036], dice.unit());
         let green = mix([0.060, 0.068, 0.026], [0.120, 0.072, 0.038], dice.unit() * dice.unit());

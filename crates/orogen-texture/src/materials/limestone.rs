@@ -38,16 +38,19 @@ pub(crate) fn limestone(size: usize, seed: Seed) -> Made {
 
         let (ju, jv) = wander.at(u, v);
         let joint = joints.nearest(ju, jv);
-        let width = 0.02 + 0.07 * unit(hash(joint.id ^ joint.neighbor, 3, 0));
-        let cleft = 1.0 - smoothstep(0.25 * width, width, joint.edge + 0.006 * grain);
-        let rim = 1.0 - smoothstep(0.0, 0.2, joint.edge);
-        height += 0.05 * (unit(joint.id) - 0.5) - 0.03 * rim * rim - 0.16 * cleft;
+        // Some joints are open clefts, others barely show; all come and go.
+        let open = smoothstep(0.25, 0.95, unit(hash(joint.id ^ joint.neighbor, 3, 0)))
+            * smoothstep(-0.45, 0.15, cut.at(v, u));
+        let width = 0.010 + 0.045 * open;
+        let cleft = (0.25 + 0.75 * open) * (1.0 - smoothstep(0.25 * width, width, joint.edge + 0.004 * grain));
+        let rim = (0.3 + 0.7 * open) * (1.0 - smoothstep(0.0, 0.2, joint.edge));
+        height += 0.05 * (unit(joint.id) - 0.5) - 0.03 * rim * rim - 0.12 * cleft;
 
         let (pu, pv) = round.at(u, v);
-        let pit = pits.nearest(pu, pv);
-        let radius = 0.12 + 0.3 * unit(hash(pit.id, 5, 0));
-        let here = if unit(hash(pit.id, 6, 0)) < 0.42 { 1.0 } else { 0.0 };
-        let hole = here * (1.0 - smoothstep(0.45 * radius, radius, pit.distance));
+        let (pit, distance) = pits.point_near(pu, pv);
+        let radius = 0.12 + 0.3 * unit(hash(pit, 5, 0));
+        let here = if unit(hash(pit, 6, 0)) < 0.42 { 1.0 } else { 0.0 };
+        let hole = here * (1.0 - smoothstep(0.45 * radius, radius, distance));
         height -= 0.03 * hole * radius / 0.42;
 
         let weathered = smoothstep(-0.4, 0.5, stain.at(u, v) + 0.3 * grain);
@@ -56,13 +59,13 @@ pub(crate) fn limestone(size: usize, seed: Seed) -> Made {
         color = mix(color, [0.215, 0.215, 0.205], 0.5 * damp);
         color = mix(color, [0.19, 0.18, 0.155], 0.65 * hole);
         color = mix(color, [0.56, 0.545, 0.50], 0.35 * smoothstep(0.12, 0.0, trough) * depth);
-        color = mix(color, [0.085, 0.072, 0.05], 0.9 * cleft);
+        color = mix(color, [0.15, 0.135, 0.105], 0.8 * cleft);
         color = scaled(color, 1.0 + 0.09 * speckle.at(u, v) + 0.12 * grain);
         Texel { height_m: height, color, roughness: 0.82 - 0.08 * damp }
     });
     Made {
         canvas,
-        finish: Finish { keep_color: 0.4, keep_height: 0.6, cavity: 0.55, occlusion_m: 0.35 },
-        detail: Plan::Pattern { size_m: 47.0, period: [6, 5], tone: 0.13, tint: [0.02, 0.005, -0.02] },
+        finish: Finish { keep_color: 0.25, keep_height: 0.35, cavity: 0.55, occlusion_m: 0.35 },
+        detail: Plan::Pattern { size_m: 47.0, period: [6, 5], tone: 0.11, tint: [0.012, 0.002, -0.012], joints: Some(([17, 13], 0.45)) },
     }
 }

@@ -31,13 +31,13 @@ pub(crate) fn sand(size: usize, seed: Seed) -> Made {
         0.5 + 0.5 * wave
     };
     let mut canvas = Canvas::from_fn(size, SIZE_M, |u, v| {
-        let first = ripple(27.0 * v + 1.0 * u + 1.6 * bend.at(u, v));
-        let other = ripple(24.0 * v - 1.0 * u + 1.6 * second_bend.at(u, v));
-        let blend = smoothstep(-0.10, 0.10, forks.at(u, v));
+        let first = ripple(27.0 * v + 2.0 * u + 1.1 * bend.at(u, v));
+        let other = ripple(25.0 * v + 3.0 * u + 1.1 * second_bend.at(u, v));
+        let blend = smoothstep(-0.05, 0.05, forks.at(u, v));
         let crest = lerp(first, other, blend);
-        let strong = lerp(0.45, 1.0, smoothstep(-0.4, 0.3, strength.at(u, v)));
+        let strong = lerp(0.7, 1.0, smoothstep(-0.4, 0.3, strength.at(u, v)));
         let grain = fine.at(u, v);
-        let height = 0.012 * strong * crest + 0.02 * swell.at(u, v) + 0.0007 * grain;
+        let height = 0.014 * strong * crest + 0.02 * swell.at(u, v) + 0.0007 * grain;
         // Coarse pale grains gather on the crests, heavy dark ones in the troughs.
         let trough = (1.0 - crest) * strong;
         let mut color = mix([0.445, 0.36, 0.245], [0.375, 0.29, 0.19], 0.8 * trough);

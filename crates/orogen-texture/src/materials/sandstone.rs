@@ -33,8 +33,8 @@ fn beds(seed: Seed) -> Vec<Bed> {
     let mut beds: Vec<Bed> = Vec::new();
     let mut top = 0.0;
     while top < 1.0 && beds.len() < 60 {
-        let thick = dice.chance(0.42);
-        let thickness = if thick { dice.between(0.06, 0.13) } else { dice.between(0.012, 0.035) };
+        let thick = dice.chance(0.4);
+        let thickness = if thick { dice.between(0.045, 0.15) } else { dice.between(0.008, 0.035) };
         let proud = if thick { dice.between(0.3, 1.0) } else { dice.between(-0.9, 0.5) };
         beds.push(Bed {
             top,
@@ -62,7 +62,7 @@ pub(crate) fn sandstone(size: usize, seed: Seed) -> Made {
     let fine = Octaves::new(s("fine"), 100, 3, 0.8);
     let laminae = Gradient::directional(s("laminae"), [3, 190]);
     let bands = Octaves::directional(s("bands"), [2, 26], 3, 0.6);
-    let joints = Gradient::directional(s("joints"), [9, 1]);
+    let joints = Gradient::directional(s("joints"), [5, 2]);
     let shift = Warp::new(s("shift"), 8, 4, 0.012);
     let pits = Cells { period: [44, 60], ..Cells::new(s("pits"), 44) };
     let rotten = Octaves::new(s("rotten"), 5, 3, 0.5);
@@ -70,7 +70,7 @@ pub(crate) fn sandstone(size: usize, seed: Seed) -> Made {
     let speckle = Value::new(s("speckle"), 512);
     let canvas = Canvas::from_fn(size, SIZE_M, |u, v| {
         let (rag, fine_here, rough_here) = (ragged.at(u, v), fine.at(u, v), rough.at(u, v));
-        let level = v + 0.012 * sag.at(u, v) + 0.0022 * rag;
+        let level = v + 0.020 * sag.at(u, v) + 0.003 * rag;
         let level = level - level.floor();
         let index = beds.partition_point(|bed| bed.top <= level).max(1) - 1;
         let bed = beds[index];
@@ -79,7 +79,8 @@ pub(crate) fn sandstone(size: usize, seed: Seed) -> Made {
         let r = |k| unit(hash(bed.id, k, 0));
 
         // The parting between two beds is cut back; edges are rounded.
-        let parting = 1.0 - smoothstep(0.002, 0.010 + 0.006 * r(1), edge_m + 0.004 * rag);
+        let faint = if depth < 0.5 { r(1) } else { unit(hash(beds[(index + 1) % beds.len()].id, 1, 0)) };
+        let parting = lerp(0.3, 1.0, faint) * (1.0 - smoothstep(0.001, 0.006 + 0.012 * faint, edge_m + 0.005 * rag));
         let round = 1.0 - smoothstep(0.0, 0.05, edge_m);
         // Laminae sag in the thicker beds: the troughs of sand waves of long ago.
         let trough = sin(TAU * (((r(2) * 3.0) as u32 + 1) as f32 * u + r(6)));
@@ -91,7 +92,8 @@ pub(crate) fn sandstone(size: usize, seed: Seed) -> Made {
         // Joints break the thick beds, shifted from bed to bed.
         let (ju, jv) = shift.at(u + r(3), v);
         let line = joints.at(ju, jv + r(4));
-        let joint = (1.0 - smoothstep(0.006, 0.022, line.abs())) * smoothstep(0.02, 0.045, bed.thickness);
+        let broken = smoothstep(0.02, 0.045, bed.thickness) * smoothstep(-0.1, 0.25, rotten.at(v, u + r(7)));
+        let joint = broken * (1.0 - smoothstep(0.003 + 0.006 * r(8), 0.020, line.abs()));
         height -= 0.05 * joint;
 
         // Honeycomb weathering, here and there.
@@ -107,12 +109,12 @@ pub(crate) fn sandstone(size: usize, seed: Seed) -> Made {
         let dark = smoothstep(0.25, 0.75, stain.at(u, v) + 0.2 * rag);
         color = mix(color, [0.13, 0.10, 0.08], 0.38 * dark);
         color = mix(color, [0.16, 0.105, 0.068], 0.55 * hole);
-        color = mix(color, [0.075, 0.052, 0.036], lerp(0.0, 0.85, parting.max(joint)));
+        color = mix(color, [0.085, 0.060, 0.042], 0.8 * parting.max(0.85 * joint));
         Texel { height_m: height, color, roughness: 0.88 }
     });
     Made {
         canvas,
         finish: Finish { keep_color: 0.55, keep_height: 0.7, cavity: 0.5, occlusion_m: 0.3 },
-        detail: Plan::Pattern { size_m: 37.0, period: [4, 9], tone: 0.12, tint: [0.03, 0.0, -0.03] },
+        detail: Plan::Pattern { size_m: 37.0, period: [4, 9], tone: 0.11, tint: [0.03, 0.0, -0.025], joints: None },
     }
 }

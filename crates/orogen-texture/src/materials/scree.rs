@@ -27,7 +27,7 @@ pub(crate) fn scree(size: usize, seed: Seed) -> Made {
         thickness: [0.45, 1.0],
         aspect: [0.5, 0.95],
         rounded: 0.06,
-        sunk: 0.25,
+        sunk: 0.3,
         tones: vec![[0.26, 0.25, 0.235], [0.22, 0.215, 0.21], [0.30, 0.275, 0.245], [0.245, 0.245, 0.25], [0.28, 0.245, 0.20]],
         contrast: 0.13,
         roughness: 0.85,
@@ -39,13 +39,14 @@ pub(crate) fn scree(size: usize, seed: Seed) -> Made {
         sizes.into_iter().map(|r| { let place = dice.place(SIZE_M); Stone::new(dice, &kind, place, r) }).collect()
     };
     // Twice: what falls later lies on what fell before, large and small.
-    let mut all = stones(&mut dice, 2600, [0.016, 0.16]);
-    all.extend(stones(&mut dice, 4200, [0.013, 0.11]));
+    let mut all = stones(&mut dice, 9000, [0.012, 0.10]);
+    all.extend(stones(&mut dice, 3000, [0.018, 0.15]));
+    all.extend(stones(&mut dice, 5000, [0.010, 0.09]));
     let grain = Grain { noise: Octaves::new(lattice_seed(seed, "grain"), 40, 5, 0.7), relief_m: 0.004, tone: 0.22 };
     heap(&mut canvas, all, &kind, &grain);
     Made {
         canvas,
-        finish: Finish { keep_color: 0.2, keep_height: 0.35, cavity: 0.45, occlusion_m: 0.2 },
+        finish: Finish { keep_color: 0.2, keep_height: 0.1, cavity: 0.45, occlusion_m: 0.2 },
         detail: Plan::Turned,
     }
 }

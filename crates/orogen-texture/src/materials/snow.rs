@@ -26,7 +26,7 @@ pub(crate) fn snow(size: usize, seed: Seed) -> Made {
         let (du, dv) = drift.at(u, v);
         let body = carved.at(du, dv);
         // Steps where the wind has cut: soft on one side, an edge on the other.
-        let step = smoothstep(-0.05, 0.18, body) + 0.6 * smoothstep(0.22, 0.30, body);
+        let step = smoothstep(-0.1, 0.3, body) + 0.45 * smoothstep(0.2, 0.34, body);
         let rippled = smoothstep(-0.1, 0.35, where_ripples.at(u, v));
         let height = 0.05 * swell.at(u, v)
             + 0.016 * step
@@ -44,7 +44,7 @@ pub(crate) fn snow(size: usize, seed: Seed) -> Made {
     });
     Made {
         canvas,
-        finish: Finish { keep_color: 0.6, keep_height: 0.5, cavity: 0.10, occlusion_m: 0.25 },
-        detail: Plan::Pattern { size_m: 45.0, period: [5, 8], tone: 0.022, tint: [-0.006, 0.0, 0.004] },
+        finish: Finish { keep_color: 0.6, keep_height: 0.3, cavity: 0.10, occlusion_m: 0.25 },
+        detail: Plan::Pattern { size_m: 45.0, period: [5, 8], tone: 0.022, tint: [-0.006, 0.0, 0.004], joints: None },
     }
 }

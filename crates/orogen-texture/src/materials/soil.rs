@@ -8,7 +8,7 @@ use crate::color::{mix, scaled};
 use crate::detail::Plan;
 use crate::dice::{Dice, lattice_seed};
 use crate::maps::{Finish, Made};
-use crate::noise::{Noise, Octaves};
+use crate::noise::{Cells, Noise, Octaves, Warp};
 use crate::shapes::{Blade, Grain, Stone, StoneKind, Stroke, heap, power_sizes, strokes};
 
 const SIZE_M: f32 = 2.0;
@@ -16,14 +16,17 @@ const SIZE_M: f32 = 2.0;
 pub(crate) fn soil(size: usize, seed: Seed) -> Made {
     let s = |name| lattice_seed(seed, name);
     let swell = Octaves::new(s("swell"), 5, 4, 0.55);
-    let crumbs = Octaves::new(s("crumbs"), 46, 4, 0.8);
+    let crumbs = Cells::new(s("crumbs"), 90);
+    let grit = Cells::new(s("grit"), 230);
+    let push = Warp::new(s("push"), 40, 3, 0.005);
     let damp = Octaves::new(s("damp"), 7, 4, 0.6);
     let mut canvas = Canvas::from_fn(size, SIZE_M, |u, v| {
-        let crumb = crumbs.billow(u, v);
+        let (pu, pv) = push.at(u, v);
+        let crumb = 0.5 + 0.30 * crumbs.at(pu, pv) + 0.2 * grit.at(pu, pv);
         let wet = smoothstep(-0.4, 0.5, damp.at(u, v));
         let color = mix([0.125, 0.090, 0.060], [0.090, 0.060, 0.038], wet);
         Texel {
-            height_m: 0.022 * swell.at(u, v) + 0.016 * crumb,
+            height_m: 0.022 * swell.at(u, v) + 0.013 * crumb,
             color: scaled(color, 0.72 + 0.6 * crumb),
             roughness: 0.95,
         }
@@ -39,9 +42,9 @@ pub(crate) fn soil(size: usize, seed: Seed) -> Made {
         dirt: [0.085, 0.058, 0.037],
     };
     let mut dice = Dice::new(seed, "clods");
-    let clods = power_sizes(&mut dice, 7000, [0.004, 0.034], 1.9);
+    let clods = power_sizes(&mut dice, 16_000, [0.0035, 0.036], 1.9);
     let clods = clods.into_iter().map(|r| { let place = dice.place(SIZE_M); Stone::new(&mut dice, &kind, place, r) }).collect();
-    let grain = Grain { noise: Octaves::new(s("grain"), 70, 4, 0.85), relief_m: 0.0032, tone: 0.45 };
+    let grain = Grain { noise: Octaves::new(s("grain"), 54, 4, 0.7), relief_m: 0.0022, tone: 0.35 };
     heap(&mut canvas, clods, &kind, &grain);
 
     let pebble = StoneKind {
@@ -53,7 +56,7 @@ pub(crate) fn soil(size: usize, seed: Seed) -> Made {
         sunk: 0.5,
         ..kind
     };
-    let pebbles = power_sizes(&mut dice, 170, [0.004, 0.018], 2.0);
+    let pebbles = power_sizes(&mut dice, 420, [0.004, 0.022], 2.0);
     let pebbles = pebbles.into_iter().map(|r| { let place = dice.place(SIZE_M); Stone::new(&mut dice, &pebble, place, r) }).collect();
     heap(&mut canvas, pebbles, &pebble, &Grain { relief_m: 0.0005, tone: 0.2, ..grain });
     canvas.lay(&straws(&canvas, &mut dice));

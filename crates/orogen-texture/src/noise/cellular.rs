@@ -1,6 +1,6 @@
 //! Cellular noise after Worley: each place belongs to its nearest point. Blocks, plates, columns, pebbles and cracks.
 
-use super::{Noise, cell};
+use super::{Noise, cell, wrapped};
 use crate::dice::{hash, unit};
 
 /// Points scattered one to a cell of a lattice.
@@ -51,6 +51,25 @@ impl Cells {
         ([middle + self.jitter * unit(bits) + shift, middle + self.jitter * unit(other)], bits)
     }
 
+    /// The random bits of the nearest point and the distance to it, in cells: quicker than [`Cells::nearest`].
+    #[must_use]
+    pub fn point_near(&self, u: f32, v: f32) -> (u32, f32) {
+        let [px, py] = self.period.map(|p| p.max(1));
+        let ((x0, tx), (y0, ty)) = (cell(u, px), cell(v, py));
+        let (mut id, mut best) = (0, f32::MAX);
+        for j in -1i32..=1 {
+            for i in -1i32..=1 {
+                let ([ox, oy], bits) = self.point(wrapped(x0 as i32 + i, px), wrapped(y0 as i32 + j, py));
+                let (dx, dy) = (i as f32 + ox - tx, j as f32 + oy - ty);
+                let square = dx * dx + dy * dy;
+                if square < best {
+                    (id, best) = (bits, square);
+                }
+            }
+        }
+        (id, best.sqrt())
+    }
+
     /// The nearest point and the border round it.
     #[must_use]
     pub fn nearest(&self, u: f32, v: f32) -> Nearest {
@@ -60,15 +79,13 @@ impl Cells {
         let mut count = 0;
         let mut best = 0;
         let mut second = f32::MAX;
-        for j in -2i64..=2 {
-            for i in -2i64..=2 {
+        for j in -2i32..=2 {
+            for i in -2i32..=2 {
                 // Corners two cells away hold nothing that could be nearest, or border on it.
                 if i.abs() + j.abs() == 4 {
                     continue;
                 }
-                let x = (i64::from(x0) + i).rem_euclid(i64::from(px)) as u32;
-                let y = (i64::from(y0) + j).rem_euclid(i64::from(py)) as u32;
-                let ([ox, oy], bits) = self.point(x, y);
+                let ([ox, oy], bits) = self.point(wrapped(x0 as i32 + i, px), wrapped(y0 as i32 + j, py));
                 let d = [i as f32 + ox - tx, j as f32 + oy - ty];
                 let square = d[0] * d[0] + d[1] * d[1];
                 points[count] = (d, bits, square);
@@ -102,7 +119,7 @@ impl Cells {
 impl Noise for Cells {
     /// 1 at a point, falling to -1 a cell away.
     fn at(&self, u: f32, v: f32) -> f32 {
-        1.0 - 2.0 * self.nearest(u, v).distance.min(1.0)
+        1.0 - 2.0 * self.point_near(u, v).1.min(1.0)
     }
 }
 

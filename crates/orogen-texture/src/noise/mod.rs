@@ -23,8 +23,15 @@ pub trait Noise: Sync {
 fn cell(place: f32, period: u32) -> (u32, f32) {
     let x = place * period as f32;
     let floor = x.floor();
-    let index = (floor as i64).rem_euclid(i64::from(period)) as u32;
-    (index, x - floor)
+    (wrapped(floor as i32, period), x - floor)
+}
+
+/// An index brought into 0 to `period`; quickly where it is less than a period away, as nearly all are.
+#[inline]
+fn wrapped(index: i32, period: u32) -> u32 {
+    let period = period as i32;
+    let near = if index < 0 { index + period } else if index >= period { index - period } else { index };
+    if (0..period).contains(&near) { near as u32 } else { index.rem_euclid(period) as u32 }
 }
 
 /// The cell after this one.
