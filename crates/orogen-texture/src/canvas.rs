@@ -125,6 +125,27 @@ impl Canvas {
         self.field(|texel| texel.height_m)
     }
 
+    /// The same surface in half as many samples: means of two by two.
+    #[must_use]
+    pub fn halved(&self) -> Self {
+        let size = (self.size / 2).max(1);
+        let mut texels = vec![Texel::default(); size * size];
+        texels.par_chunks_mut(size).enumerate().for_each(|(row, out)| {
+            for (col, texel) in out.iter_mut().enumerate() {
+                let i = 2 * row * self.size + 2 * col;
+                // A tile of one sample has no second one; it is its own mean.
+                let four = [0, 1, self.size, self.size + 1].map(|k| self.texels[(i + k) % self.texels.len()]);
+                let mean = |f: &dyn Fn(&Texel) -> f32| four.iter().map(f).sum::<f32>() * 0.25;
+                *texel = Texel {
+                    height_m: mean(&|t| t.height_m),
+                    color: [0, 1, 2].map(|c| mean(&|t| t.color[c])),
+                    roughness: mean(&|t| t.roughness),
+                };
+            }
+        });
+        Self { size, size_m: self.size_m, texels }
+    }
+
     /// Lays things down in their order; whatever hangs over an edge comes in at the opposite one. Nothing may be larger than
     /// the tile; what is, is cut there.
     ///

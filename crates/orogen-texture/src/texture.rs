@@ -12,6 +12,9 @@ use crate::materials;
 /// Samples along a side that a texture may have; powers of two only.
 pub const SIZES: RangeInclusive<usize> = 64..=2048;
 
+/// Smaller textures are made with so many samples and averaged: grains finer than a sample would come out as chance has it.
+const FINEST: usize = 512;
+
 macro_rules! textures {
     ($($variant:ident $name:ident: $about:literal, $mean:expr;)*) => {
         /// A kind of ground.
@@ -100,6 +103,10 @@ impl Texture {
     pub fn make(self, size: usize, seed: Seed) -> Result<Maps, TextureError> {
         Self::check(size)?;
         let seed = seed.child(self.name());
-        Ok(maps::finish(self, self.made(size, seed), seed))
+        let mut made = self.made(size.max(FINEST), seed);
+        while made.canvas.size() > size {
+            made.canvas = made.canvas.halved();
+        }
+        Ok(maps::finish(self, made, seed))
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn ash(size: usize, seed: Seed) -> Made {
         let (du, dv) = drift.at(u, v);
         let clot = clots.billow(du, dv);
         let light = smoothstep(-0.25, 0.45, pale.at(du, dv) + 0.25 * clot);
-        let color = mix([0.082, 0.078, 0.075], [0.185, 0.180, 0.175], light);
+        let color = mix([0.092, 0.088, 0.085], [0.165, 0.160, 0.155], light);
         Texel {
             height_m: 0.020 * swell.at(u, v) + 0.010 * clot + 0.0008 * powder.at(u, v),
             color: scaled(color, 1.0 + 0.12 * powder.at(u, v) + 0.25 * (clot - 0.3)),
@@ -49,7 +49,7 @@ pub(crate) fn ash(size: usize, seed: Seed) -> Made {
     canvas.lay(&charcoal(&canvas, &mut dice));
     Made {
         canvas,
-        finish: Finish { keep_color: 0.45, keep_height: 0.4, cavity: 0.4, occlusion_m: 0.08 },
+        finish: Finish { keep_color: 0.25, keep_height: 0.4, cavity: 0.4, occlusion_m: 0.08 },
         detail: Plan::Turned,
     }
 }

@@ -18,9 +18,9 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
     let bend = Warp::new(s("bend"), 150, 2, 0.0016);
     let swell = Octaves::new(s("swell"), 3, 6, 0.55);
     let fine = Octaves::new(s("fine"), 26, 5, 0.66);
-    let joints = Cells { jitter: 0.9, ..Cells::new(s("joints"), 4) };
-    let wander = Warp::new(s("wander"), 5, 5, 0.035);
-    let open = Octaves::new(s("open"), 6, 3, 0.5);
+    let joints = Cells { jitter: 1.0, ..Cells::new(s("joints"), 9) };
+    let wander = Warp::new(s("wander"), 9, 5, 0.022);
+    let open = Octaves::new(s("open"), 14, 3, 0.5);
     let stain = Octaves::new(s("stain"), 5, 5, 0.6);
     let spots = Cells { jitter: 1.0, ..Cells::new(s("spots"), 22) };
     let ragged = Warp::new(s("ragged"), 40, 4, 0.010);
@@ -42,7 +42,7 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
         };
         let grain = fine.at(u, v);
         let mut color = scaled(mineral, tone * (1.0 + 0.10 * speckle.at(u, v)));
-        let mut height = 0.085 * swell.at(u, v) + 0.009 * grain + 0.0009 * proud;
+        let mut height = 0.07 * swell.at(u, v) + 0.009 * grain + 0.0009 * proud;
         // A skin of weathering hides part of the grains.
         let skin = smoothstep(-0.35, 0.5, stain.at(u, v) + 0.35 * grain);
         color = mix(color, [0.245, 0.225, 0.20], 0.25 + 0.35 * skin);
@@ -51,12 +51,12 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
         let joint = joints.nearest(ju, jv);
         let pair = unit(hash(joint.id ^ joint.neighbor, 3, 0));
         // Few borders have opened, and none over its whole length.
-        let apart = smoothstep(0.45, 0.8, pair) * smoothstep(-0.25, 0.3, open.at(u, v));
-        let width = 0.028 * apart;
+        let apart = 0.7 * smoothstep(0.5, 0.95, pair) * smoothstep(-0.2, 0.35, open.at(u, v));
+        let width = 0.05 * apart;
         let deep = apart.sqrt() * (1.0 - smoothstep(0.25 * width, width + 0.004, joint.edge));
         let shoulder = apart * (1.0 - smoothstep(0.0, 0.16, joint.edge));
-        let side = apart * lerp(-0.03, 0.03, unit(joint.id)) * (1.0 - smoothstep(0.0, 0.3, joint.edge));
-        height += side - 0.02 * shoulder * shoulder - 0.045 * deep;
+        let side = apart * lerp(-0.02, 0.02, unit(joint.id)) * (1.0 - smoothstep(0.0, 0.3, joint.edge));
+        height += side - 0.012 * shoulder * shoulder - 0.025 * deep;
         color = mix(color, [0.105, 0.092, 0.075], 0.8 * deep);
 
         let (lu, lv) = ragged.at(u, v);
@@ -77,7 +77,7 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
     });
     Made {
         canvas,
-        finish: Finish { keep_color: 0.35, keep_height: 0.6, cavity: 0.5, occlusion_m: 0.25 },
+        finish: Finish { keep_color: 0.35, keep_height: 0.35, cavity: 0.5, occlusion_m: 0.25 },
         detail: Plan::Pattern { size_m: 41.0, period: [5, 7], tone: 0.12, tint: [0.014, 0.0, -0.012], joints: Some(([13, 9], 0.30)) },
     }
 }

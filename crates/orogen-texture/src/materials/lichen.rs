@@ -21,7 +21,7 @@ pub(crate) fn lichen(size: usize, seed: Seed) -> Made {
     let patches = Octaves::new(s("patches"), 15, 3, 0.6);
     let mut canvas = Canvas::from_fn(size, SIZE_M, |u, v| {
         let crumb = crumbs.at(u, v);
-        let color = mix([0.070, 0.052, 0.034], [0.060, 0.064, 0.026], smoothstep(-0.2, 0.3, swell.at(v, u)));
+        let color = mix([0.085, 0.064, 0.042], [0.078, 0.080, 0.036], smoothstep(-0.2, 0.3, swell.at(v, u)));
         Texel {
             height_m: 0.018 * swell.at(u, v) + 0.004 * crumb,
             color: scaled(color, 1.0 + 0.6 * crumb),

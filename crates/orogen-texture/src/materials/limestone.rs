@@ -19,9 +19,9 @@ pub(crate) fn limestone(size: usize, seed: Seed) -> Made {
     let flow = Warp::new(s("flow"), 4, 4, 0.045);
     let runnels = Gradient::directional(s("runnels"), [44, 5]);
     let small = Gradient::directional(s("small"), [110, 16]);
-    let cut = Octaves::new(s("cut"), 5, 3, 0.5);
+    let cut = Octaves::new(s("cut"), 7, 3, 0.5);
     let wander = Warp::new(s("wander"), 5, 5, 0.04);
-    let joints = Cells { period: [3, 4], jitter: 0.85, ..Cells::new(s("joints"), 4) };
+    let joints = Cells { period: [5, 6], jitter: 0.95, ..Cells::new(s("joints"), 4) };
     let pits = Cells { jitter: 1.0, ..Cells::new(s("pits"), 26) };
     let round = Warp::new(s("round"), 30, 3, 0.006);
     let stain = Octaves::new(s("stain"), 6, 5, 0.6);
@@ -39,12 +39,12 @@ pub(crate) fn limestone(size: usize, seed: Seed) -> Made {
         let (ju, jv) = wander.at(u, v);
         let joint = joints.nearest(ju, jv);
         // Some joints are open clefts, others barely show; all come and go.
-        let open = smoothstep(0.25, 0.95, unit(hash(joint.id ^ joint.neighbor, 3, 0)))
-            * smoothstep(-0.45, 0.15, cut.at(v, u));
-        let width = 0.010 + 0.045 * open;
+        let open = smoothstep(0.3, 0.8, unit(hash(joint.id ^ joint.neighbor, 3, 0)))
+            * smoothstep(-0.5, 0.3, cut.at(v, u));
+        let width = 0.012 + 0.05 * open;
         let cleft = (0.25 + 0.75 * open) * (1.0 - smoothstep(0.25 * width, width, joint.edge + 0.004 * grain));
         let rim = (0.3 + 0.7 * open) * (1.0 - smoothstep(0.0, 0.2, joint.edge));
-        height += 0.05 * (unit(joint.id) - 0.5) - 0.03 * rim * rim - 0.12 * cleft;
+        height += 0.03 * (unit(joint.id) - 0.5) - 0.03 * rim * rim - 0.12 * cleft;
 
         let (pu, pv) = round.at(u, v);
         let (pit, distance) = pits.point_near(pu, pv);

@@ -110,11 +110,11 @@ pub(crate) fn sandstone(size: usize, seed: Seed) -> Made {
         color = mix(color, [0.13, 0.10, 0.08], 0.38 * dark);
         color = mix(color, [0.16, 0.105, 0.068], 0.55 * hole);
         color = mix(color, [0.085, 0.060, 0.042], 0.8 * parting.max(0.85 * joint));
-        Texel { height_m: height, color, roughness: 0.88 }
+        Texel { height_m: height, color, roughness: 0.88 - 0.1 * dark + 0.05 * fine_here }
     });
     Made {
         canvas,
-        finish: Finish { keep_color: 0.55, keep_height: 0.7, cavity: 0.5, occlusion_m: 0.3 },
+        finish: Finish { keep_color: 0.35, keep_height: 0.7, cavity: 0.5, occlusion_m: 0.3 },
         detail: Plan::Pattern { size_m: 37.0, period: [4, 9], tone: 0.11, tint: [0.03, 0.0, -0.025], joints: None },
     }
 }

@@ -1,6 +1,6 @@
 //! Cellular noise after Worley: each place belongs to its nearest point. Blocks, plates, columns, pebbles and cracks.
 
-use super::{Noise, cell, wrapped};
+use super::{Noise, cell, shifts, wrapped};
 use crate::dice::{hash, unit};
 
 /// Points scattered one to a cell of a lattice.
@@ -55,7 +55,8 @@ impl Cells {
     #[must_use]
     pub fn point_near(&self, u: f32, v: f32) -> (u32, f32) {
         let [px, py] = self.period.map(|p| p.max(1));
-        let ((x0, tx), (y0, ty)) = (cell(u, px), cell(v, py));
+        let [sx, sy] = shifts(self.seed);
+        let ((x0, tx), (y0, ty)) = (cell(u, px, sx), cell(v, py, sy));
         let (mut id, mut best) = (0, f32::MAX);
         for j in -1i32..=1 {
             for i in -1i32..=1 {
@@ -74,7 +75,8 @@ impl Cells {
     #[must_use]
     pub fn nearest(&self, u: f32, v: f32) -> Nearest {
         let [px, py] = self.period.map(|p| p.max(1));
-        let ((x0, tx), (y0, ty)) = (cell(u, px), cell(v, py));
+        let [sx, sy] = shifts(self.seed);
+        let ((x0, tx), (y0, ty)) = (cell(u, px, sx), cell(v, py, sy));
         let mut points = [([0.0f32; 2], 0u32, f32::MAX); 25];
         let mut count = 0;
         let mut best = 0;
@@ -129,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_border_lies_half_way_between_points() {
-        let cells = Cells { jitter: 0.0, ..Cells::new(1, 4) };
+        let cells = Cells { jitter: 0.0, ..Cells::new(0, 4) };
         let near = cells.nearest(0.125, 0.125);
         assert!(near.distance < 1e-6 && (near.edge - 0.5).abs() < 1e-6, "{near:?}");
         let near = cells.nearest(0.24, 0.125);

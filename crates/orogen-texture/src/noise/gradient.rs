@@ -3,7 +3,7 @@
 
 use orogen_core::math::lerp;
 
-use super::{Noise, cell, fade, next};
+use super::{Noise, cell, fade, next, shifts};
 use crate::dice::hash;
 
 /// Sixteen directions, an even star; of length √2, which brings the noise to about -1 to 1.
@@ -53,7 +53,8 @@ impl Noise for Gradient {
     #[inline]
     fn at(&self, u: f32, v: f32) -> f32 {
         let [px, py] = self.period;
-        let ((x0, tx), (y0, ty)) = (cell(u, px), cell(v, py));
+        let [sx, sy] = shifts(self.seed);
+        let ((x0, tx), (y0, ty)) = (cell(u, px, sx), cell(v, py, sy));
         let (x1, y1) = (next(x0, px), next(y0, py));
         let slope = |x: u32, y: u32, dx: f32, dy: f32| {
             let [gx, gy] = DIRECTIONS[(hash(self.seed, x, y) >> 28) as usize];

@@ -18,10 +18,11 @@ pub trait Noise: Sync {
     fn at(&self, u: f32, v: f32) -> f32;
 }
 
-/// The cell of a lattice that a place lies in, from 0 to `period`, and how far in it.
+/// The cell of a lattice that a place lies in, from 0 to `period`, and how far in it. The lattice is shifted by a share of a
+/// cell, so that its lines do not fall together with the edges of the tile or with those of another.
 #[inline]
-fn cell(place: f32, period: u32) -> (u32, f32) {
-    let x = place * period as f32;
+fn cell(place: f32, period: u32, shift: f32) -> (u32, f32) {
+    let x = place * period as f32 + shift;
     let floor = x.floor();
     (wrapped(floor as i32, period), x - floor)
 }
@@ -32,6 +33,13 @@ fn wrapped(index: i32, period: u32) -> u32 {
     let period = period as i32;
     let near = if index < 0 { index + period } else if index >= period { index - period } else { index };
     if (0..period).contains(&near) { near as u32 } else { index.rem_euclid(period) as u32 }
+}
+
+/// How far the lattice of a seed is shifted, in cells.
+#[inline]
+fn shifts(seed: u32) -> [f32; 2] {
+    let unit = |k: u32| (seed.wrapping_mul(k) >> 16) as f32 * (1.0 / 65536.0);
+    [unit(0x9e37_79b1), unit(0x85eb_ca77)]
 }
 
 /// The cell after this one.

@@ -5,7 +5,7 @@ use super::{Gradient, Noise};
 /// A sum of gradient noises, each twice as fine as the one before and weaker by `gain`; about -1 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Octaves {
-    layers: Vec<(Gradient, f32, [f32; 2])>,
+    layers: Vec<(Gradient, f32)>,
 }
 
 impl Octaves {
@@ -30,9 +30,7 @@ impl Octaves {
                 seed.wrapping_add(i.wrapping_mul(0x632b_e5ab)),
                 period.map(|p| p.max(1) << i),
             );
-            // Lattices of different octaves must not share their lines.
-            let shift = [(i as f32 * 0.618_034).fract(), (i as f32 * 0.754_877_7).fract()];
-            (noise, weight * scale, shift)
+            (noise, weight * scale)
         });
         Self { layers: layers.collect() }
     }
@@ -40,7 +38,7 @@ impl Octaves {
     /// The sum of `f` of each octave.
     #[inline]
     fn sum(&self, u: f32, v: f32, f: impl Fn(f32) -> f32) -> f32 {
-        self.layers.iter().map(|(noise, weight, [su, sv])| f(noise.at(u + su, v + sv)) * weight).sum()
+        self.layers.iter().map(|(noise, weight)| f(noise.at(u, v)) * weight).sum()
     }
 
     /// Rounded heaps with sharp creases between them, about 0 to 1.

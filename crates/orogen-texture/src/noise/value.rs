@@ -2,7 +2,7 @@
 
 use orogen_core::math::lerp;
 
-use super::{Noise, cell, fade, next};
+use super::{Noise, cell, fade, next, shifts};
 use crate::dice::{hash, unit};
 
 /// A random number at each point of a lattice, mixed smoothly between them.
@@ -26,7 +26,8 @@ impl Noise for Value {
     #[inline]
     fn at(&self, u: f32, v: f32) -> f32 {
         let [px, py] = self.period.map(|p| p.max(1));
-        let ((x0, tx), (y0, ty)) = (cell(u, px), cell(v, py));
+        let [sx, sy] = shifts(self.seed);
+        let ((x0, tx), (y0, ty)) = (cell(u, px, sx), cell(v, py, sy));
         let (x1, y1) = (next(x0, px), next(y0, py));
         let value = |x, y| unit(hash(self.seed, x, y)) * 2.0 - 1.0;
         let (sx, sy) = (fade(tx), fade(ty));
