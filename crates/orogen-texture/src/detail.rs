@@ -8,7 +8,7 @@ use orogen_core::math::smoothstep;
 
 use crate::color::Color;
 use crate::dice::{hash, lattice_seed, unit};
-use crate::field::{Field, place};
+use crate::field::Field;
 use crate::noise::{Cells, Noise, Octaves, Warp};
 
 /// What is laid over a texture against visible repetition.
@@ -76,11 +76,17 @@ impl Plan {
                     let line = open * (1.0 - smoothstep(0.2 * width, width, block.edge));
                     (1.0 - dark * line) * (1.0 + 0.12 * (unit(block.id) - 0.5))
                 });
+                // The deviation of octaves is about a third.
+                let warped = |noise: &Octaves| {
+                    Field::from_fn(PATTERN, |u, v| {
+                        let (u, v) = warp.at(u, v);
+                        3.0 * noise.at(u, v)
+                    })
+                };
+                let (tones, tints) = (warped(&tones), warped(&tints));
                 let channel = |channel: usize| {
                     let field = Field::from_cells(PATTERN, |col, row| {
-                        let (u, v) = warp.at(place(col, PATTERN), place(row, PATTERN));
-                        // The deviation of octaves is about a third.
-                        let broad = 1.0 + 3.0 * (tone * tones.at(u, v) + tint[channel] * tints.at(u, v));
+                        let broad = 1.0 + tone * tones.row(row)[col] + tint[channel] * tints.row(row)[col];
                         broad * lines.row(row)[col]
                     });
                     let mean = field.mean() as f32;

@@ -37,6 +37,28 @@ impl Field {
         Self { size, data }
     }
 
+    /// A field whose rows `f(row, values)` fills; they are 0 before.
+    pub fn from_rows(size: usize, f: impl Fn(usize, &mut [f32]) + Sync) -> Self {
+        let size = size.max(1).next_power_of_two();
+        let mut data = vec![0.0; size * size];
+        data.par_chunks_mut(size).enumerate().for_each(|(row, out)| f(row, out));
+        Self { size, data }
+    }
+
+    /// The means of blocks, `size` of them along a side; the field itself where it has no more samples.
+    #[must_use]
+    pub fn means(&self, size: usize) -> Self {
+        let step = self.size / size.max(1);
+        if step < 2 {
+            return self.clone();
+        }
+        let share = 1.0 / (step * step) as f32;
+        Self::from_cells(size, |col, row| {
+            let rows = (row * step..(row + 1) * step).map(|r| &self.row(r)[col * step..(col + 1) * step]);
+            rows.map(|row| row.iter().sum::<f32>()).sum::<f32>() * share
+        })
+    }
+
     /// Samples along a side.
     #[inline]
     #[must_use]

@@ -73,12 +73,26 @@ pub fn curvature(field: &Field, deviation: f32) -> Field {
 /// again in every tile, as a lattice of spots from afar.
 #[must_use]
 pub fn levelled(field: &Field, deviation: f32, keep: f32) -> Field {
-    let around = blur(field, deviation);
+    let around = broad(field, deviation);
     let mean = field.mean() as f32;
     Field::from_cells(field.size(), |col, row| {
         field.row(row)[col] - (around.row(row)[col] - mean) * (1.0 - keep)
     })
 }
+
+/// A blur over at least a few hundredths of the side, worked out on means of blocks: what is left is too smooth to tell.
+#[must_use]
+pub fn broad(field: &Field, deviation: f32) -> Field {
+    let coarse = blur(&field.means(COARSE), deviation);
+    if coarse.size() == field.size() {
+        coarse
+    } else {
+        Field::from_fn(field.size(), |u, v| coarse.sample(u, v))
+    }
+}
+
+/// Blocks along a side that a broad blur is worked out on.
+const COARSE: usize = 128;
 
 #[cfg(test)]
 mod tests {
@@ -110,7 +124,8 @@ mod tests {
     #[test]
     fn levelling_takes_the_broad_and_leaves_the_fine() {
         use std::f32::consts::TAU;
-        let wave = |cycles: f32| Field::from_fn(128, move |u, _| orogen_core::math::f32::sin(u * TAU * cycles));
+        let wave =
+            |cycles: f32| Field::from_fn(128, move |u, _| orogen_core::math::f32::sin(u * TAU * cycles));
         assert!(levelled(&wave(1.0), 0.05, 0.0).deviation() < 0.1 * wave(1.0).deviation());
         assert!(levelled(&wave(16.0), 0.05, 0.0).deviation() > 0.95 * wave(16.0).deviation());
     }

@@ -8,7 +8,7 @@ use crate::canvas::Canvas;
 use crate::color::{Color, to_srgb};
 use crate::detail::{Detail, Plan};
 use crate::field::Field;
-use crate::filter::{blur, levelled};
+use crate::filter::{broad, levelled};
 use crate::normal::normals;
 use crate::occlusion::occlusion;
 use crate::texture::Texture;
@@ -100,7 +100,7 @@ fn albedo(canvas: &Canvas, occlusion: &Field, finish: &Finish, target: Color) ->
             let hollow = 1.0 + finish.cavity * (occlusion.row(row)[col] - open);
             (texel.color[channel] * hollow).clamp(0.0, 4.0)
         });
-        let around = blur(&raw, BROAD);
+        let around = broad(&raw, BROAD);
         let mean = raw.mean() as f32;
         let level = Field::from_cells(size, |col, row| {
             let broad = around.row(row)[col].max(0.2 * mean).max(1e-6);

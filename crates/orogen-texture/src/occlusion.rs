@@ -32,19 +32,34 @@ pub fn occlusion(height_m: &Field, size_m: f32, reach_m: f32) -> Field {
         }
         steps.push(next);
     }
-    Field::from_cells(size, |col, row| {
-        let here = height_m.row(row)[col];
-        let mut light = 0.0;
+    // A row at a time, so that the innermost loop runs along plain slices.
+    Field::from_rows(size, |row, light| {
+        let here = height_m.row(row);
+        let mut steepest = vec![0.0f32; size];
         for ([dx, dy], length) in AZIMUTHS {
-            let mut steepest = 0.0f32;
+            steepest.fill(0.0);
             for &step in &steps {
-                let there = height_m.at(col as isize + dx * step, row as isize + dy * step);
-                steepest = steepest.max((there - here) / (step as f32 * spacing * length));
+                let there = height_m.row((row as isize + dy * step) as usize & (size - 1));
+                let shift = (dx * step) as usize & (size - 1);
+                let share = 1.0 / (step as f32 * spacing * length);
+                let (before, after) = (&there[shift..], &there[..shift]);
+                rises(&mut steepest[..size - shift], &here[..size - shift], before, share);
+                rises(&mut steepest[size - shift..], &here[size - shift..], after, share);
             }
-            light += 1.0 / (1.0 + steepest * steepest);
+            for (light, t) in light.iter_mut().zip(&steepest) {
+                *light += 1.0 / (1.0 + t * t) / AZIMUTHS.len() as f32;
+            }
         }
-        light / AZIMUTHS.len() as f32
     })
+}
+
+/// Keeps the steepest rise so far and the one from here to there.
+#[inline]
+fn rises(steepest: &mut [f32], here: &[f32], there: &[f32], share: f32) {
+    for ((steepest, here), there) in steepest.iter_mut().zip(here).zip(there) {
+        let rise = (there - here) * share;
+        *steepest = if rise > *steepest { rise } else { *steepest };
+    }
 }
 
 #[cfg(test)]

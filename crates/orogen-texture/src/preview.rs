@@ -92,7 +92,8 @@ impl Unpacked {
         };
         let corners = [index(x0, y0), index(x0 + 1.0, y0), index(x0, y0 + 1.0), index(x0 + 1.0, y0 + 1.0)];
         let weights = [(1.0 - tx) * (1.0 - ty), tx * (1.0 - ty), (1.0 - tx) * ty, tx * ty];
-        let sum = |f: &dyn Fn(usize) -> f32| -> f32 { corners.iter().zip(weights).map(|(&i, w)| f(i) * w).sum() };
+        let sum =
+            |f: &dyn Fn(usize) -> f32| -> f32 { corners.iter().zip(weights).map(|(&i, w)| f(i) * w).sum() };
         (
             [0, 1, 2].map(|c| sum(&|i| self.color[i][c])),
             [0, 1, 2].map(|c| sum(&|i| self.normal[i][c])),

@@ -41,16 +41,22 @@ fn opposite_edges_meet_as_neighbours_inside_do() {
                 };
                 // The mean step from each line to the next; the last of them crosses the seam.
                 let steps: Vec<f64> = (0..SIZE)
-                    .map(|line| (0..SIZE).map(|i| f64::from((at(line + 1, i) - at(line, i)).abs())).sum::<f64>())
+                    .map(|line| {
+                        (0..SIZE).map(|i| f64::from((at(line + 1, i) - at(line, i)).abs())).sum::<f64>()
+                    })
                     .map(|sum| sum / SIZE as f64)
                     .collect();
                 let (seam, inside) = (steps[SIZE - 1], &steps[..SIZE - 1]);
                 let average = inside.iter().sum::<f64>() / inside.len() as f64;
                 let most = inside.iter().copied().fold(0.0, f64::max);
-                let spread =
-                    (inside.iter().map(|s| (s - average) * (s - average)).sum::<f64>() / inside.len() as f64).sqrt();
+                let spread = (inside.iter().map(|s| (s - average) * (s - average)).sum::<f64>()
+                    / inside.len() as f64)
+                    .sqrt();
                 let name = maps.texture.name();
-                assert!(seam <= most && seam <= average + 4.0 * spread, "{name}, {what}: {seam} beside {average}");
+                assert!(
+                    seam <= most && seam <= average + 4.0 * spread,
+                    "{name}, {what}: {seam} beside {average}"
+                );
                 assert!(seam >= average - 4.0 * spread, "{name}, {what}: {seam} beside {average}");
             }
         }
@@ -62,7 +68,10 @@ fn any_number_of_threads_gives_the_same_bits() {
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            Texture::ALL.iter().map(|t| t.make(64, Seed::from_text("threads")).unwrap()).collect::<Vec<Maps>>()
+            Texture::ALL
+                .iter()
+                .map(|t| t.make(64, Seed::from_text("threads")).unwrap())
+                .collect::<Vec<Maps>>()
         })
     };
     let one = on(1);
@@ -83,7 +92,11 @@ fn normals_have_length_one_and_are_those_of_the_heights() {
                 assert!((length - 1.0).abs() < 1e-5 && z > 0.0, "{}", maps.texture.name());
                 let rise_right = (height(col + 1, row) - height(col + SIZE - 1, row)) / (2.0 * spacing);
                 let rise_up = (height(col, row + SIZE - 1) - height(col, row + 1)) / (2.0 * spacing);
-                assert!((x / z + rise_right).abs() < 2e-3 * (1.0 + rise_right.abs()), "{}", maps.texture.name());
+                assert!(
+                    (x / z + rise_right).abs() < 2e-3 * (1.0 + rise_right.abs()),
+                    "{}",
+                    maps.texture.name()
+                );
                 assert!((y / z + rise_up).abs() < 2e-3 * (1.0 + rise_up.abs()), "{}", maps.texture.name());
             }
         }
@@ -188,7 +201,8 @@ fn no_wave_stands_out_that_tiling_would_show() {
 
 #[test]
 fn fewer_samples_show_the_same_ground() {
-    for texture in [Texture::Granite, Texture::Basalt, Texture::Gravel, Texture::Grass, Texture::ForestFloor] {
+    for texture in [Texture::Granite, Texture::Basalt, Texture::Gravel, Texture::Grass, Texture::ForestFloor]
+    {
         let [a, b] = [512, 1024].map(|size| blocks(&texture.make(size, Seed::from_text("test")).unwrap()));
         let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
         let likeness = product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt();
@@ -216,8 +230,8 @@ fn detail_patterns_leave_the_mean_and_do_not_repeat_with_the_tile() {
             }
             Detail::Pattern(pattern) => {
                 for c in 0..3 {
-                    let mean =
-                        pattern.factor.iter().map(|f| f64::from(f[c])).sum::<f64>() / pattern.factor.len() as f64;
+                    let mean = pattern.factor.iter().map(|f| f64::from(f[c])).sum::<f64>()
+                        / pattern.factor.len() as f64;
                     assert!((mean - 1.0).abs() < 0.01, "{}: {mean}", maps.texture.name());
                 }
                 assert!(pattern.factor.iter().flatten().all(|f| (0.0..2.0).contains(f)));
@@ -249,7 +263,10 @@ fn a_size_that_does_not_suit_and_an_unknown_name_get_a_sentence() {
     for size in [0, 1, 32, 100, 1000, 4096, usize::MAX] {
         let error = Texture::Sand.make(size, Seed(1)).unwrap_err();
         assert_eq!(error, TextureError::Size(size));
-        assert!(error.to_string().ends_with("a power of two from 64 to 2048 samples along a side"), "{error}");
+        assert!(
+            error.to_string().ends_with("a power of two from 64 to 2048 samples along a side"),
+            "{error}"
+        );
     }
     let error = Texture::named("granit").unwrap_err().to_string();
     assert_eq!(error, "no such texture \"granit\"; did you mean \"granite\"?");

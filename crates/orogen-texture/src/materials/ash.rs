@@ -37,13 +37,24 @@ pub(crate) fn ash(size: usize, seed: Seed) -> Made {
         aspect: [0.45, 0.95],
         rounded: 0.35,
         sunk: 0.35,
-        tones: vec![[0.060, 0.057, 0.055], [0.115, 0.110, 0.106], [0.040, 0.038, 0.037], [0.150, 0.142, 0.135]],
+        tones: vec![
+            [0.060, 0.057, 0.055],
+            [0.115, 0.110, 0.106],
+            [0.040, 0.038, 0.037],
+            [0.150, 0.142, 0.135],
+        ],
         contrast: 0.12,
         roughness: 0.9,
         dirt: [0.12, 0.116, 0.112],
     };
     let cinders = power_sizes(&mut dice, 5200, [0.0022, 0.022], 2.2);
-    let cinders = cinders.into_iter().map(|r| { let place = dice.place(SIZE_M); Stone::new(&mut dice, &cinder, place, r) }).collect();
+    let cinders = cinders
+        .into_iter()
+        .map(|r| {
+            let place = dice.place(SIZE_M);
+            Stone::new(&mut dice, &cinder, place, r)
+        })
+        .collect();
     let grain = Grain { noise: Octaves::new(s("grain"), 90, 3, 0.8), relief_m: 0.0014, tone: 0.3 };
     heap(&mut canvas, cinders, &cinder, &grain);
     canvas.lay(&charcoal(&canvas, &mut dice));

@@ -69,6 +69,12 @@ pub(crate) fn basalt(size: usize, seed: Seed) -> Made {
     Made {
         canvas,
         finish: Finish { keep_color: 0.4, keep_height: 0.8, cavity: 0.4, occlusion_m: 0.25 },
-        detail: Plan::Pattern { size_m: 43.0, period: [5, 6], tone: 0.14, tint: [0.02, 0.004, -0.012], joints: Some(([11, 8], 0.30)) },
+        detail: Plan::Pattern {
+            size_m: 43.0,
+            period: [5, 6],
+            tone: 0.14,
+            tint: [0.02, 0.004, -0.012],
+            joints: Some(([11, 8], 0.30)),
+        },
     }
 }

@@ -33,6 +33,12 @@ pub(crate) fn dry_grass(size: usize, seed: Seed) -> Made {
     Made {
         canvas: meadow.paint(size, seed),
         finish: Finish { keep_color: 0.35, keep_height: 0.4, cavity: 0.5, occlusion_m: 0.10 },
-        detail: Plan::Pattern { size_m: 35.0, period: [6, 6], tone: 0.11, tint: [-0.02, 0.02, -0.01], joints: None },
+        detail: Plan::Pattern {
+            size_m: 35.0,
+            period: [6, 6],
+            tone: 0.11,
+            tint: [-0.02, 0.02, -0.01],
+            joints: None,
+        },
     }
 }

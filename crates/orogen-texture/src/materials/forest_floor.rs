@@ -40,7 +40,9 @@ pub(crate) fn forest_floor(size: usize, seed: Seed) -> Made {
     });
     let mut dice = Dice::new(seed, "litter");
     // In three falls, so that needles and twigs lie between leaves as well as on them.
-    for (fall, (leaves, needles, twigs)) in [(1500, 1500, 30), (1000, 2600, 50), (420, 2200, 60)].into_iter().enumerate() {
+    for (fall, (leaves, needles, twigs)) in
+        [(1500, 1500, 30), (1000, 2600, 50), (420, 2200, 60)].into_iter().enumerate()
+    {
         let ground = canvas.heights();
         canvas.lay(&self::leaves(&mut dice, &ground, leaves, fall));
         let ground = canvas.heights();
@@ -50,7 +52,13 @@ pub(crate) fn forest_floor(size: usize, seed: Seed) -> Made {
     Made {
         canvas,
         finish: Finish { keep_color: 0.3, keep_height: 0.4, cavity: 0.5, occlusion_m: 0.08 },
-        detail: Plan::Pattern { size_m: 31.0, period: [6, 6], tone: 0.11, tint: [0.02, 0.0, -0.01], joints: None },
+        detail: Plan::Pattern {
+            size_m: 31.0,
+            period: [6, 6],
+            tone: 0.11,
+            tint: [0.02, 0.0, -0.01],
+            joints: None,
+        },
     }
 }
 
@@ -89,7 +97,8 @@ fn needles(dice: &mut Dice, ground: &Field, count: usize) -> Vec<Stroke> {
     for _ in 0..count {
         let root = dice.place(SIZE_M);
         let base = height_at(ground, root) + dice.between(0.0005, 0.003);
-        let color = scaled(mix([0.185, 0.105, 0.050], [0.120, 0.078, 0.044], dice.unit()), dice.between(0.7, 1.25));
+        let color =
+            scaled(mix([0.185, 0.105, 0.050], [0.120, 0.078, 0.044], dice.unit()), dice.between(0.7, 1.25));
         let blade = Blade {
             root,
             direction: dice.direction(),
@@ -115,7 +124,8 @@ fn twigs(dice: &mut Dice, ground: &Field, count: usize) -> Vec<Stroke> {
         let base = height_at(ground, root) + 0.004;
         let length = dice.between(0.05, 0.28);
         let thick = dice.between(0.0012, 0.0036);
-        let color = scaled(mix([0.120, 0.095, 0.070], [0.070, 0.050, 0.036], dice.unit()), dice.between(0.8, 1.3));
+        let color =
+            scaled(mix([0.120, 0.095, 0.070], [0.070, 0.050, 0.036], dice.unit()), dice.between(0.8, 1.3));
         let direction = dice.direction();
         let twig = Blade {
             root,
@@ -135,7 +145,10 @@ fn twigs(dice: &mut Dice, ground: &Field, count: usize) -> Vec<Stroke> {
             let side = if dice.chance(0.5) { 0.8 } else { -0.8 };
             let from = [root[0] + direction[0] * length * t, root[1] + direction[1] * length * t];
             let shoot = Blade {
-                root: [from[0] - direction[1] * length * twig.bend * t * t, from[1] + direction[0] * length * twig.bend * t * t],
+                root: [
+                    from[0] - direction[1] * length * twig.bend * t * t,
+                    from[1] + direction[0] * length * twig.bend * t * t,
+                ],
                 direction: crate::dice::turned(direction, side * dice.between(0.6, 1.3)),
                 length_m: length * dice.between(0.1, 0.3),
                 half_width_m: thick * 0.55,

@@ -18,7 +18,7 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
     let bend = Warp::new(s("bend"), 150, 2, 0.0016);
     let swell = Octaves::new(s("swell"), 3, 6, 0.55);
     let fine = Octaves::new(s("fine"), 26, 5, 0.66);
-    let joints = Cells { jitter: 1.0, ..Cells::new(s("joints"), 9) };
+    let joints = Cells { jitter: 1.0, ..Cells::new(s("joints"), 7) };
     let wander = Warp::new(s("wander"), 9, 5, 0.022);
     let open = Octaves::new(s("open"), 14, 3, 0.5);
     let stain = Octaves::new(s("stain"), 5, 5, 0.6);
@@ -50,9 +50,9 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
         let (ju, jv) = wander.at(u, v);
         let joint = joints.nearest(ju, jv);
         let pair = unit(hash(joint.id ^ joint.neighbor, 3, 0));
-        // Few borders have opened, and none over its whole length.
-        let apart = 0.7 * smoothstep(0.5, 0.95, pair) * smoothstep(-0.2, 0.35, open.at(u, v));
-        let width = 0.05 * apart;
+        // Few borders have opened, and none evenly.
+        let apart = smoothstep(0.45, 0.85, pair) * (0.25 + 0.75 * smoothstep(-0.3, 0.3, open.at(u, v)));
+        let width = 0.022 * apart;
         let deep = apart.sqrt() * (1.0 - smoothstep(0.25 * width, width + 0.004, joint.edge));
         let shoulder = apart * (1.0 - smoothstep(0.0, 0.16, joint.edge));
         let side = apart * lerp(-0.02, 0.02, unit(joint.id)) * (1.0 - smoothstep(0.0, 0.3, joint.edge));
@@ -73,11 +73,21 @@ pub(crate) fn granite(size: usize, seed: Seed) -> Made {
         };
         color = mix(color, lichen, 0.75 * crust);
         height += 0.0012 * crust;
-        Texel { height_m: height, color, roughness: 0.78 + 0.1 * skin - if kind < 0.74 && kind > 0.46 { 0.12 } else { 0.0 } }
+        Texel {
+            height_m: height,
+            color,
+            roughness: 0.78 + 0.1 * skin - if kind < 0.74 && kind > 0.46 { 0.12 } else { 0.0 },
+        }
     });
     Made {
         canvas,
         finish: Finish { keep_color: 0.35, keep_height: 0.35, cavity: 0.5, occlusion_m: 0.25 },
-        detail: Plan::Pattern { size_m: 41.0, period: [5, 7], tone: 0.12, tint: [0.014, 0.0, -0.012], joints: Some(([13, 9], 0.30)) },
+        detail: Plan::Pattern {
+            size_m: 41.0,
+            period: [5, 7],
+            tone: 0.12,
+            tint: [0.014, 0.0, -0.012],
+            joints: Some(([13, 9], 0.30)),
+        },
     }
 }

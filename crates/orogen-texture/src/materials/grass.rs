@@ -32,6 +32,12 @@ pub(crate) fn grass(size: usize, seed: Seed) -> Made {
     Made {
         canvas: meadow.paint(size, seed),
         finish: Finish { keep_color: 0.3, keep_height: 0.4, cavity: 0.55, occlusion_m: 0.10 },
-        detail: Plan::Pattern { size_m: 33.0, period: [6, 6], tone: 0.11, tint: [0.06, 0.015, 0.0], joints: None },
+        detail: Plan::Pattern {
+            size_m: 33.0,
+            period: [6, 6],
+            tone: 0.11,
+            tint: [0.06, 0.015, 0.0],
+            joints: None,
+        },
     }
 }

@@ -45,12 +45,19 @@ pub(crate) fn gravel(size: usize, seed: Seed) -> Made {
     let mut dice = Dice::new(seed, "pebbles");
     let pebbles = |dice: &mut Dice, count, sizes| -> Vec<Stone> {
         let sizes = power_sizes(dice, count, sizes, 1.8);
-        sizes.into_iter().map(|r| { let place = dice.place(SIZE_M); Stone::new(dice, &kind, place, r) }).collect()
+        sizes
+            .into_iter()
+            .map(|r| {
+                let place = dice.place(SIZE_M);
+                Stone::new(dice, &kind, place, r)
+            })
+            .collect()
     };
     let mut all = pebbles(&mut dice, 8000, [0.008, 0.04]);
     all.extend(pebbles(&mut dice, 4200, [0.010, 0.06]));
     all.extend(pebbles(&mut dice, 4500, [0.006, 0.035]));
-    let grain = Grain { noise: Octaves::new(lattice_seed(seed, "grain"), 60, 4, 0.75), relief_m: 0.0006, tone: 0.28 };
+    let grain =
+        Grain { noise: Octaves::new(lattice_seed(seed, "grain"), 60, 4, 0.75), relief_m: 0.0006, tone: 0.28 };
     heap(&mut canvas, all, &kind, &grain);
     Made {
         canvas,

@@ -64,6 +64,12 @@ pub(crate) fn ice(size: usize, seed: Seed) -> Made {
     Made {
         canvas,
         finish: Finish { keep_color: 0.3, keep_height: 0.4, cavity: 0.3, occlusion_m: 0.2 },
-        detail: Plan::Pattern { size_m: 49.0, period: [4, 8], tone: 0.10, tint: [-0.035, -0.01, 0.01], joints: Some(([7, 5], -0.22)) },
+        detail: Plan::Pattern {
+            size_m: 49.0,
+            period: [4, 8],
+            tone: 0.10,
+            tint: [-0.035, -0.01, 0.01],
+            joints: Some(([7, 5], -0.22)),
+        },
     }
 }

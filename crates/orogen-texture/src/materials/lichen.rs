@@ -37,7 +37,13 @@ pub(crate) fn lichen(size: usize, seed: Seed) -> Made {
     Made {
         canvas,
         finish: Finish { keep_color: 0.2, keep_height: 0.5, cavity: 0.5, occlusion_m: 0.08 },
-        detail: Plan::Pattern { size_m: 29.0, period: [6, 6], tone: 0.13, tint: [0.03, 0.01, -0.02], joints: None },
+        detail: Plan::Pattern {
+            size_m: 29.0,
+            period: [6, 6],
+            tone: 0.13,
+            tint: [0.03, 0.01, -0.02],
+            joints: None,
+        },
     }
 }
 

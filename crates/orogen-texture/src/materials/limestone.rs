@@ -42,7 +42,8 @@ pub(crate) fn limestone(size: usize, seed: Seed) -> Made {
         let open = smoothstep(0.3, 0.8, unit(hash(joint.id ^ joint.neighbor, 3, 0)))
             * smoothstep(-0.5, 0.3, cut.at(v, u));
         let width = 0.012 + 0.05 * open;
-        let cleft = (0.25 + 0.75 * open) * (1.0 - smoothstep(0.25 * width, width, joint.edge + 0.004 * grain));
+        let cleft =
+            (0.25 + 0.75 * open) * (1.0 - smoothstep(0.25 * width, width, joint.edge + 0.004 * grain));
         let rim = (0.3 + 0.7 * open) * (1.0 - smoothstep(0.0, 0.2, joint.edge));
         height += 0.03 * (unit(joint.id) - 0.5) - 0.03 * rim * rim - 0.12 * cleft;
 
@@ -66,6 +67,12 @@ pub(crate) fn limestone(size: usize, seed: Seed) -> Made {
     Made {
         canvas,
         finish: Finish { keep_color: 0.25, keep_height: 0.35, cavity: 0.55, occlusion_m: 0.35 },
-        detail: Plan::Pattern { size_m: 47.0, period: [6, 5], tone: 0.11, tint: [0.012, 0.002, -0.012], joints: Some(([17, 13], 0.45)) },
+        detail: Plan::Pattern {
+            size_m: 47.0,
+            period: [6, 5],
+            tone: 0.11,
+            tint: [0.012, 0.002, -0.012],
+            joints: Some(([17, 13], 0.45)),
+        },
     }
 }

@@ -111,13 +111,23 @@ impl Meadow {
     }
 
     /// A blade of a tuft and the height it is drawn at.
-    fn blade(&self, dice: &mut Dice, center: [f32; 2], spread: f32, tall: f32, green: Color, lean: [f32; 2]) -> (f32, Blade) {
+    fn blade(
+        &self,
+        dice: &mut Dice,
+        center: [f32; 2],
+        spread: f32,
+        tall: f32,
+        green: Color,
+        lean: [f32; 2],
+    ) -> (f32, Blade) {
         let way = dice.direction();
         let out = dice.unit();
         let mut direction = [way[0] + self.combed * lean[0], way[1] + self.combed * lean[1]];
         let norm = (direction[0] * direction[0] + direction[1] * direction[1]).sqrt().max(1e-3);
         direction = direction.map(|d| d / norm);
-        let length = lerp(self.length_m[0], self.length_m[1], dice.unit() * dice.unit() * 0.6 + 0.4 * dice.unit()) * tall;
+        let length =
+            lerp(self.length_m[0], self.length_m[1], dice.unit() * dice.unit() * 0.6 + 0.4 * dice.unit())
+                * tall;
         // What stands upright looks short from above.
         let upright = dice.unit();
         let seen = length * lerp(1.0, 0.45, upright * upright);

@@ -26,7 +26,7 @@ pub(crate) fn moss(size: usize, seed: Seed) -> Made {
         let (cushion, bump) = (cushions.nearest(bu, bv), small.nearest(bu, bv));
         let dome = smoothstep(-0.12, 0.5, cushion.edge);
         let high = lerp(0.5, 1.15, unit(hash(cushion.id, 1, 0)));
-        let height = 0.022 * dome * high + 0.008 * smoothstep(0.0, 0.5, bump.edge) + 0.014 * swell.at(u, v);
+        let height = 0.030 * dome * high + 0.008 * smoothstep(0.0, 0.5, bump.edge) + 0.014 * swell.at(u, v);
         (height, dome, cushion.id)
     };
     let mut canvas = Canvas::from_fn(size, SIZE_M, |u, v| {
@@ -63,6 +63,12 @@ pub(crate) fn moss(size: usize, seed: Seed) -> Made {
     Made {
         canvas,
         finish: Finish { keep_color: 0.25, keep_height: 0.35, cavity: 0.5, occlusion_m: 0.06 },
-        detail: Plan::Pattern { size_m: 23.0, period: [6, 6], tone: 0.12, tint: [0.05, 0.015, 0.0], joints: None },
+        detail: Plan::Pattern {
+            size_m: 23.0,
+            period: [6, 6],
+            tone: 0.12,
+            tint: [0.05, 0.015, 0.0],
+            joints: None,
+        },
     }
 }

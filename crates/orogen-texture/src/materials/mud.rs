@@ -15,7 +15,7 @@ const SIZE_M: f32 = 2.0;
 pub(crate) fn mud(size: usize, seed: Seed) -> Made {
     let s = |name| lattice_seed(seed, name);
     let plates = Cells { jitter: 0.82, ..Cells::new(s("plates"), 13) };
-    let pieces = Cells { jitter: 0.9, ..Cells::new(s("pieces"), 34) };
+    let pieces = Cells { jitter: 0.9, ..Cells::new(s("pieces"), 27) };
     let wander = Warp::new(s("wander"), 14, 4, 0.010);
     let swell = Octaves::new(s("swell"), 4, 4, 0.5);
     let damp = Octaves::new(s("damp"), 9, 3, 0.55);
@@ -36,8 +36,9 @@ pub(crate) fn mud(size: usize, seed: Seed) -> Made {
         let dry = 1.0 - 0.85 * wet;
         let width = (0.035 + 0.045 * unit(hash(plate.id ^ plate.neighbor, 1, 0))) * dry;
         let crack = dry * (1.0 - smoothstep(0.35 * width, width + 0.004, plate.edge + 0.004 * soft));
-        let some = smoothstep(0.6, 0.85, unit(hash(piece.id ^ piece.neighbor, 2, 0)));
-        let hair_width = 0.04 * dry;
+        // Some plates have begun to break up.
+        let some = if r(10) < 0.3 { unit(hash(piece.id ^ piece.neighbor, 2, 0)).sqrt() } else { 0.0 };
+        let hair_width = 0.055 * some * dry;
         let hair = some * dry * (1.0 - smoothstep(0.3 * hair_width, hair_width + 0.004, piece.edge));
         let curl = dry * (1.0 - smoothstep(0.0, 0.24, plate.edge)) * (1.0 - crack);
         let lean = (r(3) - 0.5) * plate.offset[0] + (r(4) - 0.5) * plate.offset[1];
@@ -52,10 +53,14 @@ pub(crate) fn mud(size: usize, seed: Seed) -> Made {
             - 0.0012 * pock;
 
         let tone = lerp(0.9, 1.1, r(7));
-        let crust = mix([0.235, 0.188, 0.140], [0.205, 0.160, 0.115], smoothstep(-0.3, 0.4, soft + 0.4 * (r(8) - 0.5)));
+        let crust = mix(
+            [0.235, 0.188, 0.140],
+            [0.205, 0.160, 0.115],
+            smoothstep(-0.3, 0.4, soft + 0.4 * (r(8) - 0.5)),
+        );
         let mut color = scaled(crust, tone * (1.0 + 0.06 * grain.at(u, v) + 0.10 * curl));
         color = mix(color, [0.105, 0.078, 0.054], 0.8 * wet);
-        color = mix(color, [0.055, 0.041, 0.029], 0.88 * crack.max(0.4 * hair));
+        color = mix(color, [0.055, 0.041, 0.029], 0.88 * crack.max(0.6 * hair));
         color = scaled(color, 1.0 - 0.25 * pock);
         let roughness = lerp(0.86, 0.22, wet) + 0.06 * grain.at(v, u) * (1.0 - wet);
         Texel { height_m: height, color, roughness }

@@ -58,8 +58,19 @@ pub(crate) fn sand(size: usize, seed: Seed) -> Made {
     };
     let mut dice = Dice::new(seed, "grit");
     let grit = power_sizes(&mut dice, 500, [0.0018, 0.008], 2.6);
-    let grit = grit.into_iter().map(|r| { let place = dice.place(SIZE_M); Stone::new(&mut dice, &kind, place, r) }).collect();
-    heap(&mut canvas, grit, &kind, &Grain { noise: Octaves::new(s("grain"), 80, 2, 0.7), relief_m: 0.0002, tone: 0.2 });
+    let grit = grit
+        .into_iter()
+        .map(|r| {
+            let place = dice.place(SIZE_M);
+            Stone::new(&mut dice, &kind, place, r)
+        })
+        .collect();
+    heap(
+        &mut canvas,
+        grit,
+        &kind,
+        &Grain { noise: Octaves::new(s("grain"), 80, 2, 0.7), relief_m: 0.0002, tone: 0.2 },
+    );
     Made {
         canvas,
         finish: Finish { keep_color: 0.4, keep_height: 0.4, cavity: 0.25, occlusion_m: 0.12 },

@@ -80,7 +80,8 @@ pub(crate) fn sandstone(size: usize, seed: Seed) -> Made {
 
         // The parting between two beds is cut back; edges are rounded.
         let faint = if depth < 0.5 { r(1) } else { unit(hash(beds[(index + 1) % beds.len()].id, 1, 0)) };
-        let parting = lerp(0.3, 1.0, faint) * (1.0 - smoothstep(0.001, 0.006 + 0.012 * faint, edge_m + 0.005 * rag));
+        let parting =
+            lerp(0.3, 1.0, faint) * (1.0 - smoothstep(0.001, 0.006 + 0.012 * faint, edge_m + 0.005 * rag));
         let round = 1.0 - smoothstep(0.0, 0.05, edge_m);
         // Laminae sag in the thicker beds: the troughs of sand waves of long ago.
         let trough = sin(TAU * (((r(2) * 3.0) as u32 + 1) as f32 * u + r(6)));
@@ -115,6 +116,12 @@ pub(crate) fn sandstone(size: usize, seed: Seed) -> Made {
     Made {
         canvas,
         finish: Finish { keep_color: 0.35, keep_height: 0.7, cavity: 0.5, occlusion_m: 0.3 },
-        detail: Plan::Pattern { size_m: 37.0, period: [4, 9], tone: 0.11, tint: [0.03, 0.0, -0.025], joints: None },
+        detail: Plan::Pattern {
+            size_m: 37.0,
+            period: [4, 9],
+            tone: 0.11,
+            tint: [0.03, 0.0, -0.025],
+            joints: None,
+        },
     }
 }

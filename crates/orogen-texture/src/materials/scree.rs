@@ -28,7 +28,13 @@ pub(crate) fn scree(size: usize, seed: Seed) -> Made {
         aspect: [0.5, 0.95],
         rounded: 0.06,
         sunk: 0.3,
-        tones: vec![[0.26, 0.25, 0.235], [0.22, 0.215, 0.21], [0.30, 0.275, 0.245], [0.245, 0.245, 0.25], [0.28, 0.245, 0.20]],
+        tones: vec![
+            [0.26, 0.25, 0.235],
+            [0.22, 0.215, 0.21],
+            [0.30, 0.275, 0.245],
+            [0.245, 0.245, 0.25],
+            [0.28, 0.245, 0.20],
+        ],
         contrast: 0.13,
         roughness: 0.85,
         dirt: [0.13, 0.118, 0.10],
@@ -36,13 +42,20 @@ pub(crate) fn scree(size: usize, seed: Seed) -> Made {
     let mut dice = Dice::new(seed, "stones");
     let stones = |dice: &mut Dice, count, sizes| -> Vec<Stone> {
         let sizes = power_sizes(dice, count, sizes, 1.9);
-        sizes.into_iter().map(|r| { let place = dice.place(SIZE_M); Stone::new(dice, &kind, place, r) }).collect()
+        sizes
+            .into_iter()
+            .map(|r| {
+                let place = dice.place(SIZE_M);
+                Stone::new(dice, &kind, place, r)
+            })
+            .collect()
     };
     // Twice: what falls later lies on what fell before, large and small.
     let mut all = stones(&mut dice, 9000, [0.012, 0.10]);
     all.extend(stones(&mut dice, 3000, [0.018, 0.15]));
     all.extend(stones(&mut dice, 5000, [0.010, 0.09]));
-    let grain = Grain { noise: Octaves::new(lattice_seed(seed, "grain"), 40, 5, 0.7), relief_m: 0.004, tone: 0.22 };
+    let grain =
+        Grain { noise: Octaves::new(lattice_seed(seed, "grain"), 40, 5, 0.7), relief_m: 0.004, tone: 0.22 };
     heap(&mut canvas, all, &kind, &grain);
     Made {
         canvas,

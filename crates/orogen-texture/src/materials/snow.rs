@@ -45,6 +45,12 @@ pub(crate) fn snow(size: usize, seed: Seed) -> Made {
     Made {
         canvas,
         finish: Finish { keep_color: 0.6, keep_height: 0.3, cavity: 0.10, occlusion_m: 0.25 },
-        detail: Plan::Pattern { size_m: 45.0, period: [5, 8], tone: 0.022, tint: [-0.006, 0.0, 0.004], joints: None },
+        detail: Plan::Pattern {
+            size_m: 45.0,
+            period: [5, 8],
+            tone: 0.022,
+            tint: [-0.006, 0.0, 0.004],
+            joints: None,
+        },
     }
 }

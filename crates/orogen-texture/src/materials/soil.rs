@@ -36,14 +36,25 @@ pub(crate) fn soil(size: usize, seed: Seed) -> Made {
         aspect: [0.6, 1.0],
         rounded: 0.6,
         sunk: 0.38,
-        tones: vec![[0.118, 0.082, 0.053], [0.100, 0.069, 0.044], [0.138, 0.097, 0.063], [0.112, 0.080, 0.054]],
+        tones: vec![
+            [0.118, 0.082, 0.053],
+            [0.100, 0.069, 0.044],
+            [0.138, 0.097, 0.063],
+            [0.112, 0.080, 0.054],
+        ],
         contrast: 0.10,
         roughness: 0.95,
         dirt: [0.085, 0.058, 0.037],
     };
     let mut dice = Dice::new(seed, "clods");
     let clods = power_sizes(&mut dice, 16_000, [0.0035, 0.036], 1.9);
-    let clods = clods.into_iter().map(|r| { let place = dice.place(SIZE_M); Stone::new(&mut dice, &kind, place, r) }).collect();
+    let clods = clods
+        .into_iter()
+        .map(|r| {
+            let place = dice.place(SIZE_M);
+            Stone::new(&mut dice, &kind, place, r)
+        })
+        .collect();
     let grain = Grain { noise: Octaves::new(s("grain"), 54, 4, 0.7), relief_m: 0.0022, tone: 0.35 };
     heap(&mut canvas, clods, &kind, &grain);
 
@@ -57,7 +68,13 @@ pub(crate) fn soil(size: usize, seed: Seed) -> Made {
         ..kind
     };
     let pebbles = power_sizes(&mut dice, 420, [0.004, 0.022], 2.0);
-    let pebbles = pebbles.into_iter().map(|r| { let place = dice.place(SIZE_M); Stone::new(&mut dice, &pebble, place, r) }).collect();
+    let pebbles = pebbles
+        .into_iter()
+        .map(|r| {
+            let place = dice.place(SIZE_M);
+            Stone::new(&mut dice, &pebble, place, r)
+        })
+        .collect();
     heap(&mut canvas, pebbles, &pebble, &Grain { relief_m: 0.0005, tone: 0.2, ..grain });
     canvas.lay(&straws(&canvas, &mut dice));
     Made {

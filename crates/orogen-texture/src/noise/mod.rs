@@ -23,15 +23,23 @@ pub trait Noise: Sync {
 #[inline]
 fn cell(place: f32, period: u32, shift: f32) -> (u32, f32) {
     let x = place * period as f32 + shift;
-    let floor = x.floor();
-    (wrapped(floor as i32, period), x - floor)
+    // `floor` is a call where the processor may be an old one; this is not.
+    let whole = x as i32;
+    let whole = if whole as f32 > x { whole - 1 } else { whole };
+    (wrapped(whole, period), x - whole as f32)
 }
 
 /// An index brought into 0 to `period`; quickly where it is less than a period away, as nearly all are.
 #[inline]
 fn wrapped(index: i32, period: u32) -> u32 {
     let period = period as i32;
-    let near = if index < 0 { index + period } else if index >= period { index - period } else { index };
+    let near = if index < 0 {
+        index + period
+    } else if index >= period {
+        index - period
+    } else {
+        index
+    };
     if (0..period).contains(&near) { near as u32 } else { index.rem_euclid(period) as u32 }
 }
 

@@ -125,7 +125,8 @@ pub fn heap(canvas: &mut Canvas, mut stones: Vec<Stone>, kind: &StoneKind, grain
         let [cx, cy] = stone.center;
         let mut highest = f32::MIN;
         let mut sum = 0.0;
-        let around = [[0.0, 0.0], [0.6, 0.0], [-0.6, 0.0], [0.0, 0.6], [0.0, -0.6], [0.42, 0.42], [-0.42, -0.42]];
+        let around =
+            [[0.0, 0.0], [0.6, 0.0], [-0.6, 0.0], [0.0, 0.6], [0.0, -0.6], [0.42, 0.42], [-0.42, -0.42]];
         for [ox, oy] in around {
             let height = resting[at(cx + ox * stone.radius, cy + oy * stone.radius)];
             highest = highest.max(height);
