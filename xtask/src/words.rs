@@ -89,7 +89,8 @@ const TURNS: &[Turn] = &[
 ];
 
 /// Crates whose messages must suit any caller, so that they name no option of the command line.
-const LIBRARIES: &[&str] = &["orogen-core", "orogen-ops", "orogen-recipe", "orogen-io", "orogen"];
+const LIBRARIES: &[&str] =
+    &["orogen-core", "orogen-ops", "orogen-recipe", "orogen-io", "orogen-texture", "orogen"];
 
 /// Options of other programs that libraries may name: those of cargo and its test harness.
 const OPTIONS_OF_OTHERS: &[&str] = &["exact", "release", "example"];

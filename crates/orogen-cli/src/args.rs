@@ -46,6 +46,8 @@ pub enum Command {
 Example:
   orogen schema > recipe.schema.json   for the editor's TOML settings")]
     Schema,
+    /// Make seamless textures of the ground: rock, soil, grass, snow ...
+    Textures(Textures),
 }
 
 /// `orogen new`
@@ -194,6 +196,41 @@ pub struct Ops {
     /// Print as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `orogen textures`
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  orogen textures                         all of them, in out/textures
+  orogen textures granite moss --size 512 --out out/rock
+  orogen textures --sheet --size 256      with a picture of them side by side
+  orogen textures --list")]
+pub struct Textures {
+    /// The textures to make [default: all]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Folder to write to.
+    #[arg(long, value_name = "DIR", default_value = "out/textures")]
+    pub out: PathBuf,
+    /// Samples along a side: a power of two from 64 to 2048.
+    #[arg(long, value_name = "N", default_value = "1024")]
+    pub size: usize,
+    /// The seed, any text.
+    #[arg(long, value_name = "TEXT", default_value = "orogen")]
+    pub seed: String,
+    /// Also write sheet.png: every texture lit by a sun, three by three tiles.
+    #[arg(long)]
+    pub sheet: bool,
+    /// Replace files in DIR that Orogen did not write there, or that have changed since.
+    #[arg(long)]
+    pub force: bool,
+    /// List the textures and write nothing.
+    #[arg(long)]
+    pub list: bool,
+    /// Print only errors.
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 fn parse_bytes(text: &str) -> Result<u64, String> {

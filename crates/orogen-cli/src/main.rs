@@ -16,6 +16,7 @@ mod output;
 mod progress;
 mod signals;
 mod streams;
+mod textures;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -70,5 +71,6 @@ fn run(args: Args) -> anyhow::Result<()> {
         Command::Dem(args) => dem::run(&args),
         Command::Ops(args) => operators::list(&args),
         Command::Schema => operators::schema(),
+        Command::Textures(args) => textures::run(&args),
     }
 }

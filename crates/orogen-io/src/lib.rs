@@ -36,6 +36,7 @@ pub mod preview;
 pub mod raw;
 pub mod relief;
 mod same_file;
+pub mod sheet;
 mod sidecar;
 mod strokes;
 pub mod svg;

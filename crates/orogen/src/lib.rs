@@ -28,6 +28,7 @@ pub mod export;
 mod manifest;
 pub mod presets;
 mod session;
+mod textures;
 
 #[cfg(feature = "native")]
 pub use build::open_cache;
@@ -47,7 +48,9 @@ pub use orogen_core as core;
 pub use orogen_io as io;
 pub use orogen_ops as ops;
 pub use orogen_recipe as recipe;
+pub use orogen_texture as texture;
 pub use session::{session, tile, tile_frame};
+pub use textures::{TextureOptions, save_textures};
 
 /// The version of this build of Orogen.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
