@@ -20,7 +20,7 @@ pub const WEIGHT: f64 = 917.0 * 9.81;
 /// Softness of temperate ice, in Pa⁻³/yr (Cuffey & Paterson 2010: 2.4e-24 Pa⁻³/s).
 pub const SOFTNESS: f64 = 2.4e-24 * 3.156e7;
 /// Stages of a step, at most; ice that would need more flows as fast as these allow.
-const MOST_STAGES: u32 = 61;
+const MOST_STAGES: u32 = 49;
 /// Rows that a thread works on at a time, and columns that are worked on or passed over together.
 const BAND: usize = 16;
 
@@ -313,18 +313,28 @@ impl Stage<'_> {
         self.line(row as isize + 2, &mut lines.ice[4], &mut lines.surface[4]);
     }
 
-    /// Thickness and surface along a row. Beyond the edge the surface goes on falling if it falls, and is level otherwise.
+    /// Thickness and surface along a row.
     fn line(&self, row: isize, ice: &mut [f32], surface: &mut [f32]) {
+        dispatch!(Level::new(), _simd => self.line_of(row, ice, surface));
+    }
+
+    /// Beyond the edge the surface goes on falling if it falls, and is level otherwise.
+    #[inline(always)]
+    fn line_of(&self, row: isize, ice: &mut [f32], surface: &mut [f32]) {
         let (cols, rows) = (self.ice.cols(), self.ice.rows());
         let inside = row.clamp(0, rows as isize - 1);
         let (h, b) = (self.ice.row(inside as usize), self.bed.row(inside as usize));
         let sea_m = self.law.sea_m;
-        let of = |h: f32, b: f32| (b + h.max(0.0)).max(sea_m);
-        for (((ice, surface), &h), &b) in
-            ice[2..cols + 2].iter_mut().zip(&mut surface[2..cols + 2]).zip(h).zip(b)
-        {
-            *ice = h.max(0.0);
-            *surface = of(h, b);
+        // Comparisons, not `max`, which minds what is not a number.
+        let thick = |h: f32| if h > 0.0 { h } else { 0.0 };
+        let of = |h: f32, b: f32| {
+            let top = b + thick(h);
+            if top > sea_m { top } else { sea_m }
+        };
+        let (inner_ice, inner_surface) = (&mut ice[2..cols + 2], &mut surface[2..cols + 2]);
+        for i in 0..cols {
+            inner_ice[i] = thick(h[i]);
+            inner_surface[i] = of(h[i], b[i]);
         }
         if row != inside && rows > 1 {
             let inner = (if row < 0 { 1 } else { rows as isize - 2 }) as usize;
@@ -453,6 +463,9 @@ fn drift(law: &Law, dt_yr: f64) -> [f32; 2] {
     [(0.16 / dt_yr) as f32, (0.4 * dx.min(dy) / dt_yr) as f32]
 }
 
+/// Square of a slope so small that nothing drifts on it.
+const LEVEL2: f32 = 1e-12;
+
 /// Diffusivity at the face between the two middle cells of four, for a slope of the surface along and across the row.
 #[inline(always)]
 fn diffusivity(h: [f32; 4], along: f32, across: f32, law: Limited) -> f32 {
@@ -463,14 +476,17 @@ fn diffusivity(h: [f32; 4], along: f32, across: f32, law: Limited) -> f32 {
     let to = if forward { h[2] } else { h[1] };
     let (d1, d2) = (from - beyond, to - from);
     let both = d1 * d2;
-    let face = from + if both > 0.0 { both / (d1 + d2) } else { 0.0 };
+    let sum = if both > 0.0 { d1 + d2 } else { 1.0 };
+    let slope2 = along * along + across * across;
+    // One division for both quotients below, as divisions are what a stage waits for.
+    let steep2 = slope2 + LEVEL2;
+    let per_both = 1.0 / (sum * steep2);
+    let face = from + if both > 0.0 { both * steep2 * per_both } else { 0.0 };
     // Rounding may leave a hair less than nothing.
     let face = if face > 0.0 { face } else { 0.0 };
-    let slope2 = along * along + across * across;
     let face2 = face * face;
     let d = (law.deformation * face + law.sliding) * face2 * face2 * slope2;
-    let drifts = face * (law.drift[0] * face + law.drift[1] * slope2.sqrt()) / slope2;
-    // Without a slope there is no limit, as the comparison fails.
+    let drifts = face * (law.drift[0] * face + law.drift[1] * slope2.sqrt()) * (sum * per_both);
     let d = if drifts < d { drifts } else { d };
     if d < law.cap { d } else { law.cap }
 }

@@ -38,7 +38,7 @@ use crate::rock::beds::STRATA;
 /// fast as middling rock, and walls stand at its own `talus_deg` instead.
 ///
 /// Ice is solved on a lattice of 256 cells along the longer side of the world, whatever the frame's own spacing, but
-/// of no less than 60 m, and for the first half of the time on one twice as coarse. It comes into balance with its bed within some
+/// of no less than 60 m. It grows on one four times as coarse, and works for three quarters of the time on one twice as coarse. It comes into balance with its bed within some
 /// hundred years, so in a long run it is followed for 20 years in each of the `steps`, and rock is worn for the whole of the step. What the ice wore away is taken from the land of the frame,
 /// and what was rough there is ground off. `height` is the ground without ice; the layer `ice` is the thickness that is left.
 ///
@@ -48,7 +48,7 @@ use crate::rock::beds::STRATA;
 /// does not rest on worn land keeps its height; (5) the result does not depend on the number of threads; (6) holes and what is held stay
 /// as they are; (7) frames of 513 samples and of four times as many differ by less than 3 % of the relief.
 ///
-/// **Limits** Ice that would need more than 61 stages in a step (a thousand metres on cells of 100 m), and ice on steep slopes (where its waves would cross two cells in a year), flow slower than the
+/// **Limits** Ice that would need more than 49 stages in a step (800 metres on cells of 100 m), and ice on steep slopes (where its waves would cross two cells in a year), flow slower than the
 /// law says. There is no water under the ice, no isostasy, and no drag from the walls other than the mean over a thickness. Ice leaves over the edge
 /// of the map freely where it falls outwards. A hole is a wall.
 ///
@@ -195,9 +195,11 @@ const GROWS_YR: f64 = 300.0;
 const SEASON_YR: f64 = 20.0;
 /// A step of the ice, at most, in years.
 const ICE_STEP_YR: f64 = 1.0;
-/// Share of the steps that ice works on a coarser lattice, how much coarser it is, and where it grows.
-const COARSE_SHARE: f64 = 0.5;
+/// Share of the steps that ice works on a coarser lattice, and how much coarser it is.
+const COARSE_SHARE: f64 = 0.75;
 const COARSER: f64 = 2.0;
+/// How much coarser the lattice is on which ice grows at first.
+const GROWS_ON: f64 = 4.0;
 /// Nanoseconds that a node takes in a year of ice, about.
 const NS_A_YEAR: f64 = 300.0;
 
@@ -217,6 +219,15 @@ impl Glacier {
     /// Steps of the rock that are done on a coarser lattice first.
     fn coarse_steps(&self) -> u32 {
         (f64::from(self.steps) * COARSE_SHARE) as u32
+    }
+
+    /// How much coarser the lattice of a step is than the last one.
+    fn coarser(&self, step: u32) -> f64 {
+        match step {
+            _ if step >= self.coarse_steps() => 1.0,
+            0 if self.growing_yr() > 0.0 => GROWS_ON,
+            _ => COARSER,
+        }
     }
 
     /// Refuses so many steps that they would take far too long.
@@ -246,8 +257,7 @@ struct Working {
 impl Working {
     fn new(params: &Glacier, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Self, OpError> {
         params.check_work(&Lattice::over(terrain.frame(), 1.0), terrain.frame())?;
-        let coarser = if params.coarse_steps() > 0 { COARSER } else { 1.0 };
-        let land = Land::new(params, Lattice::over(terrain.frame(), coarser), &terrain, ctx)?;
+        let land = Land::new(params, Lattice::over(terrain.frame(), params.coarser(0)), &terrain, ctx)?;
         let land = Some(land);
         let mut work = Self { params: params.clone(), terrain, land, step: 0, season: 0, seasons: 0 };
         work.seasons = work.seasons_of(0);
@@ -293,10 +303,11 @@ impl Stepped for Working {
             land.wear(self.params.step_yr()[0]);
         }
         self.step += 1;
-        if self.step == self.params.coarse_steps()
+        let coarser = self.params.coarser(self.step);
+        if coarser != self.params.coarser(self.step - 1)
             && let Some(land) = self.land.take()
         {
-            let lattice = Lattice::over(self.terrain.frame(), 1.0);
+            let lattice = Lattice::over(self.terrain.frame(), coarser);
             self.land = Some(land.on_finer(lattice, &self.terrain, ctx)?);
         }
         self.season = 0;
