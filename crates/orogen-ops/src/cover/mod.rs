@@ -2,5 +2,6 @@
 
 mod biomes;
 pub mod poisson;
+pub mod rules;
 
 pub use biomes::Biomes;

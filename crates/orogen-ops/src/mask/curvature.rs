@@ -130,13 +130,13 @@ pub fn mask(
 }
 
 /// A distance in whole cells and a share of one.
-struct Steps {
-    whole: usize,
-    share: f32,
+pub(crate) struct Steps {
+    pub whole: usize,
+    pub share: f32,
 }
 
 impl Steps {
-    fn new(distance_m: f64, spacing: f64) -> Self {
+    pub fn new(distance_m: f64, spacing: f64) -> Self {
         let cells = distance_m / spacing;
         Self { whole: cells.floor() as usize, share: (cells - cells.floor()) as f32 }
     }
@@ -198,7 +198,7 @@ pub fn curvature(
 
 /// Two opposite values, a missing one mirrored through the middle.
 #[inline]
-fn opposite(z: f32, a: f32, b: f32) -> (f32, f32) {
+pub(crate) fn opposite(z: f32, a: f32, b: f32) -> (f32, f32) {
     let (no_a, no_b) = (a.is_nan(), b.is_nan());
     let a_or = if no_a { if no_b { z } else { 2.0 * z - b } } else { a };
     let b_or = if no_b { if no_a { z } else { 2.0 * z - a } } else { b };
@@ -206,7 +206,7 @@ fn opposite(z: f32, a: f32, b: f32) -> (f32, f32) {
 }
 
 /// A line a share of the way from one row to another; missing beyond the grid.
-fn between_rows(height: &Raster<f32>, near: isize, far: isize, share: f32) -> Vec<f32> {
+pub(crate) fn between_rows(height: &Raster<f32>, near: isize, far: isize, share: f32) -> Vec<f32> {
     let line =
         |row: isize| usize::try_from(row).ok().filter(|row| *row < height.rows()).map(|row| height.row(row));
     match (line(near), line(far)) {
@@ -217,7 +217,7 @@ fn between_rows(height: &Raster<f32>, near: isize, far: isize, share: f32) -> Ve
 }
 
 /// The values to the west of each sample of a line; missing beyond its end.
-fn west(line: &[f32], steps: &Steps) -> Vec<f32> {
+pub(crate) fn west(line: &[f32], steps: &Steps) -> Vec<f32> {
     let mut out = vec![f32::NAN; line.len()];
     let far = steps.whole + 1;
     for (out, pair) in out.iter_mut().skip(far).zip(line.windows(2)) {
@@ -230,7 +230,7 @@ fn west(line: &[f32], steps: &Steps) -> Vec<f32> {
 }
 
 /// The values to the east of each sample of a line; missing beyond its end.
-fn east(line: &[f32], steps: &Steps) -> Vec<f32> {
+pub(crate) fn east(line: &[f32], steps: &Steps) -> Vec<f32> {
     let mut out = vec![f32::NAN; line.len()];
     for (out, pair) in out.iter_mut().zip(line.windows(2).skip(steps.whole)) {
         *out = mix(pair[0], pair[1], steps.share);

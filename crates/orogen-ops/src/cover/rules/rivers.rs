@@ -1,0 +1,88 @@
+//! Distance from the banks of rivers.
+
+use orogen_core::vector::VectorLayer;
+use orogen_core::{Cancelled, Ctx, Frame, Raster, math};
+use rayon::prelude::*;
+
+/// A piece of a river: its ends, and half its width there.
+struct Piece {
+    ends: [[f64; 2]; 2],
+    half: [f64; 2],
+}
+
+/// Metres from each sample to the nearest bank, 0 in the river, at most `limit_m`.
+///
+/// Each piece of a line looks only at the samples that it may reach. The least of many distances is the same in any order and
+/// window.
+pub(super) fn distance(
+    rivers: Option<&VectorLayer>,
+    frame: &Frame,
+    limit_m: f64,
+    ctx: &Ctx<'_>,
+) -> Result<Raster<f32>, Cancelled> {
+    /// Rows that one thread works on at a time.
+    const BAND: usize = 64;
+    let (cols, rows) = (frame.cols(), frame.rows());
+    let mut out = Raster::filled(cols, rows, limit_m as f32);
+    let Some(rivers) = rivers else { return Ok(out) };
+    let pieces = pieces(rivers);
+    out.as_mut_slice().par_chunks_mut(cols * BAND).enumerate().try_for_each(|(band, values)| {
+        ctx.stop_if_asked()?;
+        let first = band * BAND;
+        let last = first + values.len() / cols - 1;
+        let (north, south) = (frame.y_m(first) + limit_m, frame.y_m(last) - limit_m);
+        for piece in &pieces {
+            let wide = piece.half[0].max(piece.half[1]);
+            let [a, b] = piece.ends;
+            if a[1].max(b[1]) + wide < south || a[1].min(b[1]) - wide > north {
+                continue;
+            }
+            let far = limit_m + wide;
+            let spread = |low: f64, high: f64, count: usize| {
+                let low = low.floor().clamp(0.0, count as f64) as usize;
+                low..(high.ceil().clamp(-1.0, count as f64 - 1.0) + 1.0) as usize
+            };
+            let [west, top] = frame.locate(a[0].min(b[0]) - far, a[1].max(b[1]) + far);
+            let [east, bottom] = frame.locate(a[0].max(b[0]) + far, a[1].min(b[1]) - far);
+            for row in spread(top, bottom, rows) {
+                if !(first..=last).contains(&row) {
+                    continue;
+                }
+                let y = frame.y_m(row);
+                let line = &mut values[(row - first) * cols..][..cols];
+                for col in spread(west, east, cols) {
+                    let apart = piece.distance([frame.x_m(col), y]) as f32;
+                    line[col] = line[col].min(apart);
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+fn pieces(rivers: &VectorLayer) -> Vec<Piece> {
+    let widths = rivers.vertex_numbers("width_m");
+    let half = |i: usize| widths.and_then(|w| w.get(i)).map_or(0.0, |w| (0.5 * w).max(0.0));
+    let mut all = Vec::new();
+    for feature in 0..rivers.len() {
+        for part in rivers.parts(feature) {
+            for i in part.start..part.end.saturating_sub(1) {
+                let [a, b] = [i, i + 1].map(|i| rivers.vertices()[i]);
+                all.push(Piece { ends: [[a[0], a[1]], [b[0], b[1]]], half: [half(i), half(i + 1)] });
+            }
+        }
+    }
+    all
+}
+
+impl Piece {
+    fn distance(&self, [x, y]: [f64; 2]) -> f64 {
+        let [[ax, ay], [bx, by]] = self.ends;
+        let (dx, dy) = (bx - ax, by - ay);
+        let long = dx * dx + dy * dy;
+        let t = if long > 0.0 { (((x - ax) * dx + (y - ay) * dy) / long).clamp(0.0, 1.0) } else { 0.0 };
+        let apart = math::hypot(x - (ax + t * dx), y - (ay + t * dy));
+        (apart - (self.half[0] + t * (self.half[1] - self.half[0]))).max(0.0)
+    }
+}
