@@ -2,6 +2,7 @@
 
 mod biomes;
 pub mod materials;
+pub mod poisson;
 pub mod rules;
 mod satellite;
 
