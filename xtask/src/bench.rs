@@ -68,6 +68,7 @@ pub fn run_all() -> Result<()> {
         figure(&name, (peak - 100e6).max(0.0) / samples, "at most 60");
     }
     curves()?;
+    cover()?;
     session()?;
     previews()
 }
@@ -119,6 +120,16 @@ fn previews() -> Result<()> {
         let off = preset.preview_error(513, 4097).with_context(|| preset.name)?;
         figure(preset.name, 100.0 * off, "at most 3");
     }
+    Ok(())
+}
+
+/// Ground materials and biomes on 4096 x 4096 samples, beside noise there.
+fn cover() -> Result<()> {
+    run(&mut cargo(&["bench", "-p", "orogen", "--bench", "cover", "--", "--noplot", "--quiet"]))?;
+    let of = |name: &str| seconds(&format!("cover/{name}"));
+    println!("\ncover at 4096, in simplex fBm of 8 octaves there");
+    figure("12 materials by 6 parameters", of("materials")? / of("simplex")?, "at most 10");
+    figure("biomes", of("biomes")? / of("simplex")?, "at most 2");
     Ok(())
 }
 

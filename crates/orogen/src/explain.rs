@@ -71,7 +71,11 @@ impl Explanation {
         for reason in &self.reasons {
             text.push_str(&format!("\n{}: {}\n", reason.of, reason.found));
             for cause in &reason.because {
-                let value = cause.value.map_or_else(|| String::from("not there"), |value| number(value));
+                let value = match cause.value {
+                    Some(id) if cause.unit == "id" => format!("{id:.0}"),
+                    Some(value) => number(value),
+                    None => String::from("not there"),
+                };
                 let weight = cause.weight.map_or(String::new(), |weight| format!("{weight:.2}"));
                 let unit = cause.unit.as_str();
                 text.push_str(
@@ -90,10 +94,13 @@ impl Explanation {
 
 /// With as many digits as are worth reading.
 fn number(value: f64) -> String {
+    // Zero has two signs, and one of them reads odd.
+    let value = value + 0.0;
     match value.abs() {
         size if size >= 1000.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),
-        size if size >= 0.01 || size == 0.0 => format!("{value:.3}"),
+        size if size >= 0.01 => format!("{value:.3}"),
+        0.0 => String::from("0"),
         _ => format!("{value:.1e}"),
     }
 }

@@ -1,5 +1,5 @@
 use orogen_core::biome::BIOMES;
-use orogen_core::{Frame, Raster, Seed, Terrain, Weight, layer};
+use orogen_core::{Frame, Raster, Seed, Terrain, Weight, layer, math};
 
 use super::*;
 use crate::cover::rules::Span;
@@ -118,6 +118,47 @@ fn where_nothing_fits_the_fallback_lies_and_its_area_is_told() {
 #[test]
 fn windows_equal_the_whole() {
     assert_windows(&Materials::default());
+}
+
+/// The main material of every 32 m of hills with a coast, with the biomes of their climate.
+fn main_materials(samples: usize) -> Raster<u8> {
+    let frame = Frame::square(8192.0, samples).unwrap();
+    let hills = |col: usize, row: usize| {
+        let (x, y) = (frame.x_m(col), frame.y_m(row));
+        let wave = |long: f64, turn: f64| math::sin(x / long + turn) * math::cos(y / long - turn);
+        (700.0 + 900.0 * wave(1100.0, 0.3) + 220.0 * wave(420.0, 1.1) + 45.0 * wave(130.0, 2.0)) as f32
+    };
+    let wet = |col: usize, row: usize| {
+        (0.5 + 0.5 * math::sin(frame.x_m(col) / 1700.0) * math::cos(frame.y_m(row) / 1300.0)) as f32
+    };
+    let mut terrain = Terrain::new(frame);
+    terrain.set(layer::HEIGHT, Raster::from_fn(samples, samples, hills));
+    terrain.set(layer::MOISTURE, Raster::from_fn(samples, samples, wet));
+    let ctx = Ctx::new(Seed(4)).in_world(frame);
+    let climate = crate::cover::Biomes {
+        temperature_c: 16.0.into(),
+        lapse_c_per_km: 9.0,
+        ..crate::cover::Biomes::default()
+    };
+    let terrain = Op::apply(&climate, terrain, &ctx).unwrap();
+    let terrain = Op::apply(&Materials::default(), terrain, &ctx).unwrap();
+    let families = weights::families(terrain.layers());
+    let (members, skip) = (&families["material"], (samples - 1) / 256);
+    Raster::from_fn(257, 257, |col, row| {
+        let of = |i: usize| members[i].1.row(row * skip)[col * skip].0;
+        (1..members.len()).fold(0, |best, i| if of(i) > of(best) { i } else { best }) as u8
+    })
+}
+
+#[test]
+fn a_preview_has_the_same_cover() {
+    let (coarse, fine) = (main_materials(257), main_materials(1025));
+    let alike = coarse.as_slice().iter().zip(fine.as_slice()).filter(|(a, b)| a == b).count();
+    let share = alike as f64 / coarse.as_slice().len() as f64;
+    println!("{:.1} % of cells have the same main material", 100.0 * share);
+    assert!(share >= 0.92, "{share}");
+    let kinds: BTreeSet<u8> = fine.as_slice().iter().copied().collect();
+    assert!(kinds.len() >= 6, "{} materials are too few to tell", kinds.len());
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl By {
                 // Most things are numbered by bytes: a table is quicker than a search.
                 let table: [f32; 256] = std::array::from_fn(|i| number(i as f32, of, *least, *scale));
                 each.for_each(|(w, v)| {
-                    let known = table.get(*v as usize).copied();
+                    let known = if *v >= 0.0 { table.get(*v as usize).copied() } else { None };
                     *w *= known.unwrap_or_else(|| number(*v, of, *least, *scale));
                 });
             }
@@ -84,7 +84,10 @@ fn mask(value: f32, least: f32, scale: f32) -> f32 {
 
 #[inline]
 fn number(value: f32, of: &[u32], least: f32, scale: f32) -> f32 {
-    let is = if of.contains(&(value as u32)) { 1.0 } else { 0.0 };
+    if value.is_nan() {
+        return 0.0;
+    }
+    let is = if value >= 0.0 && of.contains(&(value as u32)) { 1.0 } else { 0.0 };
     least + scale * is
 }
 
