@@ -33,6 +33,7 @@ fn word(name: &LayerName) -> &str {
 
 impl Export for Splat {
     const NAME: &'static str = "splat";
+    const UNASKED: bool = true;
 
     fn file_names(&self, parts: &PartNames<'_>) -> Vec<String> {
         let count = parts.layers.iter().filter(|name| name.family() == "material").count();
