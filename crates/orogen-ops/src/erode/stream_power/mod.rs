@@ -205,11 +205,22 @@ impl Op for StreamPower {
         rain + soil + if nodes::base(frame).is_some() { 55.0 } else { 71.5 }
     }
 
-    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        stepped::run_through(self, terrain, ctx)
+    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        if self.duration_yr > 0.0 {
+            return stepped::run_through(self, terrain, ctx);
+        }
+        // No time, no change: not even the unevenness that streams start from, and bare rock.
+        if self.soil_mm_per_yr > 0.0 {
+            let soil = terrain.get(layer::HEIGHT)?.map(|h| if h.is_nan() { h } else { 0.0 });
+            terrain.set(layer::SOIL, soil);
+        }
+        Ok(terrain)
     }
 
     fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
+        if self.duration_yr <= 0.0 {
+            return Ok(Started::Whole(terrain));
+        }
         Ok(Started::Stepped(Box::new(Growing::new(self, terrain, ctx)?)))
     }
 }

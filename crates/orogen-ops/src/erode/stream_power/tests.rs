@@ -142,6 +142,14 @@ fn sea_and_holes_stay() {
 }
 
 #[test]
+fn no_time_changes_nothing() {
+    let frame = Frame::square(12_800.0, 65).unwrap();
+    let start = Raster::from_fn(65, 65, |col, row| if col < 30 { 900.0 } else { 100.0 + row as f32 });
+    let op = StreamPower { duration_yr: 0.0, soil_mm_per_yr: 0.1, ..StreamPower::default() };
+    assert_eq!(run(&op, frame, start.clone(), Vec::new()), start);
+}
+
+#[test]
 fn land_comes_down_to_the_sea_and_not_to_its_floor() {
     // A low plain beside an abyss. Rivers, slides and creep, each alone and all together.
     let frame = Frame::square(12_800.0, 129).unwrap();
