@@ -90,15 +90,6 @@ pub const NS_A_STAGE: f64 = 6.0;
 /// Depth of soil, in metres, over which the rock below turns to soil `e` times more slowly (Heimsath et al. 1997).
 pub const PRODUCTION_DEPTH_M: f64 = 0.5;
 
-/// Depth of soil after rock under none would have made `made_m` of it, by `dH/dt = P exp(−H/h)`, solved exactly.
-#[inline]
-#[must_use]
-pub fn produced(soil_m: f64, made_m: f64, depth_m: f64) -> f64 {
-    // ln(e^a + b) without a large e^a.
-    let deep = soil_m / depth_m;
-    soil_m + depth_m * math::ln(1.0 + made_m / depth_m * math::exp(-deep.min(700.0)))
-}
-
 /// Depth of soil, in metres, where it is made as fast as ground is lowered, `P exp(−H/h) = E`: none where ground is lowered faster
 /// than soil is made, and nowhere more than eight times `h`.
 #[must_use]
@@ -175,7 +166,12 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// When cancelled.
-    pub fn pass(&self, height: &mut Raster<f32>, metres2: f64, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
+    pub fn pass(
+        &self,
+        height: &mut Raster<f32>,
+        metres2: f64,
+        ctx: &Ctx<'_>,
+    ) -> Result<Raster<f32>, Cancelled> {
         let stages = Self::stages(self.spacing_m, metres2, self.growth(height));
         self.change(height, metres2, stages, ctx)
     }
@@ -277,7 +273,13 @@ impl Ground<'_> {
                 let t = across * (known(south[i] - north[i]) + known(south[i + 1] - north[i + 1]));
                 let per_grade2 = match breaks {
                     None => 0.5 * (per_grade2[i] + per_grade2[i + 1]),
-                    Some(breaks) => if d > 0.0 { breaks[i + 1] } else { breaks[i] },
+                    Some(breaks) => {
+                        if d > 0.0 {
+                            breaks[i + 1]
+                        } else {
+                            breaks[i]
+                        }
+                    }
                 };
                 let x = (along * (d * d) + t * t) * per_grade2;
                 let soil = if d > 0.0 { soil[i + 1] } else { soil[i] };
@@ -321,7 +323,13 @@ impl Ground<'_> {
                 let t = across * (known(here[east] - here[west]) + known(south[east] - south[west]));
                 let per_grade2 = match breaks {
                     None => 0.5 * (grades.0[i] + grades.1[i]),
-                    Some(breaks) => if d > 0.0 { breaks.1[i] } else { breaks.0[i] },
+                    Some(breaks) => {
+                        if d > 0.0 {
+                            breaks.1[i]
+                        } else {
+                            breaks.0[i]
+                        }
+                    }
                 };
                 let x = (along * (d * d) + t * t) * per_grade2;
                 let soil = if d > 0.0 { soil.1[i] } else { soil.0[i] };
@@ -558,12 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn soil_is_made_by_the_exponential_law() {
-        // From bare rock: h ln(1 + P t / h); in two goes the same as in one.
-        let once = produced(0.0, 4.0, 0.5);
-        assert_close!(once, 0.5 * math::ln(9.0), rel = 1e-12);
-        assert_close!(produced(produced(0.0, 1.0, 0.5), 3.0, 0.5), once, rel = 1e-12);
-        assert_eq!(produced(1e6, 3.0, 0.5), 1e6);
+    fn soil_is_as_deep_as_makes_it_as_fast_as_ground_is_lowered() {
         assert_close!(balanced(2e-4, 1e-4, 0.5), 0.5 * math::ln(2.0), rel = 1e-12);
         assert_eq!(balanced(2e-4, 3e-4, 0.5), 0.0);
         assert_eq!(balanced(2e-4, -1.0, 0.5), 4.0);
