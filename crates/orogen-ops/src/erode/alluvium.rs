@@ -186,10 +186,10 @@ struct Looseness {
 
 impl Looseness {
     fn new(params: &Alluvium, world: &Frame, seed: Seed) -> Self {
-        // Old channels lie about as far apart as streams do.
-        let wavelength_m = params.stream_m2.sqrt();
+        // Old channels lie closer than the streams that left them.
+        let wavelength_m = 0.5 * params.stream_m2.sqrt();
         Self {
-            noise: Octaves::over(world, seed.child("looseness"), wavelength_m, 3, 0.6),
+            noise: Octaves::over(world, seed.child("looseness"), wavelength_m, 3, 0.9),
             steepest: (1.5 * math::tan(params.fan_deg.to_radians())) as f32,
             corner_m: [world.x_m(0), world.y_m(0)],
         }

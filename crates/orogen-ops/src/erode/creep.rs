@@ -223,7 +223,8 @@ pub fn creep(
         let mut change = ground.pass(&mut now, a_go_m2 / passes, ctx)?;
         for _ in 1..passes as usize {
             let more = ground.pass(&mut now, a_go_m2 / passes, ctx)?;
-            change.par_rows(|row, out| out.iter_mut().zip(more.row(row)).for_each(|(all, more)| *all += more));
+            change
+                .par_rows(|row, out| out.iter_mut().zip(more.row(row)).for_each(|(all, more)| *all += more));
         }
         change.par_rows(|row, out| {
             for (col, change) in out.iter_mut().enumerate() {
@@ -467,8 +468,7 @@ mod tests {
         let (mixed, soil) = run(&[(0.95, 75.0), (0.2, 38.0)]);
         // Slope of the highest and of the lowest stretch of the scarp.
         let row = mixed.row(32);
-        let grades: Vec<(f32, f32)> =
-            row.windows(2).map(|w| (w[1], (w[1] - w[0]) / CELL_M as f32)).collect();
+        let grades: Vec<(f32, f32)> = row.windows(2).map(|w| (w[1], (w[1] - w[0]) / CELL_M as f32)).collect();
         // What breaks between two samples is up to the higher one.
         let steepest = |high: bool| {
             let part = grades.iter().filter(|(upper, _)| (*upper > 30.0) == high && *upper > 2.0);
@@ -529,7 +529,8 @@ mod tests {
         let land = hills(17);
         let params = Creep { duration_yr: 1e9, creep_m2_per_yr: Coef::Const(1e3), ..deep() };
         let (rate, soil) = (Field::Const(1e3), Field::Const(1.0));
-        let refused = creep(&land, [0.01, 0.01], rate, soil, None, None, &params, &Ctx::silent()).unwrap_err();
+        let refused =
+            creep(&land, [0.01, 0.01], rate, soil, None, None, &params, &Ctx::silent()).unwrap_err();
         assert!(refused.to_string().contains("duration_yr"), "{refused}");
         let (level, _) = run(&land, &Creep { duration_yr: 5e3, creep_m2_per_yr: Coef::Const(1e3), ..deep() });
         let (low, high) = level.range().unwrap();

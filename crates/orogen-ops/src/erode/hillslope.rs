@@ -171,7 +171,12 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// When cancelled.
-    pub fn pass(&self, height: &mut Raster<f32>, metres2: f64, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
+    pub fn pass(
+        &self,
+        height: &mut Raster<f32>,
+        metres2: f64,
+        ctx: &Ctx<'_>,
+    ) -> Result<Raster<f32>, Cancelled> {
         let stages = Self::stages(self.spacing_m, metres2, self.growth(height));
         self.change(height, metres2, stages, ctx)
     }
@@ -326,7 +331,13 @@ impl Ground<'_> {
                 let t = across * (known(south[i] - north[i]) + known(south[i + 1] - north[i + 1]));
                 let per_grade2 = match breaks {
                     None => 0.5 * (per_grade2[i] + per_grade2[i + 1]),
-                    Some(breaks) => if d > 0.0 { breaks[i + 1] } else { breaks[i] },
+                    Some(breaks) => {
+                        if d > 0.0 {
+                            breaks[i + 1]
+                        } else {
+                            breaks[i]
+                        }
+                    }
                 };
                 let x = (along * (d * d) + t * t) * per_grade2;
                 let soil = if d > 0.0 { soil[i + 1] } else { soil[i] };
@@ -371,7 +382,13 @@ impl Ground<'_> {
                 let t = across * (known(here[east] - here[west]) + known(south[east] - south[west]));
                 let per_grade2 = match breaks {
                     None => 0.5 * (grades.0[i] + grades.1[i]),
-                    Some(breaks) => if d > 0.0 { breaks.1[i] } else { breaks.0[i] },
+                    Some(breaks) => {
+                        if d > 0.0 {
+                            breaks.1[i]
+                        } else {
+                            breaks.0[i]
+                        }
+                    }
                 };
                 let x = (along * (d * d) + t * t) * per_grade2;
                 let soil = if d > 0.0 { soil.1[i] } else { soil.0[i] };
@@ -615,7 +632,7 @@ mod tests {
     }
 
     #[test]
-    fn soil_in_balance_follows_the_exponential_law() {
+    fn soil_is_as_deep_as_makes_it_as_fast_as_ground_is_lowered() {
         assert_close!(balanced(2e-4, 1e-4, 0.5), 0.5 * math::ln(2.0), rel = 1e-12);
         assert_eq!(balanced(2e-4, 3e-4, 0.5), 0.0);
         assert_eq!(balanced(2e-4, -1.0, 0.5), 4.0);

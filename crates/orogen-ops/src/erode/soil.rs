@@ -116,3 +116,50 @@ impl Soil<'_> {
         if new < 0.0 { 0.0 } else { new as f32 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orogen_core::testkit::assert_close;
+
+    fn soil<'a>(depth: &'a Raster<f32>, made: &'a (dyn Fn(usize) -> f64 + Sync)) -> Soil<'a> {
+        Soil { depth, made, rate: &|_| 1.0, free_m: 0.5 }
+    }
+
+    #[test]
+    fn soil_forms_by_the_exponential_law_while_it_comes_and_goes() {
+        let bare = Raster::filled(1, 1, 0.0);
+        // From bare rock: h ln(1 + P t / h); in two goes the same as in one.
+        let once = soil(&bare, &|_| 4.0).after(0, 0.0);
+        assert_close!(f64::from(once), 0.5 * math::ln(9.0), rel = 1e-6);
+        let half = Raster::filled(1, 1, soil(&bare, &|_| 1.0).after(0, 0.0));
+        assert_close!(soil(&half, &|_| 3.0).after(0, 0.0), once, rel = 1e-6);
+        // With an even gain or loss, against many small steps.
+        for gain in [-2.0, -0.3, 0.7, 3.0] {
+            let (mut slow, n) = (0.2, 200_000);
+            for _ in 0..n {
+                slow += (1.5 * math::exp(-slow / 0.5) + gain) / f64::from(n);
+            }
+            let start = Raster::filled(1, 1, 0.2);
+            let quick = f64::from(soil(&start, &|_| 1.5).after(0, gain as f32));
+            assert_close!(quick, slow.max(0.0), abs = 2e-4);
+        }
+        let deep = Raster::filled(1, 1, 1e6);
+        assert_eq!(soil(&deep, &|_| 3.0).after(0, 0.0), 1e6);
+        assert_eq!(soil(&bare, &|_| 0.1).after(0, -1e6), 0.0);
+    }
+
+    #[test]
+    fn no_more_moves_than_there_is() {
+        let none = Raster::filled(1, 1, 0.0);
+        let soil = soil(&none, &|_| 0.0);
+        for (there, made) in [(0.0, 0.0), (0.1, 0.0), (0.3, 0.2), (5.0, 1.0)] {
+            for out in [0.0, 0.1, 3.0, 1e3, 1e9] {
+                let share = soil.share(there, out, made);
+                assert!((0.0..=1.0).contains(&share), "{share}");
+                assert!(share * out <= (there + made) * 1.0001, "{share} of {out} from {there} and {made}");
+            }
+        }
+        assert_eq!(soil.share(1e4, 1.0, 0.0), 1.0);
+    }
+}

@@ -146,7 +146,8 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
     let own = slope2_of(ground.smooth, cutting.spacing_m);
     let talus = |i: usize| ground.beds.map_or(cutting.talus, |beds| beds.rock(i, now[i]).grade);
     // A little below, as few sweeps do not reach it.
-    let limit2 = own.iter().enumerate().map(|(i, own)| own.max((0.95 * talus(i)) * (0.95 * talus(i)))).collect();
+    let limit2 =
+        own.iter().enumerate().map(|(i, own)| own.max((0.95 * talus(i)) * (0.95 * talus(i)))).collect();
     let now = slid(now, limit2, ground.give, cutting);
     (now.iter().zip(ground.smooth).map(|(now, smooth)| now - smooth).collect(), drained)
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::drainage::drainage;
-use orogen_core::D8;
 use crate::octaves::{OctaveBuffers, Octaves};
+use orogen_core::D8;
 
 /// Bare stream power: no rock variety, no creep, no talus, no hollows.
 fn bare() -> StreamPower {

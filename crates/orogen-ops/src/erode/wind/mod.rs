@@ -22,8 +22,8 @@ use self::lattice::Lattice;
 use self::slide::Slide;
 use self::stress::Stress;
 use crate::held_lines;
-use crate::rock::beds::{Places, STRATA, Strata};
 use crate::noise::Noise;
+use crate::rock::beds::{Places, STRATA, Strata};
 
 /// Blows sand into dunes: the wind lifts it where it is fast, drops it in the lee, and what is too steep slides down a
 /// slip face. Dunes grow from a sheet of sand, meet, and wander with the wind over the rock.
@@ -708,7 +708,17 @@ impl Land {
             h if h.is_nan() => HOLE,
             h => whole(h) - there(given, c, r) + there(depth, c, r),
         });
-        Self { height, sand, unit, closed, spacing_m: lattice.spacing_m, swapped: false, wear: None, beds: None, soft: None }
+        Self {
+            height,
+            sand,
+            unit,
+            closed,
+            spacing_m: lattice.spacing_m,
+            swapped: false,
+            wear: None,
+            beds: None,
+            soft: None,
+        }
     }
 
     fn cell_m(&self) -> f64 {
