@@ -11,8 +11,8 @@ use crate::check::Checked;
 use crate::edit::{self, Identity, Slot};
 use crate::plan::{Plan, PlanError};
 use crate::refine::Refinement;
-use crate::windows::Windows;
 use crate::run::{Finished, Observer, Operators, RunContext, RunError, RunOptions, Unobserved, run_through};
+use crate::windows::Windows;
 
 /// Memory that a session may keep between its answers, by default.
 const DEFAULT_KEPT_BYTES: u64 = 2 << 30;

@@ -243,7 +243,12 @@ mod tests {
         assert_eq!(ask(700, 700, 97, 97), 97 * 97, "far away");
         // Windows in a spiral, of many shapes.
         for i in 0..60i64 {
-            ask(300 + 17 * i % 130, 300 + 29 * i % 170, 20 + (7 * i % 90) as usize, 20 + (11 * i % 80) as usize);
+            ask(
+                300 + 17 * i % 130,
+                300 + 29 * i % 170,
+                20 + (7 * i % 90) as usize,
+                20 + (11 * i % 80) as usize,
+            );
         }
     }
 

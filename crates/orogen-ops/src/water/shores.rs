@@ -238,14 +238,7 @@ impl Shores {
     }
 
     /// The level of the water over a sample, and its ground held to its side of it.
-    fn sample(
-        &self,
-        mut here: f32,
-        around: &Around,
-        slack: f32,
-        down: &Taps,
-        across: &Taps,
-    ) -> (f32, f32) {
+    fn sample(&self, mut here: f32, around: &Around, slack: f32, down: &Taps, across: &Taps) -> (f32, f32) {
         let mut wet = f32::NEG_INFINITY;
         if here.is_nan() {
             return (wet, here);

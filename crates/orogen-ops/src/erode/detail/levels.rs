@@ -230,8 +230,7 @@ impl Levels {
         let ((west, wide), (north, tall)) = (span(&blend_cols), span(&blend_rows));
         let places: Vec<Place> =
             (0..wide * tall).map(|i| (level, west + i % wide, north + i / wide)).collect();
-        let slots: Vec<Slot> =
-            places.iter().map(|&place| self.blocks().slot(self.rolled(place))).collect();
+        let slots: Vec<Slot> = places.iter().map(|&place| self.blocks().slot(self.rolled(place))).collect();
         let blocks: Vec<&Block> =
             places.iter().zip(&slots).map(|(&place, slot)| self.solved(place, slot)).collect();
         let (mut change, mut drained) = (Vec::with_capacity(count), Vec::with_capacity(count));

@@ -279,7 +279,8 @@ impl Law {
                 continue;
             }
             let stopped = Stopped { fate: &fate, lake: &lake, settles: &settles, near: &near };
-            carried_off += stopped.replace(&mut lanes, &mut n, &mut waiting, ground, [first, last], tally, on);
+            carried_off +=
+                stopped.replace(&mut lanes, &mut n, &mut waiting, ground, [first, last], tally, on);
         }
         carried_off
     }

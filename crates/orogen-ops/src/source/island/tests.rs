@@ -104,8 +104,7 @@ fn lakes_are_level_on_the_map_and_on_the_land() {
     let biome = painted.biome.unwrap();
     // Heights are the same when nothing else is wanted.
     let height_only = std::collections::BTreeSet::from([Part::Layer(layer::HEIGHT.name())]);
-    let alone =
-        paint(&land, &map, &place, &frame, &Ctx::silent().wanting(Some(&height_only))).unwrap();
+    let alone = paint(&land, &map, &place, &frame, &Ctx::silent().wanting(Some(&height_only))).unwrap();
     assert!(alone.biome.is_none() && alone.climate.is_none());
     assert_eq!(alone.height, painted.height);
     let mut wet = 0;
