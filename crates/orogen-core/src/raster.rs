@@ -27,6 +27,9 @@ pub struct Raster<T> {
 /// Rows a thread takes at a time: few enough to share work out, many enough to be worth the handing over.
 const ROWS_PER_BLOCK: usize = 8;
 
+/// Values of a grid that is not worth sharing out.
+const SMALL_GRID: usize = 1 << 15;
+
 /// Ranges found side by side in a part of a raster.
 const RANGES: usize = 16;
 
@@ -324,17 +327,20 @@ impl Raster<f32> {
             .collect();
         let line = |row: isize, out: &mut [f32]| {
             let samples = self.row(row.clamp(0, self.rows as isize - 1) as usize);
-            for (out, (at, weights)) in out.iter_mut().zip(&taps) {
-                *out = at.iter().zip(weights).fold(0.0, |line, (&at, w)| line + w * samples[at as usize]);
+            for (out, ([a, b, c, d], w)) in out.iter_mut().zip(&taps) {
+                let [a, b, c, d] = [a, b, c, d].map(|&at| samples[at as usize]);
+                *out = 0.0 + w[0] * a + w[1] * b + w[2] * c + w[3] * d;
             }
         };
         let mut made = Raster::filled(cols.len().max(1), rows.len().max(1), 0.0);
         let width = made.cols;
-        made.data.par_chunks_mut(width * ROWS_PER_BLOCK).enumerate().for_each(|(block, out)| {
+        // A small grid is done by one thread, so that no line is made twice.
+        let height = if made.data.len() <= SMALL_GRID { made.rows } else { ROWS_PER_BLOCK };
+        made.data.par_chunks_mut(width * height).enumerate().for_each(|(block, out)| {
             // Four lines round the last row, by their number.
             let mut lines = [const { (isize::MIN, Vec::new()) }; 4];
             for (i, out) in out.chunks_mut(width).enumerate() {
-                let Some(&row) = rows.get(block * ROWS_PER_BLOCK + i) else { return };
+                let Some(&row) = rows.get(block * height + i) else { return };
                 let (r, weights) = split(row, self.rows);
                 for number in r - 1..=r + 2 {
                     let slot = &mut lines[number.rem_euclid(4) as usize];

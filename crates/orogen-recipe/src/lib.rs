@@ -25,6 +25,7 @@ mod session;
 mod stepped;
 mod store;
 pub mod vectors;
+mod windows;
 
 pub use cache::{Cache, DEFAULT_MAX_BYTES};
 pub use check::{Checked, Limits, Step};

@@ -280,6 +280,13 @@ impl<'a> RunContext<'a> {
         task.frame == *base && self.checked.steps()[task.step].op.reach(base) == Reach::World
     }
 
+    /// Whether a task makes a window of another lattice from nothing, the same wherever the window ends.
+    fn is_source(&self, task: &Task, on: &Frame) -> bool {
+        let (base, op) = (self.checked.frame(), &self.checked.steps()[task.step].op);
+        let other = !on.same_lattice(base) && !base.loops();
+        self.memory.is_some() && other && op.reach(on) == Reach::Point
+    }
+
     /// Whether a result is looked for and put into the cache. With a memory, windows come and go, and are cheaper made
     /// than stored.
     fn is_stored(&self, i: usize) -> bool {
@@ -508,6 +515,23 @@ impl State {
         let fail = |error| context.failed(i, error);
         // What an operator may change comes last: by then nobody else holds it.
         match task.work {
+            Work::Apply { on, input: None, second: None, masked: false } if context.is_source(task, &on) => {
+                let ctx = context.ctx(i, self.place, &watch, None);
+                let ready =
+                    caught(|| context.operators.get(context.checked, task.step, &ctx)).map_err(fail)?;
+                let make = |part| apply(step, ready, Terrain::new(part), false, &ctx);
+                let land = match context.memory {
+                    Some(Memory { windows, max_bytes, .. }) => {
+                        windows.made(task.step, task.wanted.as_ref(), &on, *max_bytes, make)
+                    }
+                    None => make(on),
+                };
+                let result = land.and_then(|land| cut(land, &task.frame)).map_err(fail)?;
+                let (warnings, figures) = (ctx.take_warnings(), ctx.take_figures());
+                let report =
+                    StepReport { seconds: started.seconds(), warnings, figures, ..blank_report(context, i) };
+                self.keep(context, i, result, report, Stopwatch::start())
+            }
             Work::Apply { on, input, second, masked } => {
                 let ctx = context.ctx(i, self.place, &watch, None);
                 let ready =

@@ -12,6 +12,7 @@ use crate::edit::{self, Identity, Slot};
 use crate::plan::{Plan, PlanError};
 use crate::refine::Refinement;
 use crate::run::{Finished, Observer, Operators, RunContext, RunError, RunOptions, Unobserved, run_through};
+use crate::windows::Windows;
 
 /// Memory that a session may keep between its answers, by default.
 const DEFAULT_KEPT_BYTES: u64 = 2 << 30;
@@ -23,7 +24,8 @@ pub struct SessionOptions {
     /// Where what steps that reach the whole world found is kept on disk.
     pub cache: Option<Arc<Cache>>,
     /// Bytes of what such steps found that may stay in memory, where what was not used for longest goes first; and as many
-    /// again of the whole results of steps (see [`Session::land`]), where what is made soonest goes first.
+    /// again of the whole results of steps (see [`Session::land`]), where what is made soonest goes first. What sources made
+    /// for windows of late takes a sixteenth of it, and at most 48 MB.
     pub kept_bytes: u64,
     /// What does the work.
     pub backend: Backend,
@@ -68,7 +70,11 @@ impl Session {
             files: options.files,
             cache: options.cache,
             backend: options.backend,
-            memory: Memory { max_bytes: options.kept_bytes, entries: Mutex::default() },
+            memory: Memory {
+                max_bytes: options.kept_bytes,
+                entries: Mutex::default(),
+                windows: Windows::default(),
+            },
             solving: Mutex::default(),
         }
     }
@@ -79,11 +85,11 @@ impl Session {
         &self.checked
     }
 
-    /// Bytes of solved steps and whole results that are in memory now; what belongs to both counts twice.
+    /// Bytes of solved steps, whole results and windows of late that are in memory now; what belongs to both counts twice.
     #[must_use]
     pub fn kept_bytes(&self) -> u64 {
         let solved: u64 = self.memory.entries().iter().map(|entry| entry.bytes).sum();
-        solved + edit::own_bytes(&self.slots()).iter().sum::<u64>()
+        solved + self.memory.windows.bytes() + edit::own_bytes(&self.slots()).iter().sum::<u64>()
     }
 
     pub(crate) fn slots(&self) -> MutexGuard<'_, Vec<Slot>> {
@@ -203,6 +209,8 @@ pub enum TileError {
 pub(crate) struct Memory {
     pub max_bytes: u64,
     entries: Mutex<Vec<Kept>>,
+    /// What sources made for windows of late.
+    pub windows: Windows,
 }
 
 struct Kept {
@@ -262,6 +270,7 @@ impl Memory {
 
     /// Keeps what belongs to the steps that have a new number, under that.
     pub fn keep_steps(&self, new_number: impl Fn(usize) -> Option<usize>) {
+        self.windows.keep_steps(&new_number);
         self.entries().retain_mut(|kept| new_number(kept.step).map(|step| kept.step = step).is_some());
     }
 

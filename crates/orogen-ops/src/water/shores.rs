@@ -23,6 +23,17 @@ const WIDE: f32 = 1.5;
 /// Five samples in a row and what each of them counts.
 type Taps = ([usize; 5], [f32; 5]);
 
+/// Waters among the samples of the recipe's lattice around some finer samples of a row.
+struct Around {
+    /// How many finer samples these are.
+    samples: usize,
+    /// The waters, the nearest first, and how many there are.
+    waters: [u32; 4],
+    count: usize,
+    /// Where there is nothing but open water: between which heights ground is within its bounds, whatever the weights.
+    open: Option<(f32, f32)>,
+}
+
 /// Lakes and the sea as the recipe's lattice has them, to be brought to windows of other spacings.
 ///
 /// Water is level: its shore lies where finer ground crosses its level. Interpolation swings around between a steep shore and flat
@@ -173,59 +184,96 @@ impl Shores {
             weights.iter_mut().for_each(|weight| *weight /= sum);
             (by.map(|by| (near as isize + by).clamp(0, last) as usize), weights)
         };
-        let across: Vec<_> =
+        let across: Vec<Taps> =
             (0..cols).map(|col| taps(self.base.locate(frame.x_m(col), 0.0)[0], self.base.cols())).collect();
+        let lines: Vec<Taps> =
+            (0..rows).map(|row| taps(self.base.locate(0.0, frame.y_m(row))[1], self.base.rows())).collect();
         let mut levels = Raster::filled(cols, rows, f32::NEG_INFINITY);
         let mut held = ground.clone();
-        let sample = |mut here: f32, down: &Taps, col: usize| -> (f32, f32) {
-            let mut wet = f32::NEG_INFINITY;
-            if here.is_nan() {
-                return (wet, here);
-            }
-            let (at_cols, _) = &across[col];
-            let mut seen = [DRY; 4];
-            let mut count = 0;
-            // The water at the nearest sample first; the sea everywhere, as all land ends at its level.
-            for &r in &[2, 1, 3, 0, 4] {
-                for &c in &[2, 1, 3, 0, 4] {
-                    let label = self.labels.row(down.0[r])[at_cols[c]];
-                    if label != DRY && count < seen.len() && !seen[..count].contains(&label) {
-                        seen[count] = label;
-                        count += 1;
-                    }
-                }
-            }
-            if let (0, Some(sea)) = (count, self.sea) {
-                // Ground so high is within its bounds.
-                if here > self.levels[sea as usize - 1] + slack {
-                    return (wet, here);
-                }
-                seen[0] = sea;
-                count = 1;
-            }
-            for &number in &seen[..count] {
-                let level = self.levels[number as usize - 1];
-                let Bounds { lower, upper, share, sill } =
-                    self.bounds(number, level, slack, down, &across[col]);
-                here = here.min(level + upper).max(level + lower);
-                if here < level {
-                    here = level - (1.0 - sill) * (level - here);
-                }
-                if share > 0.0 && here <= level && wet == f32::NEG_INFINITY {
-                    wet = level;
-                }
-            }
-            (wet, here)
-        };
-        let lines: Vec<_> =
-            (0..rows).map(|row| taps(self.base.locate(0.0, frame.y_m(row))[1], self.base.rows())).collect();
         let both = levels.as_mut_slice().par_chunks_mut(cols).zip(held.as_mut_slice().par_chunks_mut(cols));
-        both.enumerate().with_min_len(8).for_each(|(row, (levels, held))| {
-            for (col, (level, held)) in levels.iter_mut().zip(held).enumerate() {
-                (*level, *held) = sample(*held, &lines[row], col);
+        // Finer samples between the same samples of the recipe's lattice see the same waters: they are looked up once.
+        let known = || (None, Vec::<Around>::new());
+        both.enumerate().with_min_len(8).for_each_init(known, |(of_row, known), (row, (levels, held))| {
+            let down = &lines[row];
+            if *of_row != Some(down.0) {
+                *of_row = Some(down.0);
+                known.clear();
+                for pair in across.chunk_by(|a, b| a.0 == b.0) {
+                    known.push(self.around(slack, &down.0, &pair[0].0, pair.len()));
+                }
+            }
+            let mut first = 0;
+            for around in known.iter() {
+                for col in first..first + around.samples {
+                    (levels[col], held[col]) = self.sample(held[col], around, slack, down, &across[col]);
+                }
+                first += around.samples;
             }
         });
         (levels, held)
+    }
+
+    /// What lies around samples whose taps are these.
+    fn around(&self, slack: f32, rows: &[usize; 5], cols: &[usize; 5], samples: usize) -> Around {
+        let mut around = Around { samples, waters: [DRY; 4], count: 0, open: None };
+        // The water at the nearest sample first.
+        for &r in &[2, 1, 3, 0, 4] {
+            for &c in &[2, 1, 3, 0, 4] {
+                let label = self.labels.row(rows[r])[cols[c]];
+                let seen = &around.waters[..around.count];
+                if label != DRY && around.count < around.waters.len() && !seen.contains(&label) {
+                    around.waters[around.count] = label;
+                    around.count += 1;
+                }
+            }
+        }
+        let number = around.waters[0];
+        let all = || rows.iter().flat_map(|&row| cols.iter().map(move |&col| (row, col)));
+        if around.count == 1 && all().all(|(row, col)| self.labels.row(row)[col] == number) {
+            let level = self.levels[number as usize - 1];
+            let depth = |(row, col): (usize, usize)| level - self.ground.row(row)[col];
+            if all().all(|at| depth(at) >= 0.0) {
+                let shallowest = all().map(depth).fold(f32::INFINITY, f32::min);
+                // With a little to spare, as weights sum to 1 but for rounding.
+                around.open = Some((level - 0.99 * (3.0 * shallowest + slack), level - 0.51 * slack));
+            }
+        }
+        around
+    }
+
+    /// The level of the water over a sample, and its ground held to its side of it.
+    fn sample(&self, mut here: f32, around: &Around, slack: f32, down: &Taps, across: &Taps) -> (f32, f32) {
+        let mut wet = f32::NEG_INFINITY;
+        if here.is_nan() {
+            return (wet, here);
+        }
+        if let Some((low, high)) = around.open
+            && (low..=high).contains(&here)
+        {
+            return (self.levels[around.waters[0] as usize - 1], here);
+        }
+        let mut waters = &around.waters[..around.count];
+        // The sea is everywhere, as all land ends at its level.
+        let sea = self.sea.unwrap_or(DRY);
+        if waters.is_empty() && sea != DRY {
+            // Ground so high is within its bounds.
+            if here > self.levels[sea as usize - 1] + slack {
+                return (wet, here);
+            }
+            waters = std::slice::from_ref(&sea);
+        }
+        for &number in waters {
+            let level = self.levels[number as usize - 1];
+            let Bounds { lower, upper, share, sill } = self.bounds(number, level, slack, down, across);
+            here = here.min(level + upper).max(level + lower);
+            if here < level {
+                here = level - (1.0 - sill) * (level - here);
+            }
+            if share > 0.0 && here <= level && wet == f32::NEG_INFINITY {
+                wet = level;
+            }
+        }
+        (wet, here)
     }
 
     /// What ground at a place is held to beside a water.

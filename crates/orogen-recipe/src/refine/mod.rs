@@ -122,7 +122,7 @@ impl Refinement {
     /// The step's result on a window of another lattice; the input covers the halo around it.
     pub fn apply(&self, wide: Terrain, frame: &Frame, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         // Height around the window, where it is needed to tell octaves apart.
-        let around = match self.changes.get(&layer::HEIGHT.name()) {
+        let mut around = match self.changes.get(&layer::HEIGHT.name()) {
             Some(Change::Worn(worn)) => Some(worn.window(&wide, frame)?),
             _ => None,
         };
@@ -143,8 +143,8 @@ impl Refinement {
                     }
                     sum.into()
                 }
-                Change::Worn(_) => match &around {
-                    Some(height) => height.clone().into(),
+                Change::Worn(_) => match around.take() {
+                    Some(height) => height.into(),
                     None => continue,
                 },
                 Change::Made(raster, (low, high)) => {

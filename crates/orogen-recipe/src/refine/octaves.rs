@@ -32,30 +32,18 @@ pub fn halo_m(base: &Frame, frame: &Frame) -> f64 {
 /// Octaves are differences between ever smoother versions, by filters of three samples that lie ever further apart. At the
 /// edge of the raster its last sample goes on.
 pub fn held(mut fine: Raster<f32>, base: &Frame, frame: &Frame, most: &Raster<f32>) -> Raster<f32> {
-    let [dx, dy] = frame.spacing_m().map(|d| d as f32);
     let octaves = count(base, frame);
     let mut sum = Raster::filled(fine.cols(), fine.rows(), 0.0);
     for octave in 0..octaves {
-        let step = 1isize << octave;
+        let step = 1 << octave;
         // The last holds all that is longer.
         let rest = (octave + 1 < octaves).then(|| smoothed(&fine, step));
-        let mut part = fine.clone();
+        let mut part = fine;
         if let Some(rest) = &rest {
-            part.par_rows(|row, out| out.iter_mut().zip(rest.row(row)).for_each(|(a, b)| *a -= b));
+            each_row(&mut part, |row, out| out.iter_mut().zip(rest.row(row)).for_each(|(a, b)| *a -= b));
         }
-        let mut slope2 = Raster::filled(part.cols(), part.rows(), 0.0);
-        slope2.par_rows(|row, out| {
-            let last = part.rows() - 1;
-            let (north, south) = (part.row(row.saturating_sub(1)), part.row((row + 1).min(last)));
-            let (here, cols) = (part.row(row), part.cols());
-            for (col, value) in out.iter_mut().enumerate() {
-                let east = here[(col + 1).min(cols - 1)] - here[col.saturating_sub(1)];
-                let (x, y) = (east / (2.0 * dx), (north[col] - south[col]) / (2.0 * dy));
-                *value = x * x + y * y;
-            }
-        });
-        let slope2 = smoothed(&slope2, step);
-        sum.par_rows(|row, out| {
+        let slope2 = smoothed(&slopes2(&part, frame.spacing_m()), step);
+        each_row(&mut sum, |row, out| {
             let parts = part.row(row).iter().zip(slope2.row(row)).zip(most.row(row));
             for (sum, ((part, slope2), most)) in out.iter_mut().zip(parts) {
                 let most2 = most * most;
@@ -72,26 +60,59 @@ pub fn held(mut fine: Raster<f32>, base: &Frame, frame: &Frame, most: &Raster<f3
     sum
 }
 
+/// The squared slope at each sample, over two cells.
+fn slopes2(part: &Raster<f32>, spacing_m: [f64; 2]) -> Raster<f32> {
+    let [dx, dy] = spacing_m.map(|d| d as f32);
+    let (cols, last) = (part.cols(), part.rows() - 1);
+    let mut out = Raster::filled(cols, part.rows(), 0.0);
+    each_row(&mut out, |row, out| {
+        let (north, south) = (part.row(row.saturating_sub(1)), part.row((row + 1).min(last)));
+        let here = part.row(row);
+        for (col, value) in out.iter_mut().enumerate() {
+            *value = here[(col + 1).min(cols - 1)] - here[col.saturating_sub(1)];
+        }
+        for ((value, north), south) in out.iter_mut().zip(north).zip(south) {
+            let (x, y) = (*value / (2.0 * dx), (north - south) / (2.0 * dy));
+            *value = x * x + y * y;
+        }
+    });
+    out
+}
+
 /// Weighted 1, 2, 1 along rows and columns with samples `step` apart.
-pub fn smoothed(raster: &Raster<f32>, step: isize) -> Raster<f32> {
+pub fn smoothed(raster: &Raster<f32>, step: usize) -> Raster<f32> {
     let (cols, rows) = (raster.cols(), raster.rows());
     let mut along = Raster::filled(cols, rows, 0.0);
-    along.par_rows(|row, out| {
+    each_row(&mut along, |row, out| {
         let line = raster.row(row);
-        let at = |col: isize| line[col.clamp(0, cols as isize - 1) as usize];
-        for (col, value) in out.iter_mut().enumerate() {
-            let col = col as isize;
-            *value = 0.25 * (at(col - step) + at(col + step)) + 0.5 * at(col);
+        let clamped = |col: usize| {
+            0.25 * (line[col.saturating_sub(step)] + line[(col + step).min(cols - 1)]) + 0.5 * line[col]
+        };
+        let inner = step.min(cols)..cols.saturating_sub(step).max(step.min(cols));
+        (0..inner.start).chain(inner.end..cols).for_each(|col| out[col] = clamped(col));
+        let beside = line.iter().zip(line.iter().skip(2 * step)).zip(&line[inner.start..]);
+        for (out, ((west, east), here)) in out[inner].iter_mut().zip(beside) {
+            *out = 0.25 * (west + east) + 0.5 * here;
         }
     });
     let mut both = Raster::filled(cols, rows, 0.0);
-    both.par_rows(|row, out| {
-        let at = |row: isize| along.row(row.clamp(0, rows as isize - 1) as usize);
-        let row = row as isize;
-        let (north, here, south) = (at(row - step), at(row), at(row + step));
-        for (col, value) in out.iter_mut().enumerate() {
-            *value = 0.25 * (north[col] + south[col]) + 0.5 * here[col];
+    each_row(&mut both, |row, out| {
+        let (north, south) = (along.row(row.saturating_sub(step)), along.row((row + step).min(rows - 1)));
+        for (out, ((north, south), here)) in out.iter_mut().zip(north.iter().zip(south).zip(along.row(row))) {
+            *out = 0.25 * (north + south) + 0.5 * here;
         }
     });
     both
+}
+
+/// Values of a raster that is not worth sharing out: a tile's.
+const SMALL: usize = 1 << 15;
+
+/// Gives every row to `f(row number, values)`, by one thread where the raster is small.
+pub fn each_row(raster: &mut Raster<f32>, f: impl Fn(usize, &mut [f32]) + Sync) {
+    let (cols, count) = (raster.cols(), raster.as_slice().len());
+    if count > SMALL {
+        return raster.par_rows(f);
+    }
+    raster.as_mut_slice().chunks_mut(cols).enumerate().for_each(|(row, values)| f(row, values));
 }

@@ -91,14 +91,16 @@ impl Worn {
         let frame = *wide.frame();
         let (cols, rows) = self.places(&frame);
         let mut residual = self.before.grid(&cols, &rows);
-        residual.par_rows(|row, out| {
+        octaves::each_row(&mut residual, |row, out| {
             // A hole counts as smooth land.
             out.iter_mut().zip(fine.row(row)).for_each(|(s, f)| *s = if f.is_nan() { 0.0 } else { f - *s });
         });
         let kept = if self.is_share {
             let share = self.most.smooth_grid(&cols, &rows);
             let mut kept = residual.clone();
-            kept.par_rows(|row, out| out.iter_mut().zip(share.row(row)).for_each(|(r, share)| *r *= share));
+            octaves::each_row(&mut kept, |row, out| {
+                out.iter_mut().zip(share.row(row)).for_each(|(r, share)| *r *= share);
+            });
             kept
         } else if octaves::halo_m(&self.base, &frame) > 0.0 {
             let most = self.most.smooth_grid(&cols, &rows);
@@ -111,7 +113,7 @@ impl Worn {
         let (west, north) = frame.offset_of(window).ok_or_else(outside)?;
         let (cols, rows) = (&cols[west..west + window.cols()], &rows[north..north + window.rows()]);
         let (mut height, touched) = (self.change.grid(cols, rows), self.touched.smooth_grid(cols, rows));
-        height.par_rows(|row, out| {
+        octaves::each_row(&mut height, |row, out| {
             let part = west..west + out.len();
             let wide = fine.row(north + row)[part.clone()].iter();
             let lost = residual.row(north + row)[part.clone()].iter().zip(&kept.row(north + row)[part]);

@@ -131,33 +131,24 @@ impl Flow {
             }
         }
         let per_m = per_metre([dx, dy]);
+        let shares = shares(height, &rank, per_m);
         let mut ways = Vec::with_capacity(3 * COUNT);
         let mut first = Vec::with_capacity(COUNT + 1);
-        for (own, &cell) in order.iter().enumerate().rev() {
+        for &cell in order.iter().rev() {
             first.push(ways.len() as u32);
-            let (cell, own) = (cell as usize, own as u32);
-            let edge = is_edge(cell);
-            let (here, mut share, mut sum) = (height[cell], [0.0_f32; 8], 0.0);
-            for way in 0..8 {
-                let next = if edge && !is_inside(cell, way) { cell } else { beside(cell, way) };
-                let drop = ((here - height[next]) * per_m[way]).max(0.0);
-                let weight = (drop * drop) * (drop * drop) * WIDTHS[way];
-                share[way] = if rank[next] < own { weight } else { 0.0 };
-                sum += share[way];
-            }
+            let cell = cell as usize;
             let drained = area[cell];
-            if sum > 0.0 {
-                // What would be a trickle goes with the rest.
-                let least = TRICKLE * sum;
-                let kept: f32 = share.iter().filter(|&&share| share > least).sum();
-                for way in (0..8).filter(|&way| share[way] > least) {
-                    let (to, share) = (beside(cell, way), share[way] / kept);
-                    ways.push(Way { to: to as u32, share, per_m: per_m[way] });
-                    area[to] += drained * share;
-                }
-            } else if sill[cell] != NONE {
+            let Shares { share, mut ways_mask } = shares[cell];
+            if ways_mask == 0 && sill[cell] != NONE {
                 ways.push(Way { to: sill[cell], share: 1.0, per_m: per_m[0] });
                 area[sill[cell] as usize] += drained;
+            }
+            while ways_mask != 0 {
+                let way = ways_mask.trailing_zeros() as usize % 8;
+                ways_mask &= ways_mask - 1;
+                let (to, share) = (beside(cell, way), share[way]);
+                ways.push(Way { to: to as u32, share, per_m: per_m[way] });
+                area[to] += drained * share;
             }
         }
         first.push(ways.len() as u32);
@@ -218,6 +209,61 @@ impl Flow {
             }
         }
     }
+}
+
+/// How a sample's water is shared out among its neighbours, and a bit for each that gets some.
+#[derive(Clone, Copy, Default)]
+struct Shares {
+    share: [f32; 8],
+    ways_mask: u32,
+}
+
+/// Where the water of each sample goes: down, to neighbours that came before it (`rank`).
+///
+/// Row by row, so that it becomes vector code: along the order of samples it would wait for memory.
+fn shares(height: &[f32], rank: &[u32], per_m: [f32; 8]) -> Vec<Shares> {
+    let mut out = vec![Shares::default(); COUNT];
+    let mut lines = [[0.0f32; SIDE]; 8];
+    for (row, out) in out.chunks_exact_mut(SIDE).enumerate() {
+        let start = row * SIDE;
+        for (way, line) in lines.iter_mut().enumerate() {
+            line.fill(0.0);
+            let there = row as isize + STEPS[way].1;
+            if !(0..SIDE as isize).contains(&there) {
+                continue;
+            }
+            // Columns whose neighbour lies on the square.
+            let (from, to) = (usize::from(STEPS[way].0 < 0), SIDE - usize::from(STEPS[way].0 > 0));
+            let (here, own) = (&height[start + from..start + to], &rank[start + from..start + to]);
+            let next = beside(start + from, way);
+            let (low, other) = (&height[next..next + to - from], &rank[next..next + to - from]);
+            let pairs = here.iter().zip(low).zip(own.iter().zip(other));
+            for (share, ((here, low), (own, other))) in line[from..to].iter_mut().zip(pairs) {
+                let drop = ((here - low) * per_m[way]).max(0.0);
+                let weight = (drop * drop) * (drop * drop) * WIDTHS[way];
+                *share = if other < own { weight } else { 0.0 };
+            }
+        }
+        let mut sum = [0.0f32; SIDE];
+        lines.iter().for_each(|line| sum.iter_mut().zip(line).for_each(|(sum, share)| *sum += share));
+        // What would be a trickle goes with the rest.
+        let mut kept = [0.0f32; SIDE];
+        for line in &mut lines {
+            for ((share, sum), kept) in line.iter_mut().zip(&sum).zip(&mut kept) {
+                *share = if *share > TRICKLE * sum { *share } else { 0.0 };
+                *kept += *share;
+            }
+        }
+        for (col, out) in out.iter_mut().enumerate() {
+            if kept[col] > 0.0 {
+                for (way, line) in lines.iter().enumerate() {
+                    out.share[way] = line[col] / kept[col];
+                    out.ways_mask |= u32::from(line[col] > 0.0) << way;
+                }
+            }
+        }
+    }
+    out
 }
 
 /// Whether the neighbour of a sample on the rim lies on the square.

@@ -1,7 +1,7 @@
 //! Levels of ever finer blocks, each solved from the level above and kept while there is room.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use orogen_core::{Cancelled, Ctx, Frame, OpError, Raster, Refiner, Seed, Spline, Terrain, layer};
 use rayon::prelude::*;
@@ -54,34 +54,33 @@ impl Block {
     const BYTES: usize = 8 * KEPT * KEPT;
 }
 
+/// A block that is solved or about to be: by the thread that asks first, while others wait.
+type Slot = Arc<OnceLock<Block>>;
+
 /// Blocks by place, with the time of their last use.
 #[derive(Default)]
 struct Blocks {
-    found: BTreeMap<Place, (u64, Arc<Block>)>,
+    found: BTreeMap<Place, (u64, Slot)>,
     by_use: BTreeMap<u64, Place>,
     now: u64,
 }
 
 impl Blocks {
-    fn get(&mut self, place: Place) -> Option<Arc<Block>> {
-        let (used, block) = self.found.get_mut(&place)?;
-        self.by_use.remove(used);
+    fn slot(&mut self, place: Place) -> Slot {
         self.now += 1;
-        *used = self.now;
-        self.by_use.insert(self.now, place);
-        Some(block.clone())
-    }
-
-    fn put(&mut self, place: Place, block: &Arc<Block>) {
-        self.now += 1;
-        if let Some((used, _)) = self.found.insert(place, (self.now, block.clone())) {
-            self.by_use.remove(&used);
-        }
+        let (used, slot) = self.found.entry(place).or_default();
+        let slot = slot.clone();
+        self.by_use.remove(&std::mem::replace(used, self.now));
         self.by_use.insert(self.now, place);
         while self.found.len() * Block::BYTES > KEPT_BYTES {
             let Some((_, oldest)) = self.by_use.pop_first() else { break };
             self.found.remove(&oldest);
         }
+        slot
+    }
+
+    fn is_solved(&self, place: Place) -> bool {
+        self.found.get(&place).is_some_and(|(_, slot)| slot.get().is_some())
     }
 }
 
@@ -187,18 +186,22 @@ impl Levels {
         [Axis::new(base, base.cols(), level), Axis::new(base, base.rows(), level)]
     }
 
+    /// The same block on the first round of a loop.
+    fn rolled(&self, (level, x, y): Place) -> Place {
+        let [across, down] = self.axes(level);
+        (level, across.rolled(x), down.rolled(y))
+    }
+
+    fn blocks(&self) -> MutexGuard<'_, Blocks> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A block, from what is kept or solved.
-    fn block(&self, (level, x, y): Place) -> Arc<Block> {
-        let axes = self.axes(level);
-        let place = (level, axes[0].rolled(x), axes[1].rolled(y));
-        let kept = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(block) = kept().get(place) {
-            return block;
-        }
-        // Solved without the lock: two threads may do the same, and find the same.
-        let block = Arc::new(self.solve(place));
-        kept().put(place, &block);
-        block
+    ///
+    /// Waiting for another thread is safe: what it does meanwhile takes no other work of the thread pool, and only asks for
+    /// blocks of coarser levels.
+    fn solved<'a>(&self, place: Place, slot: &'a Slot) -> &'a Block {
+        slot.get_or_init(|| self.solve(self.rolled(place)))
     }
 
     /// What the levels up to the part's changed and the area drained, on a part of a level.
@@ -227,14 +230,17 @@ impl Levels {
             (low, blends.iter().map(|b| b.1).max().unwrap_or(0) - low + 1)
         };
         let ((west, wide), (north, tall)) = (span(&blend_cols), span(&blend_rows));
-        let blocks: Vec<Arc<Block>> =
-            (0..wide * tall).map(|i| self.block((level, west + i % wide, north + i / wide))).collect();
+        let places: Vec<Place> =
+            (0..wide * tall).map(|i| (level, west + i % wide, north + i / wide)).collect();
+        let slots: Vec<Slot> = places.iter().map(|&place| self.blocks().slot(self.rolled(place))).collect();
+        let blocks: Vec<&Block> =
+            places.iter().zip(&slots).map(|(&place, slot)| self.solved(place, slot)).collect();
         let (mut change, mut drained) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let apron = APRON as i64;
         for (r, &(above, below, down_share)) in (row..).zip(&blend_rows) {
             for (c, &(left, right, across_share)) in (col..).zip(&blend_cols) {
                 let value = |x: i64, y: i64| {
-                    let block = &blocks[((y - north) * wide + x - west) as usize];
+                    let block = blocks[((y - north) * wide + x - west) as usize];
                     let (c, r) = (c - across.start(x) + apron, r - down.start(y) + apron);
                     let at = r as usize * KEPT + c as usize;
                     [block.change[at], block.area[at]]
@@ -390,16 +396,15 @@ impl Levels {
             coarser.dedup();
             places.push(coarser);
         }
-        let known = |place: &Place| {
-            let [across, down] = self.axes(place.0);
-            let place = (place.0, across.rolled(place.1), down.rolled(place.2));
-            self.blocks.lock().unwrap_or_else(PoisonError::into_inner).found.contains_key(&place)
-        };
         for places in places.iter().rev() {
-            let missing: Vec<Place> = places.iter().copied().filter(|place| !known(place)).collect();
+            let missing: Vec<Place> = {
+                let blocks = self.blocks();
+                places.iter().copied().filter(|&place| !blocks.is_solved(self.rolled(place))).collect()
+            };
             missing.into_par_iter().try_for_each(|place| {
                 ctx.stop_if_asked()?;
-                self.block(place);
+                let slot = self.blocks().slot(self.rolled(place));
+                self.solved(place, &slot);
                 Ok(())
             })?;
         }
@@ -430,7 +435,9 @@ impl Refiner for Levels {
             let part_rows = y * PART..((y + 1) * PART).min(frame.rows());
             let finished =
                 self.finish((level, weights), &cols[part_cols.clone()], &rows[part_rows.clone()], ctx)?;
-            for (row, (change, coarse, worn)) in part_rows.clone().zip(finished) {
+            for (i, row) in part_rows.clone().enumerate() {
+                let Finished { change, coarse, worn } = &finished;
+                let (change, coarse, worn) = (change.row(i), coarse.row(i), worn.row(i));
                 let own = &fine.row(row)[part_cols.clone()];
                 let out = &mut height.as_mut_slice()[row * frame.cols()..][part_cols.clone()];
                 for i in 0..out.len() {
@@ -447,18 +454,22 @@ impl Refiner for Levels {
     }
 }
 
-/// A row of changes, of coarse heights, and of shares of the window's own unevenness that go.
-type Finished = (Vec<f32>, Vec<f32>, Vec<f32>);
+/// Changes, coarse heights, and shares of the window's own unevenness that go.
+struct Finished {
+    change: Raster<f32>,
+    coarse: Raster<f32>,
+    worn: Raster<f32>,
+}
 
 impl Levels {
-    /// Rows of a part of a window, whose columns and rows lie at these places of the recipe's frame.
+    /// What a part of a window is made from, whose columns and rows lie at these places of the recipe's frame.
     fn finish(
         &self,
         (level, weights): (u32, Weights),
         cols: &[f64],
         rows: &[f64],
         ctx: &Ctx<'_>,
-    ) -> Result<Vec<Finished>, OpError> {
+    ) -> Result<Finished, OpError> {
         let scale = (1u64 << level) as f64;
         // Whole samples and what is left are separated before anything depends on where the window begins.
         let split = |at: &[f64]| -> Vec<(i64, [f32; 4])> {
@@ -476,17 +487,24 @@ impl Levels {
         let (change, _) = self.gather(part);
         let coarse = self.coarse.height.grid(cols, rows);
         let worn = self.coarse.worn.smooth_grid(&self.inside(0, cols), &self.inside(1, rows));
-        Ok((at_rows.par_iter().enumerate())
-            .map(|(r, (at_row, row_weights))| {
-                let lines = [0, 1, 2, 3].map(|k| &change[((at_row - row - 1) as usize + k) * wide..][..wide]);
-                let values = at_cols.iter().map(|(at_col, weights)| {
-                    let from = (at_col - col - 1) as usize;
-                    let sum = |line: &[f32]| -> f32 { (0..4).map(|k| weights[k] * line[from + k]).sum() };
-                    (0..4).map(|k| row_weights[k] * sum(lines[k])).sum()
-                });
-                (values.collect(), coarse.row(r).to_vec(), worn.row(r).to_vec())
-            })
-            .collect())
+        // Along the columns once for all rows that need a line of the level.
+        let mut along = Raster::filled(at_cols.len(), tall, 0.0);
+        along.par_rows(|line, out| {
+            let line = &change[line * wide..][..wide];
+            for (out, (at_col, w)) in out.iter_mut().zip(&at_cols) {
+                let v = &line[(at_col - col - 1) as usize..][..4];
+                *out = w[0] * v[0] + w[1] * v[1] + w[2] * v[2] + w[3] * v[3];
+            }
+        });
+        let mut change = Raster::filled(at_cols.len(), at_rows.len(), 0.0);
+        change.par_rows(|r, out| {
+            let (at_row, w) = &at_rows[r];
+            let [a, b, c, d] = [0, 1, 2, 3].map(|k| along.row((at_row - row - 1) as usize + k));
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = w[0] * a[i] + w[1] * b[i] + w[2] * c[i] + w[3] * d[i];
+            }
+        });
+        Ok(Finished { change, coarse, worn })
     }
 }
 

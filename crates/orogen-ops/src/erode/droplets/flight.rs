@@ -278,38 +278,69 @@ impl Law {
             if any == 0 {
                 continue;
             }
-            for l in (0..n).rev() {
-                let fate = fate[l];
-                if fate == 0 {
+            let stopped = Stopped { fate: &fate, lake: &lake, settles: &settles, near: &near };
+            carried_off +=
+                stopped.replace(&mut lanes, &mut n, &mut waiting, ground, [first, last], tally, on);
+        }
+        carried_off
+    }
+}
+
+/// What became of the drops in flight in a step, by lane.
+struct Stopped<'a> {
+    fate: &'a [i32; LANES],
+    lake: &'a [u32; LANES],
+    settles: &'a [f32; LANES],
+    near: &'a [usize; LANES],
+}
+
+impl Stopped<'_> {
+    /// Ends drops that rest or leave the window between the samples `first` and `last`, and lets those that wait take their
+    /// lanes. What they carried off the map is returned.
+    #[inline(always)]
+    fn replace(
+        &self,
+        lanes: &mut Lanes,
+        n: &mut usize,
+        waiting: &mut std::slice::Iter<'_, Droplet>,
+        ground: &Ground,
+        [first, last]: [[i32; 2]; 2],
+        tally: &mut [Tally],
+        on: &mut Vec<Droplet>,
+    ) -> i64 {
+        let (cols, rows) = (ground.height.cols(), ground.height.rows());
+        let mut carried_off = 0;
+        for l in (0..*n).rev() {
+            let fate = self.fate[l];
+            if fate == 0 {
+                continue;
+            }
+            let mut drop = lanes.get(l);
+            let spill = ground.spills[self.lake[l] as usize];
+            let spills = fate & LAKE != 0 && drop.left > 0.5;
+            if !spills && fate & REST != 0 && fate & (HOLE | AWAY) == 0 && self.settles[l] > 0.0 {
+                tally[self.near[l]].ground += drop.load as i64;
+                drop.load = 0.0;
+            }
+            if spills && spill != NO_CELL {
+                drop.start_near(spill as usize, cols, rows);
+                if within(drop.at, first, last) {
+                    lanes.put(l, &drop);
                     continue;
                 }
-                let mut drop = lanes.get(l);
-                let spill = ground.spills[lake[l] as usize];
-                let spills = fate & LAKE != 0 && drop.left > 0.5;
-                if !spills && fate & REST != 0 && fate & (HOLE | AWAY) == 0 && settles[l] > 0.0 {
-                    tally[near[l]].ground += drop.load as i64;
-                    drop.load = 0.0;
-                }
-                if spills && spill != NO_CELL {
-                    drop.start_near(spill as usize, cols, rows);
-                    if within(drop.at, first, last) {
-                        lanes.put(l, &drop);
-                        continue;
-                    }
-                    on.push(drop);
-                } else if fate & (HOLE | AWAY | REST | LAKE) != 0 {
-                    carried_off += drop.load as i64;
-                } else {
-                    on.push(drop);
-                }
-                if let Some(drop) = waiting.next() {
-                    lanes.put(l, drop);
-                } else {
-                    n -= 1;
-                    // Every lane after this one has been looked at.
-                    let moved = lanes.get(n);
-                    lanes.put(l, &moved);
-                }
+                on.push(drop);
+            } else if fate & (HOLE | AWAY | REST | LAKE) != 0 {
+                carried_off += drop.load as i64;
+            } else {
+                on.push(drop);
+            }
+            if let Some(drop) = waiting.next() {
+                lanes.put(l, drop);
+            } else {
+                *n -= 1;
+                // Every lane after this one has been looked at.
+                let moved = lanes.get(*n);
+                lanes.put(l, &moved);
             }
         }
         carried_off

@@ -16,15 +16,17 @@ use crate::noise::Noise;
 
 /// What the sheet holds at each node.
 type Node = [f32; 8];
+/// What height is made of comes first: the rest is often not wanted.
+const FOR_HEIGHT: usize = 4;
 const ELEVATION: usize = 0;
-const TEMPERATURE: usize = 1;
-const MOISTURE: usize = 2;
 /// A of equation 4.
-const AMPLITUDE: usize = 3;
+const AMPLITUDE: usize = 1;
 /// r^(R - 1) with R and r of equation 4: how much of an octave's height the next one has.
-const GAIN: usize = 4;
+const GAIN: usize = 2;
 /// 1 in lakes, 0 elsewhere.
-const LAKE: usize = 5;
+const LAKE: usize = 3;
+const TEMPERATURE: usize = 4;
+const MOISTURE: usize = 5;
 
 /// Nodes of the sheet across a polygon.
 const NODES_PER_POLYGON: f64 = 4.0;
@@ -171,6 +173,8 @@ struct NoiseBuffers {
 
 /// Room for one row of samples, and what [`Land::row`] leaves there.
 pub(super) struct Scratch {
+    /// Whether nothing but heights and lakes is asked for: the rest is then left as it was.
+    height_only: bool,
     /// In units, see [`Scale`].
     pub height: Vec<f32>,
     pub temperature: Vec<f32>,
@@ -194,6 +198,7 @@ impl Scratch {
     pub fn new(cols: usize) -> Self {
         let floats = || vec![0.0f32; cols];
         Self {
+            height_only: false,
             height: floats(),
             temperature: floats(),
             moisture: floats(),
@@ -209,6 +214,11 @@ impl Scratch {
             lake_level: floats(),
             noise_buffers: NoiseBuffers { lattice: vec![0.0; cols], lines: Vec::new() },
         }
+    }
+
+    /// Room for heights and lakes.
+    pub fn for_height(cols: usize) -> Self {
+        Self { height_only: true, ..Self::new(cols) }
     }
 }
 
@@ -317,7 +327,8 @@ impl Land {
 
     /// The height of the ground that is drawn on the map at a place: no perturbation, no hills, no rivers.
     pub fn ground(&self, q: [f64; 2]) -> f64 {
-        f64::from(self.raised(self.sheet.at(self.clamped(q)).0[ELEVATION]))
+        let (node, _): ([f32; FOR_HEIGHT], f32) = self.sheet.at(self.clamped(q));
+        f64::from(self.raised(node[ELEVATION]))
     }
 
     /// The place that is looked up at `q` on the map, nearly.
@@ -361,9 +372,9 @@ impl Land {
             s.fine.fill(0.0);
             for (octave, fray) in octaves.iter().zip(FRAY) {
                 octave.row(xs, y, &mut s.noise_buffers, &mut s.octave);
-                for ((sum, frayed), value) in s.hills.iter_mut().zip(&mut s.fine).zip(&s.octave) {
-                    *sum += amplitude * value;
-                    *frayed += fray * value;
+                s.hills.iter_mut().zip(&s.octave).for_each(|(sum, value)| *sum += amplitude * value);
+                if !s.height_only {
+                    s.fine.iter_mut().zip(&s.octave).for_each(|(frayed, value)| *frayed += fray * value);
                 }
                 amplitude *= WARP_GAIN;
             }
@@ -374,15 +385,23 @@ impl Land {
                 frayed[axis] = *fray * self.warp_amplitude as f32;
             }
         }
-        self.fray.row(xs, y, &mut s.noise_buffers, &mut s.octave);
+        if !s.height_only {
+            self.fray.row(xs, y, &mut s.noise_buffers, &mut s.octave);
+            for (frayed, octave) in s.frayed.iter_mut().zip(&s.octave) {
+                let finest = FINEST_FRAY * self.warp_amplitude as f32 * octave;
+                *frayed = [frayed[0] + finest, frayed[1] - finest];
+            }
+        }
         for (i, (at, &x)) in s.looked_up.iter_mut().zip(xs).enumerate() {
             *at = self.clamped([x + at[0], y + at[1]]);
-            let finest = FINEST_FRAY * self.warp_amplitude as f32 * s.octave[i];
-            s.frayed[i] = [s.frayed[i][0] + finest, s.frayed[i][1] - finest];
-            let (node, lake_level) = self.sheet.at(*at);
+            let (node, lake_level): ([f32; FOR_HEIGHT], f32) = if s.height_only {
+                self.sheet.at(*at)
+            } else {
+                let (node, lake_level): (Node, f32) = self.sheet.at(*at);
+                (s.temperature[i], s.moisture[i]) = (node[TEMPERATURE], node[MOISTURE]);
+                (std::array::from_fn(|k| node[k]), lake_level)
+            };
             s.height[i] = self.raised(node[ELEVATION]);
-            s.temperature[i] = node[TEMPERATURE];
-            s.moisture[i] = node[MOISTURE];
             s.weight[i] = node[AMPLITUDE] * self.noise;
             if s.height[i] < 0.0 && self.shore > 0.0 {
                 s.weight[i] *= HILLS_AT_SEA;
@@ -473,7 +492,7 @@ impl Land {
                 break;
             }
             let places: Vec<f64> = samples.iter().map(|&i| xs[i] + dx * self.beach_width).collect();
-            let mut scratch = Scratch::new(places.len());
+            let mut scratch = Scratch::for_height(places.len());
             self.row(&places, y + dy * self.beach_width, &mut scratch);
             let mut heights = scratch.height.iter();
             samples.retain(|&i| {
@@ -495,7 +514,7 @@ impl Land {
         let heights: Vec<Vec<f32>> = (0..rows)
             .into_par_iter()
             .map_init(
-                || Scratch::new(cols),
+                || Scratch::for_height(cols),
                 |scratch, row| {
                     self.row(&xs, row as f64 * step - self.half[1], scratch);
                     scratch.height.clone()
@@ -527,7 +546,7 @@ impl Land {
     /// The largest value near a place: two looks, each eight times closer than the last.
     fn climb(&self, (mut best, mut at): (f32, [f64; 2]), mut step: f64, sign: f32) -> f32 {
         const SIDE: usize = 17;
-        let mut scratch = Scratch::new(SIDE);
+        let mut scratch = Scratch::for_height(SIDE);
         for _ in 0..2 {
             step /= 8.0;
             let middle = at;
@@ -661,24 +680,24 @@ impl Sheet {
         Self { cols, min, per_unit: 1.0 / step, nodes, lake_level }
     }
 
-    /// The values at a place inside the rectangle, and the height of the lake there, NaN if there is none near.
+    /// The first `N` values at a place inside the rectangle, and the height of the lake there, NaN if there is none near.
     #[inline]
-    fn at(&self, q: [f64; 2]) -> (Node, f32) {
+    fn at<const N: usize>(&self, q: [f64; 2]) -> ([f32; N], f32) {
         let (gx, gy) = ((q[0] - self.min[0]) * self.per_unit, (q[1] - self.min[1]) * self.per_unit);
         let (col, row) = (gx as usize, gy as usize);
         let (tx, ty) = ((gx - col as f64) as f32, (gy - row as f64) as f32);
         let (wx, wy) = (spline(tx), spline(ty));
-        let mut sum = [0.0f32; 8];
+        let mut sum = [0.0f32; N];
         let first = (row - 1) * self.cols + col - 1;
         for (j, &wy) in wy.iter().enumerate() {
             let line = &self.nodes[first + j * self.cols..][..4];
-            let mut part = [0.0f32; 8];
+            let mut part = [0.0f32; N];
             for (node, &wx) in line.iter().zip(&wx) {
-                for k in 0..8 {
+                for k in 0..N {
                     part[k] += wx * node[k];
                 }
             }
-            for k in 0..8 {
+            for k in 0..N {
                 sum[k] += wy * part[k];
             }
         }

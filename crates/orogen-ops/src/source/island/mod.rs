@@ -286,10 +286,12 @@ impl Prepared for Grown {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let layers = paint(&self.land, &self.map, &self.place, terrain.frame(), ctx)?;
         terrain.set(layer::HEIGHT, layers.height);
-        terrain.set(layer::TEMPERATURE, layers.temperature);
-        terrain.set(layer::MOISTURE, layers.moisture);
-        if wants_biome(ctx) {
-            terrain.set(layer::BIOME, layers.biome);
+        if let Some(climate) = layers.climate {
+            terrain.set(layer::TEMPERATURE, climate.temperature);
+            terrain.set(layer::MOISTURE, climate.moisture);
+        }
+        if let Some(biome) = layers.biome {
+            terrain.set(layer::BIOME, biome);
         }
         terrain.set_vector("polygons", self.polygons.clone());
         terrain.set_vector("rivers", self.rivers.clone());
@@ -326,16 +328,16 @@ impl Place {
     }
 }
 
+/// The layers of a frame, as far as they are wanted.
 struct Painted {
     height: Raster<f32>,
-    temperature: Raster<f32>,
-    moisture: Raster<f32>,
-    biome: Raster<u8>,
+    climate: Option<Climate>,
+    biome: Option<Raster<u8>>,
 }
 
-/// Whether somebody wants biomes: along coasts, where their borders fray, they cost as much as the land.
-fn wants_biome(ctx: &Ctx<'_>) -> bool {
-    ctx.wants(&Part::Layer(layer::BIOME.name()))
+struct Climate {
+    temperature: Raster<f32>,
+    moisture: Raster<f32>,
 }
 
 /// Share of the progress that the map takes, in percent.
@@ -349,6 +351,11 @@ fn paint(land: &Land, map: &Map, place: &Place, frame: &Frame, ctx: &Ctx<'_>) ->
     let mut temperature = Raster::filled(cols, rows, 0.0f32);
     let mut moisture = Raster::filled(cols, rows, 0.0f32);
     let mut biome = Raster::filled(cols, rows, 0u8);
+    // Biomes cost as much as the land along coasts, where their borders fray.
+    let wants = |name| ctx.wants(&Part::Layer(name));
+    let wants_biome = wants(layer::BIOME.name());
+    let wants_climate = wants(layer::TEMPERATURE.name()) || wants(layer::MOISTURE.name());
+    let height_only = !wants_biome && !wants_climate;
     let xs: Vec<f64> = (0..cols).map(|col| place.to_map([frame.x_m(col), 0.0])[0]).collect();
     let blocks = rows.div_ceil(ROWS_PER_BLOCK);
     let done = AtomicUsize::new(0);
@@ -359,14 +366,14 @@ fn paint(land: &Land, map: &Map, place: &Place, frame: &Frame, ctx: &Ctx<'_>) ->
         .zip(biome.as_mut_slice().par_chunks_mut(block))
         .enumerate()
         .try_for_each_init(
-            || Scratch::new(cols),
+            || if height_only { Scratch::for_height(cols) } else { Scratch::new(cols) },
             |scratch, (block, (((height, temperature), moisture), biome))| {
                 let rows = (height.chunks_mut(cols).zip(temperature.chunks_mut(cols)))
                     .zip(moisture.chunks_mut(cols).zip(biome.chunks_mut(cols)));
                 for (i, ((height, temperature), (moisture, biome))) in rows.enumerate() {
                     let y = place.to_map([0.0, frame.y_m(block * ROWS_PER_BLOCK + i)])[1];
                     land.row(&xs, y, scratch);
-                    if wants_biome(ctx) {
+                    if wants_biome {
                         land.biome_row(map, &xs, y, scratch, biome);
                     }
                     for (out, &unit) in height.iter_mut().zip(&scratch.height) {
@@ -379,7 +386,8 @@ fn paint(land: &Land, map: &Map, place: &Place, frame: &Frame, ctx: &Ctx<'_>) ->
                 ctx.tick(MAP_PERCENT * blocks + (100 - MAP_PERCENT) * done, 100 * blocks)
             },
         )?;
-    Ok(Painted { height, temperature, moisture, biome })
+    let climate = wants_climate.then_some(Climate { temperature, moisture });
+    Ok(Painted { height, climate, biome: wants_biome.then_some(biome) })
 }
 
 /// The polygons where they were drawn, with all that the map knows about each.

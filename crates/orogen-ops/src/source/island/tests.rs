@@ -101,15 +101,21 @@ fn lakes_are_level_on_the_map_and_on_the_land() {
     }
     let frame = frame(513);
     let painted = paint(&land, &map, &place, &frame, &Ctx::silent()).unwrap();
+    let biome = painted.biome.unwrap();
+    // Heights are the same when nothing else is wanted.
+    let height_only = std::collections::BTreeSet::from([Part::Layer(layer::HEIGHT.name())]);
+    let alone = paint(&land, &map, &place, &frame, &Ctx::silent().wanting(Some(&height_only))).unwrap();
+    assert!(alone.biome.is_none() && alone.climate.is_none());
+    assert_eq!(alone.height, painted.height);
     let mut wet = 0;
     for row in 1..512 {
         for col in 1..512 {
-            if painted.biome.row(row)[col] != Biome::Lake.id() {
+            if biome.row(row)[col] != Biome::Lake.id() {
                 continue;
             }
             wet += 1;
             for (c, r) in [(col + 1, row), (col, row + 1)] {
-                if painted.biome.row(r)[c] == Biome::Lake.id() {
+                if biome.row(r)[c] == Biome::Lake.id() {
                     assert_eq!(painted.height.row(r)[c], painted.height.row(row)[col]);
                 }
             }
@@ -587,7 +593,8 @@ fn beaches_are_strips_along_the_sea() {
         let (map, place, land) = grown(&op, "beach");
         let frame = frame(513);
         let painted = paint(&land, &map, &place, &frame, &Ctx::silent()).unwrap();
-        let beach = |col: usize, row: usize| painted.biome.row(row)[col] == Biome::Beach.id();
+        let biome = painted.biome.unwrap();
+        let beach = |col: usize, row: usize| biome.row(row)[col] == Biome::Beach.id();
         let mut scratch = Scratch::new(1);
         let mut count = 0;
         for (col, row) in (0..513).flat_map(|r| (0..513).map(move |c| (c, r))).filter(|&(c, r)| beach(c, r)) {
