@@ -1,6 +1,6 @@
 //! One block of one level: gullies, spurs, fans and scree on the land of the level above.
 
-use orogen_core::Seed;
+use orogen_core::{Seed, math};
 
 use super::flow::Flow;
 use super::square::{COUNT, Doubling, SIDE, blurred, doubled, slope2_of, softened};
@@ -10,14 +10,26 @@ use crate::rock::beds::Places;
 const ROUNDS: usize = 3;
 /// Unevenness that decides between ways down, in drops over a cell.
 const UNEVEN: f32 = 0.9;
+/// Part of it in waves of some ten cells, which lead gullies together.
+const WANDER: f32 = 4.0;
+/// How many times the area around has to drain through a place for a gully to go on there.
+const GATHERED: f32 = 0.7;
+/// How much that differs between weak and firm rock, below 1.
+const PATCHY: f32 = 0.4;
+/// Share of the water beside a place that counts for it.
+const BESIDE: f32 = 0.6;
+/// Slopes from which on ground is a wall, in part and in full.
+const WALL: [f32; 2] = [0.85, 1.15];
+/// How far ground lies below that around it, in cells, where scree gathers.
+const HOLLOW: f32 = 0.6;
 /// Share of the side of the drained area that a bed is cut towards, over all rounds, at strength 1.
-const DEPTH: f32 = 0.5;
+const DEPTH: f32 = 0.8;
 /// Cells along the side of the largest area that still adds to cutting: wider valleys belong to the levels above.
 const LARGEST_CELLS: f32 = 24.0;
 /// Slope of ground so flat that water lays down as much as it cuts.
 const FLAT: f32 = 0.1;
 /// Share of a gully's water that is spread over its bed.
-const BED: f32 = 0.5;
+const BED: f32 = 0.3;
 /// Part of the slope at which loose ground slides, where what is carried comes to rest without water.
 const REST: f32 = 0.8;
 /// Slope of the change as a share of the slope of the land, at most.
@@ -85,7 +97,11 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
     let head: Vec<f32> = (slope.iter().zip(&patches))
         .map(|(s, patch)| cutting.channel_m2 / (s * s + 0.02) * (1.0 + patch) / (1.0 - patch))
         .collect();
+    // Weak rock has many gullies, firm rock few.
+    let many: Vec<f32> =
+        patches.iter().map(|patch| (1.0 + PATCHY * patch) / (1.0 - PATCHY * patch)).collect();
     let largest = (LARGEST_CELLS * cell_m) * (LARGEST_CELLS * cell_m);
+    let bare = without_scree(&start, &slope, cutting);
 
     let mut now = start.clone();
     let mut lift = vec![0.0; COUNT];
@@ -93,13 +109,20 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
     for round in 0..ROUNDS {
         let routed: Vec<f32> = (0..COUNT).map(|i| now[i] + UNEVEN * cell_m * slope[i] * uneven[i]).collect();
         let flow = Flow::over(&routed, &inflow, cutting.spacing_m);
+        // Gullies begin where water has come together, not where a long slope has much of it everywhere.
+        let around = blurred(flow.area.iter().map(|area| area.sqrt().sqrt()).collect(), 2, 2);
+        // Where water comes down at every other sample, that is the lattice, not a gully.
+        let beside = softened(&flow.area);
         let mut drive: Vec<f32> = vec![0.0; COUNT];
         for i in 0..COUNT {
             let (area, s2) = (flow.area[i], slope[i] * slope[i]);
             let side = (area * largest / (area + largest)).sqrt();
-            let beyond_head = (1.0 - (head[i] / area).sqrt()).max(0.0);
+            let a2 = around[i] * around[i];
+            let least = head[i].max(GATHERED * many[i] * a2 * a2);
+            let wet = area + BESIDE * (beside[i] - area);
+            let beyond_head = (1.0 - (least / wet).sqrt()).max(0.0);
             let steep = s2 * s2 / (s2 * s2 + FLAT * FLAT * FLAT * FLAT);
-            drive[i] = DEPTH / ROUNDS as f32 * ground.give[i] * side * beyond_head * steep;
+            drive[i] = DEPTH / ROUNDS as f32 * ground.give[i] * side * beyond_head * steep * bare[i];
             if let Some(beds) = ground.beds {
                 drive[i] *= beds.rock(i, now[i]).softness().min(SOFTEST);
             }
@@ -107,11 +130,8 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
         let spread = softened(&drive);
         drive.iter_mut().zip(&spread).for_each(|(drive, spread)| *drive += BED * (spread - *drive));
         if round == 0 {
-            // What is cut rises again nearby, so that the land as a whole stays; crests above stream heads rise less.
+            // What is cut rises again nearby, so that the land as a whole stays and crests are sharp.
             lift = blurred(drive.iter().zip(&slope).map(|(d, s)| d * s).collect(), 2, 2);
-            for i in 0..COUNT {
-                lift[i] *= flow.area[i] / (flow.area[i] + 0.3 * head[i]);
-            }
             // Areas differ from sample to sample by chance; the land must not.
             lift = blurred(lift, 1, 1);
         }
@@ -149,7 +169,9 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
     let limit2 =
         own.iter().enumerate().map(|(i, own)| own.max((0.95 * talus(i)) * (0.95 * talus(i)))).collect();
     let now = slid(now, limit2, ground.give, cutting);
-    (now.iter().zip(ground.smooth).map(|(now, smooth)| now - smooth).collect(), drained)
+    // Sliding and interpolation end where nothing is wanted.
+    let change = |i: usize| if ground.give[i] > 0.0 { now[i] - ground.smooth[i] } else { 0.0 };
+    ((0..COUNT).map(change).collect(), drained)
 }
 
 /// Randomness of a block.
@@ -172,13 +194,33 @@ impl Chance {
                 patches.push(unit(bits >> 40));
             }
         }
-        let wide = blurred(wide, 1, 1);
+        let near = blurred(fine.clone(), 1, 1);
+        let wide = blurred(wide, 2, 2);
         let mut patches = blurred(patches, 2, 3);
         // What smoothing leaves of random numbers is brought back to their size.
         patches.iter_mut().for_each(|patch| *patch = (8.0 * *patch).clamp(-0.9, 0.9));
-        let uneven = fine.iter().zip(&wide).map(|(fine, wide)| 0.5 * fine + 0.9 * wide).collect();
+        let uneven = (0..COUNT).map(|i| 0.4 * fine[i] + 0.9 * near[i] + WANDER * wide[i]).collect();
         Self { uneven, patches }
     }
+}
+
+/// Share of water that runs on the ground instead of seeping away: little on scree, which lies in the hollow below walls at less
+/// than its talus slope, and less on walls than on slopes, as they stand by being hard.
+fn without_scree(start: &[f32], slope: &[f32], cutting: &Cutting) -> Vec<f32> {
+    let cell_m = (cutting.spacing_m[0] * cutting.spacing_m[1]).sqrt();
+    let wall: Vec<f32> = slope.iter().map(|&s| math::smoothstep(WALL[0], WALL[1], s)).collect();
+    let near_wall = blurred(wall, 2, 4);
+    let wide = blurred(start.to_vec(), 2, 4);
+    (0..COUNT)
+        .map(|i| {
+            let hollow = (wide[i] - start[i]) / cell_m;
+            let scree = math::smoothstep(0.0, 0.25, near_wall[i])
+                * math::smoothstep(0.0, HOLLOW, hollow)
+                * (1.0 - math::smoothstep(0.9 * WALL[0], WALL[0], slope[i]));
+            let steep = slope[i] / cutting.talus;
+            (1.0 - 0.85 * scree) / (1.0 + steep * steep * steep * steep)
+        })
+        .collect()
 }
 
 /// Creep that grows towards the talus slope (Roering et al. 1999), as far as a step stays stable.

@@ -30,12 +30,15 @@ use crate::rock::beds::{STRATA, Strata};
 /// that overlap and fade into each other, each from the level above alone:
 ///
 /// ```text
-/// ∂h/∂t = lift − k √A (1 − √(A₀ / (A S²))) S + deposition + ∇ · D ∇h / (1 − (S / Sc)²)
+/// ∂h/∂t = lift − k √A (1 − √(A₁ / A)) S + deposition + ∇ · D ∇h / (1 − (S / Sc)²)        A₁ = max(A₀ / S², 0.7 Ā)
 /// ```
 ///
-/// `A` is the area drained (through the edge of a block, that of the level above), `A₀` is `channel_m2`, `S` the slope and `Sc`
-/// 1.25 times the talus slope. Water is shared out by the fourth power of slope, over ground made uneven by chance, which
-/// guides the water only. What is cut comes down with the water and is laid where the slope is too gentle to carry it. Of the
+/// `A` is the area drained (through the edge of a block, that of the level above), `Ā` what places around drain, `A₀` is `channel_m2`,
+/// `S` the slope and `Sc` 1.25 times the talus slope. So a long even slope, which has much water everywhere, is not combed by
+/// parallel gullies: those go on where water has come together, and draw in what is beside them. `A₁` differs from patch to patch by a factor
+/// of about two either way: some slopes have many gullies, others few. Water is shared out by the fourth power of slope, over ground made uneven by
+/// chance, in waves of up to ten cells, which guides the water only. Little runs off on scree, in the hollow below walls of more than 40 degrees: it
+/// stays an even apron. What is cut comes down with the water and is laid where the slope is too gentle to carry it. Of the
 /// change at a level only what is shorter than some four cells of the level above stays, and no steeper than 0.7 of the land.
 /// Last, ground steeper than `talus_deg` (and than the coarse land there) slides.
 ///

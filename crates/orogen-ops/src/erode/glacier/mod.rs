@@ -38,7 +38,7 @@ use crate::rock::beds::STRATA;
 /// fast as middling rock, and walls stand at its own `talus_deg` instead.
 ///
 /// Ice is solved on a lattice of 256 cells along the longer side of the world, whatever the frame's own spacing, but
-/// of no less than 60 m. It grows on one four times as coarse, and works for three quarters of the time on one twice as coarse. It comes into balance with its bed within some
+/// of no less than 60 m. It grows, and works for the first quarter of the time, on one four times as coarse, and until 85 % of the time on one twice as coarse. It comes into balance with its bed within some
 /// hundred years, so in a long run it is followed for 20 years in each of the `steps`, and rock is worn for the whole of the step. What the ice wore away is taken from the land of the frame,
 /// and what was rough there is ground off. `height` is the ground without ice; the layer `ice` is the thickness that is left.
 ///
@@ -196,9 +196,10 @@ const SEASON_YR: f64 = 20.0;
 /// A step of the ice, at most, in years.
 const ICE_STEP_YR: f64 = 1.0;
 /// Share of the steps that ice works on a coarser lattice, and how much coarser it is.
-const COARSE_SHARE: f64 = 0.75;
+const COARSE_SHARE: f64 = 0.85;
 const COARSER: f64 = 2.0;
-/// How much coarser the lattice is on which ice grows at first.
+/// The same for the first steps, in which ice grows.
+const GROWS_SHARE: f64 = 0.25;
 const GROWS_ON: f64 = 4.0;
 /// Nanoseconds that a node takes in a year of ice, about.
 const NS_A_YEAR: f64 = 300.0;
@@ -225,7 +226,7 @@ impl Glacier {
     fn coarser(&self, step: u32) -> f64 {
         match step {
             _ if step >= self.coarse_steps() => 1.0,
-            0 if self.growing_yr() > 0.0 => GROWS_ON,
+            _ if self.growing_yr() > 0.0 && f64::from(step) < f64::from(self.steps) * GROWS_SHARE => GROWS_ON,
             _ => COARSER,
         }
     }
