@@ -35,7 +35,7 @@ pub mod shapes;
 mod texture;
 
 pub use canvas::{Bounds, Canvas, Shape, Spot, Texel};
-pub use detail::{Detail, Pattern};
+pub use detail::{Detail, Pattern, averaged};
 pub use error::TextureError;
 pub use field::Field;
 pub use maps::Maps;

@@ -1,17 +1,19 @@
 //! Ambient occlusion: how much of the sky a place sees over the heights around it.
 
+use std::f32::consts::SQRT_2;
+
 use crate::field::Field;
 
 /// Azimuths that are looked along, as steps of the grid, and their lengths.
 const AZIMUTHS: [([isize; 2], f32); 8] = [
     ([1, 0], 1.0),
-    ([1, 1], 1.414_213_5),
+    ([1, 1], SQRT_2),
     ([0, 1], 1.0),
-    ([-1, 1], 1.414_213_5),
+    ([-1, 1], SQRT_2),
     ([-1, 0], 1.0),
-    ([-1, -1], 1.414_213_5),
+    ([-1, -1], SQRT_2),
     ([0, -1], 1.0),
-    ([1, -1], 1.414_213_5),
+    ([1, -1], SQRT_2),
 ];
 
 /// The share of light from an even sky that reaches each sample of heights in metres, 0 to 1.

@@ -1,6 +1,8 @@
 //! Gradient noise: smooth hills without a grain, the basis of most patterns. Other periods along the two sides make it
 //! directional.
 
+use std::f32::consts::SQRT_2;
+
 use orogen_core::math::lerp;
 
 use super::{Noise, cell, fade, next, shifts};
@@ -8,19 +10,19 @@ use crate::dice::hash;
 
 /// Sixteen directions, an even star; of length √2, which brings the noise to about -1 to 1.
 const DIRECTIONS: [[f32; 2]; 16] = [
-    [1.414_213_5, 0.0],
+    [SQRT_2, 0.0],
     [1.306_563, 0.541_196_1],
     [1.0, 1.0],
     [0.541_196_1, 1.306_563],
-    [0.0, 1.414_213_5],
+    [0.0, SQRT_2],
     [-0.541_196_1, 1.306_563],
     [-1.0, 1.0],
     [-1.306_563, 0.541_196_1],
-    [-1.414_213_5, 0.0],
+    [-SQRT_2, 0.0],
     [-1.306_563, -0.541_196_1],
     [-1.0, -1.0],
     [-0.541_196_1, -1.306_563],
-    [0.0, -1.414_213_5],
+    [0.0, -SQRT_2],
     [0.541_196_1, -1.306_563],
     [1.0, -1.0],
     [1.306_563, -0.541_196_1],

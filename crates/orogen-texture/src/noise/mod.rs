@@ -8,7 +8,7 @@ mod warp;
 
 pub use cellular::{Cells, Nearest};
 pub use gradient::Gradient;
-pub use octaves::{Octaves, ridged};
+pub use octaves::Octaves;
 pub use value::Value;
 pub use warp::Warp;
 

@@ -55,10 +55,3 @@ impl Noise for Octaves {
         self.sum(u, v, |x| x)
     }
 }
-
-/// A sharp crest of 1 where noise crosses zero, falling to 0 over `width`.
-#[inline]
-#[must_use]
-pub fn ridged(noise: f32, width: f32) -> f32 {
-    (1.0 - noise.abs() / width).max(0.0)
-}
