@@ -89,7 +89,7 @@ fn stage(
 ///
 /// Afterwards `h(p) ≤ h(q) + times · grade(p) |p − q|` for every `q` on the ring through the eight samples around `p`, with heights
 /// between two of them on the straight line: the slope is limited alike in all directions, and what gave way is round where a limit
-/// along single neighbours would leave facets. Two sweeps over the raster, each row forth and back, as for a distance map. Beside
+/// along single neighbours would leave facets. Four sweeps over the raster, each row forth and back, as for a travel time. Beside
 /// the sea slopes lean on its surface.
 pub fn give_way(
     height: &mut Raster<f32>,
@@ -116,7 +116,7 @@ pub fn give_way(
     }
 }
 
-/// One sweep down and one up of `h = min(h, ring + grade · distance)`; cells for which `kept` holds keep their height, and what
+/// Two sweeps down and two up of `h = min(h, ring + grade · distance)`; cells for which `kept` holds keep their height, and what
 /// lies below `floor_m` counts as that high.
 ///
 /// What leads to the row swept before takes vector code; along the row it is one cell after the other, forth and back.
@@ -133,7 +133,8 @@ fn sweep<'g>(
     let level = Level::new();
     // The last row as it came out, with a cell beyond either end.
     let (mut near, mut out) = (vec![f32::INFINITY; cols + 2], vec![0.0; cols]);
-    for up in [false, true] {
+    // Where slopes from two sides meet, a second round settles what the order of the first left open.
+    for up in [false, true, false, true] {
         near.fill(f32::INFINITY);
         for r in 0..rows {
             let row = if up { rows - 1 - r } else { r };
