@@ -19,6 +19,8 @@ pub fn catalog() -> Catalog {
         Operator::of::<combine::Min>(),
         Operator::of::<combine::Multiply>(),
         Operator::of::<cover::Biomes>(),
+        Operator::of::<cover::Scatter>(),
+        Operator::of::<cover::Survival>(),
         Operator::of::<erode::Alluvium>(),
         Operator::of::<erode::Coast>(),
         Operator::of::<erode::Creep>(),
