@@ -24,7 +24,7 @@ pub struct Species {
     pub height_m: Option<f64>,
     /// How many stand on a hectare where it is at home.
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "1/ha"))]
-    pub per_ha: Option<f64>,
+    pub density_per_ha: Option<f64>,
     /// From 0 (evenly) to 1 (in patches).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub spread: Option<f64>,
@@ -106,7 +106,7 @@ impl Species {
             kind: known.map(|s| s.kind).unwrap_or_default(),
             radius_m,
             height_m: or(self.height_m, |s| s.height_m, 8.0),
-            per_m2: or(self.per_ha, |s| s.per_ha, 100.0) / 1e4,
+            per_m2: or(self.density_per_ha, |s| s.per_ha, 100.0) / 1e4,
             shade: or(self.shade, |s| s.shade, 0.3),
             wind_m_per_s: or(self.wind_m_per_s, |s| s.wind_m_per_s, 9.0),
             salt: or(self.salt, |s| s.salt, 0.3),

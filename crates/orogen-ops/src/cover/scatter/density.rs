@@ -146,13 +146,15 @@ impl<'a> Work<'a> {
 
     /// Thins all species alike where their crowns would cover more than the ground has room for.
     fn hold_to_cover(&self, densities: &mut [&mut [f32]], cols: usize) {
+        let apart = matches!(self.scatter.method, Method::Poisson | Method::Random);
+        let most = MOST_COVER[usize::from(apart)];
         for col in 0..cols {
             let area = |(plant, line): (&Plant, &&mut [f32])| {
                 f64::from(line[col]) * PI * plant.radius_m * plant.radius_m
             };
             let cover: f64 = self.plants.iter().zip(densities.iter()).map(area).sum();
-            if cover > MOST_COVER {
-                densities.iter_mut().for_each(|line| line[col] *= (MOST_COVER / cover) as f32);
+            if cover > most {
+                densities.iter_mut().for_each(|line| line[col] *= (most / cover) as f32);
             }
         }
     }

@@ -12,7 +12,7 @@ fn anywhere() -> Vec<Rule> {
 fn own(name: &str, radius_m: f64, per_ha: f64) -> Species {
     Species {
         radius_m: Some(radius_m),
-        per_ha: Some(per_ha),
+        density_per_ha: Some(per_ha),
         spread: Some(0.0),
         rules: anywhere(),
         ..Species::named(name)
@@ -41,12 +41,13 @@ fn plants(terrain: &Terrain) -> Vec<([f64; 2], orogen_core::instances::Instance)
 #[test]
 fn as_many_stand_as_the_density_says() {
     for method in [Method::Grid, Method::Poisson] {
-        let made = run(&three(method), land(|_, _| 50.0));
+        // Half as many as the species ask for: crowns that may not meet cover little more than half of the ground.
+        let made = run(&Scatter { density: 0.5, ..three(method) }, land(|_, _| 50.0));
         let found = plants(&made);
         for (species, per_ha) in [60.0, 200.0, 500.0].into_iter().enumerate() {
             let count =
                 found.iter().filter(|(_, thing)| usize::from(thing.species) == species).count() as f64;
-            let expected = per_ha * 64.0 * 64.0 / 100.0;
+            let expected = 0.5 * per_ha * 64.0 * 64.0 / 100.0;
             // What room large crowns leave for small ones is an estimate.
             let off = if method == Method::Poisson { 0.25 } else { 0.07 };
             assert!((count / expected - 1.0).abs() < off, "{method:?} {species}: {count} of {expected}");

@@ -161,7 +161,7 @@ fn grow(
     work::check(
         "years_yr",
         params.years_yr,
-        plant_rounds * 1500.0 / frame.len() as f64,
+        plant_rounds * 600.0 / frame.len() as f64,
         "let it grow for fewer years, or in longer rounds",
     )?;
     // Trees that stand for several are as much larger, and all distances with them.
