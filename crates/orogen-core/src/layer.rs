@@ -159,6 +159,13 @@ pub const INCISION: Layer<f32> = Layer::new("incision");
 pub const HARDNESS: Layer<f32> = Layer::new("hardness");
 /// The number of the bed at the surface.
 pub const BED: Layer<u16> = Layer::new("bed");
+/// Height of the crowns above the ground, in metres.
+pub const CANOPY_HEIGHT: Layer<f32> = Layer::new("canopy.height");
+/// Share of the ground under crowns, from 0 to 1.
+pub const CANOPY_COVER: Layer<f32> = Layer::new("canopy.cover");
+/// Colour of the crowns: red, green and blue in sRGB, from 0 to 1.
+pub const CANOPY_COLOR: [Layer<f32>; 3] =
+    [Layer::new("canopy.red"), Layer::new("canopy.green"), Layer::new("canopy.blue")];
 /// Where a step acts, from 0 (not) to 1 (fully).
 pub const MASK: Layer<f32> = Layer::new("mask");
 
@@ -235,6 +242,13 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "mask", unit: "", about: "where a step acts, 0 to 1", kind: Kind::F32 },
     Info { name: "material", unit: "", about: "share of a ground material, in 1/255", kind: Kind::Weight },
     Info { name: "density", unit: "1/m2", about: "plants per square metre", kind: Kind::F32 },
+    Info { name: "age", unit: "yr", about: "mean age of plants", kind: Kind::F32 },
+    Info {
+        name: "canopy",
+        unit: "",
+        about: "crowns seen from above: height in m, share of ground covered, red, green, blue",
+        kind: Kind::F32,
+    },
 ];
 
 /// What is known about a layer or its family; `None` for a name of the user's own.

@@ -29,6 +29,7 @@ mod raster;
 mod ready;
 mod refiner;
 pub mod rng;
+pub mod species;
 mod spline;
 pub mod stepped;
 mod terrain;

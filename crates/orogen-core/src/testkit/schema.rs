@@ -34,6 +34,7 @@ const UNITS: &[(&str, &str)] = &[
     ("_m3_per_s", "m3/s"),
     ("_per_m", "1/m"),
     ("_per_m2", "1/m2"),
+    ("_per_ha", "1/ha"),
     ("_per_km2", "1/km2"),
     ("_c_per_km", "degC/km"),
     ("_pct", "%"),

@@ -1,0 +1,224 @@
+//! Plants from densities: which stand in a rectangle, by one of the methods.
+//!
+//! Every number drawn is a hash of the step's seed and a cell of the pattern, and densities are functions of the place, so a
+//! rectangle holds the same plants whatever else is worked out.
+
+use orogen_core::instances::{Instance, id};
+use orogen_core::rng::Seed;
+use orogen_core::{Ctx, OpError, Rect, math};
+use rayon::prelude::*;
+
+use super::super::poisson::{Disks, Plan, Point, Spacing, disks};
+use super::super::species::Plant;
+
+/// How many points of a maximal set lie in a square of their distance.
+const PACKED: f64 = 0.70;
+
+/// Rounds of darts of each class.
+const DARTS: u32 = 3;
+
+/// A plant with its place in world metres.
+pub type Standing = ([f64; 2], Instance);
+
+/// What plants are made from.
+pub struct Stand<'a, D, H> {
+    /// The species.
+    pub plants: &'a [Plant],
+    /// How many of a species stand on a square metre at a place; 0 outside the land.
+    pub density: D,
+    /// How much wind and salt harm a species at a place, from 0 to 1.
+    pub harm: H,
+    /// Which way the wind blows, to the left of east, in 1/256 of a full turn.
+    pub wind_to: u8,
+    /// The step's seed.
+    pub seed: Seed,
+    /// The land that there is.
+    pub bounds: Rect,
+}
+
+impl<D, H> Stand<'_, D, H>
+where
+    D: Fn(usize, [f64; 2]) -> f64 + Sync,
+    H: Fn(usize, [f64; 2]) -> [f64; 2] + Sync,
+{
+    /// One trial a cell at a random place of it; the species by roulette, each as likely as it is dense.
+    #[must_use]
+    pub fn grid(&self, rect: &Rect, cell_m: f64) -> Vec<Standing> {
+        let Some(rect) = rect.intersection(&self.bounds) else { return Vec::new() };
+        let index = |m: f64| (m / cell_m).floor() as i64;
+        let [min, max] = [rect.min.map(index), rect.max.map(index)];
+        let rows: Vec<i64> = (min[1]..=max[1]).collect();
+        let row = |y: i64| {
+            let seed = Seed(self.seed.bits(y as u64));
+            (min[0]..=max[0]).filter_map(move |x| {
+                let bits = seed.bits(x as u64);
+                let place = [cell_m * (x as f64 + unit(bits)), cell_m * (y as f64 + unit(bits >> 21))];
+                if !holds(&rect, place) {
+                    return None;
+                }
+                // What is left of the bits says whether and which; 21 of them are one in two million.
+                let species = self.roulette(place, cell_m * cell_m, unit(bits >> 42))?;
+                Some(self.standing(species, place, [x, y]))
+            })
+        };
+        rows.into_par_iter().flat_map_iter(row).collect()
+    }
+
+    /// Which species a number from 0 to 1 falls on, if each has the chance `density * area_m2`; none beyond their sum. Where
+    /// they would be more than certain, all are less likely by as much.
+    fn roulette(&self, place: [f64; 2], area_m2: f64, drawn: f64) -> Option<usize> {
+        let chances = (0..self.plants.len()).map(|species| (self.density)(species, place) * area_m2);
+        if let [_] = self.plants {
+            return chances.into_iter().next().filter(|chance| drawn < *chance).map(|_| 0);
+        }
+        let sum: f64 = chances.clone().sum();
+        let drawn = drawn * sum.max(1.0);
+        if drawn >= sum {
+            return None;
+        }
+        let mut reached = 0.0;
+        chances.into_iter().position(|chance| {
+            reached += chance;
+            drawn < reached
+        })
+    }
+
+    /// Poisson disks, the largest species first; the distance of two is the sum of their radii. A point stays as a plant as
+    /// often as the density asks for.
+    ///
+    /// # Errors
+    /// When cancelled, or when there are too many cells.
+    pub fn poisson(&self, rect: &Rect, ctx: &Ctx<'_>) -> Result<Vec<Standing>, OpError> {
+        let classes = classes_of(self.plants);
+        let spacings: Vec<Spacing> = classes.iter().map(|(radius, _)| Spacing::new(2.0 * radius)).collect();
+        let (mut larger, mut standing): (Vec<Disks>, Vec<Standing>) = (Vec::new(), Vec::new());
+        for (i, (radius_m, members)) in classes.iter().enumerate() {
+            // Smaller classes look at this one as far out as they go themselves.
+            let beyond: f64 = spacings[i + 1..]
+                .iter()
+                .map(|later| later.reach_m(DARTS) + later.distance_m() + 2.0 * radius_m)
+                .sum();
+            let wide = rect.grown([beyond; 2]).intersection(&self.bounds).unwrap_or(*rect);
+            let seed = Seed(self.seed.bits(i as u64));
+            let plan = Plan { spacing: spacings[i], seed, darts: DARTS, maximal: true };
+            let dense = |place| members.iter().map(|&species| (self.density)(species, place)).sum::<f64>();
+            let mut class =
+                disks(&wide, &self.bounds, &plan, &larger, |place| dense(place) > 0.0, &ctx.unwatched())?;
+            let area = 4.0 * radius_m * radius_m / PACKED;
+            let drawn = |point: &Point| {
+                let drawn = Seed(seed.bits(1 << 32)).unit2(point.cell[0], point.cell[1]);
+                drawn * self.left(&classes[..i], *radius_m, point.place) / area
+            };
+            class.retain(|point| drawn(point) < dense(point.place));
+            for point in class.points(rect) {
+                let share = drawn(&point);
+                let mut reached = 0.0;
+                let species = members.iter().copied().find(|&species| {
+                    reached += (self.density)(species, point.place);
+                    share < reached
+                });
+                if let Some(species) = species {
+                    standing.push(self.standing(
+                        species,
+                        point.place,
+                        [point.cell[0] ^ ((i as i64) << 40), point.cell[1]],
+                    ));
+                }
+            }
+            larger.push(class);
+            ctx.tick(i + 1, classes.len())?;
+        }
+        Ok(standing)
+    }
+
+    /// The share of the ground that larger classes leave to the middles of crowns of a radius, about: their own circles meet a
+    /// little, so they take less than as many circles anywhere would.
+    fn left(&self, larger: &[(f64, Vec<usize>)], radius_m: f64, place: [f64; 2]) -> f64 {
+        let taken = |(larger, members): &(f64, Vec<usize>)| {
+            let dense: f64 = members.iter().map(|&species| (self.density)(species, place)).sum();
+            dense * std::f64::consts::PI * (larger + radius_m) * (larger + radius_m)
+        };
+        math::exp(-0.8 * larger.iter().map(taken).sum::<f64>())
+    }
+
+    /// Tries random places, largest cells of one colour at a time; what collides gives way to the next species that fits.
+    ///
+    /// # Errors
+    /// When cancelled.
+    pub fn random(&self, rect: &Rect, ctx: &Ctx<'_>) -> Result<Vec<Standing>, OpError> {
+        super::random::random(self, rect, ctx)
+    }
+
+    /// How likely each species is at a place, for a trial that stands for `area_m2`.
+    pub(super) fn chances(&self, place: [f64; 2], area_m2: f64, out: &mut Vec<f64>) {
+        out.clear();
+        out.extend((0..self.plants.len()).map(|species| (self.density)(species, place) * area_m2));
+    }
+
+    /// A plant of a species at a place: its size, turn and lean from the cell's hash, and from what wind and salt do to it.
+    pub(super) fn standing(&self, species: usize, place: [f64; 2], cell: [i64; 2]) -> Standing {
+        let plant = &self.plants[species];
+        let id = id(self.seed, cell, 0);
+        let bits = Seed(id).bits(1);
+        let [wind, salt] = (self.harm)(species, place);
+        let age = 0.15 + 0.85 * unit(bits);
+        let grown = (0.45 + 0.75 * age) * (1.0 - 0.6 * wind) * (1.0 - 0.5 * salt);
+        let scale = (grown * (0.9 + 0.2 * unit(bits >> 21)) * 4096.0).clamp(64.0, 65535.0);
+        let thing = Instance {
+            id,
+            x_mm: 0,
+            y_mm: 0,
+            z_m: f32::NAN,
+            species: species as u16,
+            yaw: (bits >> 42) as u16,
+            scale: scale as u16,
+            tilt_deg: (35.0 * wind + 2.0 * unit(bits >> 30)) as u8,
+            tilt_to: if wind > 0.0 { self.wind_to } else { (bits >> 50) as u8 },
+            age: (age * 255.0) as u8,
+            health: (255.0 * (1.0 - 0.7 * wind.max(salt))) as u8,
+            tag: plant.kind as u16,
+        };
+        (place, thing)
+    }
+}
+
+/// 21 bits as a number from 0 to 1, 1 excluded.
+pub(super) fn unit(bits: u64) -> f64 {
+    (bits & 0x1f_ffff) as f64 / f64::from(1 << 21)
+}
+
+pub(super) fn holds(rect: &Rect, place: [f64; 2]) -> bool {
+    (0..2).all(|axis| place[axis] >= rect.min[axis] && place[axis] < rect.max[axis])
+}
+
+/// How far around a rectangle random places depend on anything.
+#[must_use]
+pub fn random_reach_m(plants: &[Plant]) -> f64 {
+    super::random::REACH_CELLS * 2.0 * plants.iter().map(|plant| plant.radius_m).fold(0.0, f64::max)
+}
+
+/// How far around a rectangle Poisson disks depend on anything.
+#[must_use]
+pub fn poisson_reach_m(plants: &[Plant]) -> f64 {
+    let classes = classes_of(plants);
+    let largest = classes.first().map_or(0.0, |(radius, _)| *radius);
+    classes
+        .iter()
+        .map(|(radius, _)| Spacing::new(2.0 * radius).reach_m(DARTS) + 2.0 * (radius + largest))
+        .sum()
+}
+
+/// Classes of size, the largest first: each holds radii up to √2 apart.
+fn classes_of(plants: &[Plant]) -> Vec<(f64, Vec<usize>)> {
+    let mut order: Vec<usize> = (0..plants.len()).collect();
+    order.sort_by(|&a, &b| plants[b].radius_m.total_cmp(&plants[a].radius_m).then(a.cmp(&b)));
+    let mut classes: Vec<(f64, Vec<usize>)> = Vec::new();
+    for species in order {
+        let radius = plants[species].radius_m;
+        match classes.last_mut() {
+            Some((largest, members)) if radius * std::f64::consts::SQRT_2 > *largest => members.push(species),
+            _ => classes.push((radius, vec![species])),
+        }
+    }
+    classes
+}
