@@ -40,7 +40,7 @@ impl Turn<'_> {
         let around: Vec<_> = self.around().collect();
         let cell = Part { corner: [0.0; 2], side: self.side() };
         for i in 0..x.len() {
-            if x[i] != EMPTY {
+            if !(EMPTY..FULL).contains(&x[i]) {
                 continue;
             }
             let here = self.cell(i + 1, row);

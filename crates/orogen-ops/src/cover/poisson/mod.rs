@@ -285,7 +285,7 @@ impl Disks {
         let rect = spacing.grown(rect, plan.darts).intersection(bounds).unwrap_or(*rect);
         let cells = (0..2).map(|axis| rect.size()[axis] / spacing.side_m[axis] + 6.0);
         let cells: f64 = cells.product();
-        if !(cells <= MOST_CELLS) {
+        if cells.is_nan() || cells > MOST_CELLS {
             return Err(OpError::Failed(format!(
                 "points {} m apart on {:.0} x {:.0} m are {:.1e} cells, more than {MOST_CELLS:.0e}; ask for a smaller window",
                 spacing.distance_m,
