@@ -2,7 +2,7 @@
 //! whole. The catalogue test does this for defaults and choices only.
 
 use orogen_core::testkit::standard::{AnyFile, Standard};
-use orogen_core::{AnyOp, Footprint, Frame, LayerName, Raster, Reach, Seed, Silent, Terrain, math};
+use orogen_core::{AnyOp, Footprint, Frame, Raster, Reach, Seed, Silent, Terrain, math};
 
 /// A world far from zero with cells that are not square.
 pub(crate) fn world() -> Frame {
@@ -20,16 +20,7 @@ pub(crate) fn whole(op: &dyn AnyOp) -> Terrain {
 }
 
 fn standard(op: &dyn AnyOp) -> Standard {
-    let mut standard = Standard::full(world(), &op.layers()).with_holes();
-    // What follows from the heights went when the holes were made; an operator may read it all the same.
-    let whole = Standard::full(world(), &op.layers());
-    let data = |name: &LayerName| whole.terrain.layers().get(name).cloned();
-    for name in op.layers().reads {
-        if let Some(data) = data(&name).filter(|_| !standard.terrain.layers().contains_key(&name)) {
-            standard.terrain.set_named(name, data);
-        }
-    }
-    standard
+    Standard::full(world(), &op.layers()).with_holes()
 }
 
 /// Panics when a window computed alone differs in a bit from the same part of the whole.

@@ -16,7 +16,7 @@ use crate::ctx::{Silent, Watch};
 use crate::each_kind;
 use crate::error::OpError;
 use crate::frame::{Frame, FrameError};
-use crate::kinds::{LayerData, Sample};
+use crate::kinds::{Kind, LayerData, Sample};
 use crate::layer::{self, LayerName};
 use crate::op::{AnyOp, Operator, Reach};
 use crate::param::path_text;
@@ -217,7 +217,12 @@ fn writes_of(op: &dyn AnyOp) -> Result<(), String> {
         return Err(String::from("the frame is another one afterwards"));
     }
     let stale = |part: &Part| declared.outputs().any(|from| before.provenance().follows(part, &from));
-    let derived = |name: &LayerName| stale(&Part::Layer(name.clone()));
+    // Weights of a family are written together: those of its members that are not named go.
+    let replaced = |name: &LayerName| {
+        let weight = before.layers().get(name).is_some_and(|data| data.kind() == Kind::Weight);
+        weight && declared.writes.iter().any(|written| written.family() == name.family())
+    };
+    let derived = |name: &LayerName| stale(&Part::Layer(name.clone())) || replaced(name);
     for (name, data) in before.layers() {
         let touched = after.layers().get(name).is_none_or(|now| !now.same_allocation(data));
         match (declared.writes.contains(name), after.layers().contains_key(name)) {

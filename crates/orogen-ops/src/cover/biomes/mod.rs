@@ -6,7 +6,7 @@ mod table;
 mod tests;
 
 use orogen_core::biome::Biome;
-use orogen_core::param::{Fault, Segment};
+use orogen_core::param::{Fault, Field, Segment};
 use orogen_core::{Coef, Ctx, Frame, LayerName, Layers, Op, OpError, Raster, Reach, Reason, Terrain, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -235,12 +235,28 @@ impl Borders {
     }
 }
 
+/// A number or a layer, by rows.
+struct Values<'a>(Field<'a>);
+
+impl Values<'_> {
+    /// Adds the values of a row.
+    fn add_row(&self, row: usize, out: &mut [f32]) {
+        match &self.0 {
+            Field::Const(value) => out.iter_mut().for_each(|out| *out += value),
+            Field::Raster(raster) => {
+                out.iter_mut().zip(raster.row(row)).for_each(|(out, value)| *out += value)
+            }
+        }
+    }
+}
+
 /// Reads 12 to 16 bytes a cell and writes one; beside the sea it looks around.
 fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8>, OpError> {
     let height = terrain.get(layer::HEIGHT)?;
     let water = terrain.get(layer::WATER).ok();
     let snow = params.snow_depth_m.and_then(|depth| Some((terrain.get(layer::SNOW).ok()?, depth as f32)));
-    let (temperature, moisture) = (params.temperature_c.on(terrain)?, params.moisture.on(terrain)?);
+    let (temperature, moisture) =
+        (Values(params.temperature_c.on(terrain)?), Values(params.moisture.on(terrain)?));
     let around = Around::new(terrain.frame(), params.beach_width_m);
     let table = Table::new(params);
     let borders = Borders::new(params, terrain, ctx);
@@ -252,29 +268,43 @@ fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8
     // A degree is worth so many metres at the snow line: what the air loses with height.
     let metres_a_degree = 1000.0 / 6.5;
     let lapse = (params.lapse_c_per_km / 1000.0) as f32;
+    let (beach_m, lake_m) = (params.beach_m as f32, params.lake_depth_m as f32);
     let counter = ctx.counter(height.rows());
     let mut out = Raster::filled(height.cols(), height.rows(), 0u8);
     out.try_par_rows(|row, values| {
         let (mut buffers, mut shift) = (OctaveBuffers::default(), [Vec::new(), Vec::new()]);
         borders.row(terrain.frame(), row, &mut buffers, &mut shift);
-        let [warmer, wetter] = &shift;
-        for (col, value) in values.iter_mut().enumerate() {
-            let h = height.row(row)[col];
+        let [warm, wet] = &mut shift;
+        let heights = height.row(row);
+        if let Some(line) = snow_line {
+            // Above the line nothing is warm enough for anything else.
+            let above = |h: f32, warmer: f32| h + warmer * metres_a_degree >= line;
+            values
+                .iter_mut()
+                .zip(heights)
+                .zip(warm.iter())
+                .for_each(|((v, h), w)| *v = u8::from(above(*h, *w)));
+        }
+        temperature.add_row(row, warm);
+        moisture.add_row(row, wet);
+        warm.iter_mut().zip(heights).for_each(|(warm, h)| *warm -= h * lapse);
+        table.row(warm, wet, snow_line.is_some(), values);
+        for (col, (value, h)) in values.iter_mut().zip(heights).enumerate() {
             let depth = water.map_or(0.0, |water| water.row(row)[col]);
-            let white = snow_line.is_some_and(|line| h + warmer[col] * metres_a_degree >= line)
-                || snow.is_some_and(|(snow, least)| snow.row(row)[col] >= least);
-            *value = if h.is_nan() || h < 0.0 {
-                Biome::Ocean.id()
-            } else if depth > 0.0 && f64::from(depth) >= params.lake_depth_m {
-                Biome::Lake.id()
-            } else if f64::from(h) <= params.beach_m && around.has_sea(height, col, row) {
-                Biome::Beach.id()
-            } else if white {
-                Biome::Snow.id()
-            } else {
-                let (warm, wet) = (temperature.at(col, row), moisture.at(col, row));
-                table.at(warm - h * lapse + warmer[col], wet + wetter[col])
-            };
+            if let Some((snow, least)) = snow
+                && snow.row(row)[col] >= least
+            {
+                *value = Biome::Snow.id();
+            }
+            if *h >= 0.0 && *h <= beach_m && around.has_sea(height, col, row) {
+                *value = Biome::Beach.id();
+            }
+            if depth > 0.0 && depth >= lake_m {
+                *value = Biome::Lake.id();
+            }
+            if h.is_nan() || *h < 0.0 {
+                *value = Biome::Ocean.id();
+            }
         }
         for (biome, mask) in &painted {
             for (value, mask) in values.iter_mut().zip(mask.row(row)) {

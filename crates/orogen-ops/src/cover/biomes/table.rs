@@ -50,6 +50,29 @@ impl Table {
     }
 }
 
+impl Table {
+    /// The biomes of the climates along a row, by the same comparisons as [`Table::at`], a belt at a time. With `white`, where `out` is
+    /// not 0 there is snow.
+    pub fn row(&self, warm: &[f32], wet: &[f32], white: bool, out: &mut [u8]) {
+        let mut cells = vec![0u8; out.len()];
+        let each = self.wet.len() as u8 + 1;
+        for limit in &self.warm {
+            cells.iter_mut().zip(warm).for_each(|(cell, warm)| *cell += if warm >= limit { each } else { 0 });
+        }
+        for limit in &self.wet {
+            cells.iter_mut().zip(wet).for_each(|(cell, wet)| *cell += u8::from(wet >= limit));
+        }
+        // At most 16 belts by 16.
+        let lookup: [u8; 256] =
+            std::array::from_fn(|i| self.biomes.get(i).copied().unwrap_or(Biome::Ocean.id()));
+        for (((out, cell), warm), wet) in out.iter_mut().zip(&cells).zip(warm).zip(wet) {
+            let known = lookup[usize::from(*cell)];
+            let known = if white && *out != 0 { Biome::Snow.id() } else { known };
+            *out = if warm.is_nan() || wet.is_nan() { Biome::Ocean.id() } else { known };
+        }
+    }
+}
+
 /// The number of a biome, or a sentence that says that there is none.
 pub(super) fn number(biome: &BiomeRef, own: &[OwnBiome]) -> Result<u8, String> {
     let known = || {

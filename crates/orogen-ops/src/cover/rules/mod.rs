@@ -54,10 +54,10 @@ impl From<&str> for BiomeRef {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Curve {
-    /// A shape with a name.
-    Named(Shape),
     /// Points [x, weight] with straight lines between them; x runs from 0 at the start of the range to 1 at its end.
     Points(#[schemars(length(min = 2, max = 64), inner(inner(range(min = 0.0, max = 1.0))))] Vec<[f64; 2]>),
+    /// A shape with a name.
+    Named(Shape),
 }
 
 impl Default for Curve {
