@@ -165,7 +165,7 @@ pub struct Check {
 #[command(after_help = "\
 Examples:
   orogen explain my-island.toml 1200,3400
-  orogen explain my-island.toml 1200,3400 --samples 257    quicker, from a preview
+  orogen explain my-island.toml 1200,3400 --samples 257    from a preview
   orogen explain my-island.toml 1200,3400 --json")]
 pub struct Explain {
     /// The recipe.

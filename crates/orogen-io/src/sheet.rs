@@ -83,6 +83,6 @@ mod tests {
         let reds = made.as_slice().iter().filter(|&&p| p == [200, 0, 0]).count();
         assert_eq!(reds, 3 * 40 * 30, "no name is written over a picture");
         assert!(made.as_slice().iter().any(|p| p[0] < 100), "no ink");
-        assert_eq!(sheet(&[], 3).as_slice().iter().filter(|&&p| p == PAPER).count(), 17 * 47);
+        assert!(sheet(&[], 3).as_slice().iter().all(|&p| p == PAPER), "nothing to show is paper");
     }
 }

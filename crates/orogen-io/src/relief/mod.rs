@@ -10,6 +10,7 @@ mod basins;
 mod biome;
 mod coarse;
 mod coloring;
+mod forest;
 mod light;
 mod palette;
 mod rivers;
@@ -26,6 +27,7 @@ use crate::png8::Picture;
 use basins::Basins;
 use coarse::Coarse;
 pub use coloring::Coloring;
+use forest::Forest;
 use light::{Suns, Wide};
 use palette::Colors;
 pub use palette::Palette;
@@ -51,6 +53,8 @@ pub struct ReliefStyle {
     pub exaggeration: Option<f64>,
     /// Colours by ground material, where `cover.materials` has laid some.
     pub materials: bool,
+    /// Draws woods, where `cover.scatter` has let some grow.
+    pub forests: bool,
     /// Colours by biome, where the terrain has a `biome` layer.
     pub biomes: bool,
     /// Colours by drainage basin, where `water.basins` has found some.
@@ -73,6 +77,7 @@ impl Default for ReliefStyle {
             sun_height_deg: 42.0,
             exaggeration: None,
             materials: true,
+            forests: true,
             biomes: true,
             basins: true,
             rivers: true,
@@ -154,6 +159,7 @@ pub fn render_unless_cancelled(
     let (rivers, contours) = (lines(style.rivers, "rivers"), lines(style.contours, "contours"));
     let natural = style.coloring == Coloring::Natural;
     let cover = (natural && style.materials).then(|| ground::Ground::of(terrain)).flatten();
+    let forest = (natural && style.forests).then(|| Forest::of(terrain)).flatten();
     let pattern = coloring::pattern(terrain, style.coloring);
     // Materials know of sand already, and the other ideas of colour of nothing but theirs.
     let sand = if natural && cover.is_none() { terrain.get(layer::SAND).ok() } else { None };
@@ -196,12 +202,14 @@ pub fn render_unless_cancelled(
                 *out = display.srgb(paper);
                 continue;
             }
+            let crown = forest.as_ref().and_then(|forest| forest.at(col, row));
+            let [over_x, over_y] = crown.as_ref().map_or([0.0; 2], |crown| crown.grade);
             // Open sea, half of many maps, needs no light on land.
             let (lit, open) = if around.sea < 1.0 {
                 let lift = wide.exaggeration;
                 let lit = suns.light(
-                    FINE * grade_x * lift + COARSE * wide_x[col],
-                    FINE * grade_y * lift + COARSE * wide_y[col],
+                    FINE * (grade_x * lift + over_x) + COARSE * wide_x[col],
+                    FINE * (grade_y * lift + over_y) + COARSE * wide_y[col],
                     0.75 * shadow[col],
                 );
                 (lit, (1.0 - 1.35 * (1.0 - sky[col])).max(0.15))
@@ -226,6 +234,9 @@ pub fn render_unless_cancelled(
                     if deep > SAND_M[0] {
                         base = mix(base, grains, SAND_SHARE * math::smoothstep(SAND_M[0], SAND_M[1], deep));
                     }
+                }
+                if let Some(crown) = &crown {
+                    base = mix(base, crown.color.map(|v| v * COVER_LIFT), crown.share);
                 }
                 if let Some(basins) = &basins {
                     let (color, share, edge) = basins.at(col, row);

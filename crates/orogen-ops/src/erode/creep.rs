@@ -103,7 +103,7 @@ impl Op for Creep {
     }
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
-        61.0
+        45.0
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -256,13 +256,13 @@ fn passes(goes: f64) -> f64 {
 /// Refuses a time that would take far too long.
 fn check_work(params: &Creep, spacing_m: [f64; 2], goes: f64, a_go_m2: f64) -> Result<(), OpError> {
     let passes = passes(goes);
-    let stages = passes * Ground::stages(spacing_m, a_go_m2 / passes, GROWTH);
+    let stages = passes * Ground::stages_of_all_parts(spacing_m, a_go_m2 / passes, GROWTH);
     let work_ns = goes * (NS_A_GO + NS_A_STAGE * stages);
-    // Stages grow with the root of the time.
+    // Stages grow with the time, once that is long.
     let share = work::MOST_NS_A_SAMPLE / work_ns;
     let advice = format!(
         "at this spacing and creep_m2_per_yr the maximum is {:.0}",
-        (0.95 * params.duration_yr * share * share).max(1.0)
+        (0.95 * params.duration_yr * share).max(1.0)
     );
     work::check("duration_yr", params.duration_yr, work_ns, &advice)
 }

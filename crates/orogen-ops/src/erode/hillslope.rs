@@ -119,6 +119,14 @@ impl Ground<'_> {
         super::stream_power::slopes::stages(spacing_m, 1.1 * growth * metres2)
     }
 
+    /// As [`Ground::stages`], all parts together of a time that is too long for one.
+    #[must_use]
+    pub fn stages_of_all_parts(spacing_m: [f64; 2], metres2: f64, growth: f64) -> f64 {
+        let stages = Self::stages(spacing_m, metres2, growth);
+        // A part reaches as far as the square of its stages.
+        stages * (stages / MOST_STAGES).clamp(1.0, MOST_PARTS.sqrt())
+    }
+
     /// How fast the flux grows with slope at most on this land.
     #[must_use]
     pub fn growth(&self, height: &Raster<f32>) -> f64 {

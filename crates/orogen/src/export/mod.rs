@@ -500,7 +500,7 @@ mod tests {
         let style = ReliefStyle { palette: Palette::Arid, sun_from_deg: 90.0, ..ReliefStyle::default() };
         assert_eq!(found, Exports::one(Relief(style)));
         assert_eq!(exports("").unwrap(), Exports::default());
-        let unasked = ["geotiff", "png16", "relief", "geojson", "fragment"].map(kind);
+        let unasked = ["geotiff", "png16", "relief", "geojson", "fragment", "splat"].map(kind);
         assert_eq!(Exports::default(), Exports::of(unasked.to_vec()));
     }
 

@@ -54,9 +54,31 @@ pub struct Materials {
     /// The materials.
     #[schemars(length(min = 1, max = 128))]
     pub materials: Vec<Material>,
+    /// The rock of this land: whatever rock the rules name is this one. As the rules say when left out.
+    pub rock: Option<Rock>,
     /// The material of places where no rule leaves anything.
     #[schemars(length(max = 40))]
     pub fallback: String,
+}
+
+/// Kinds of rock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rock {
+    /// Grey blocks with wide joints.
+    Granite,
+    /// Pale, with runnels and pits.
+    Limestone,
+    /// Dark columns and blocks.
+    Basalt,
+    /// Warm beds.
+    Sandstone,
+}
+
+impl Rock {
+    fn name(self) -> &'static str {
+        ["granite", "limestone", "basalt", "sandstone"][self as usize]
+    }
 }
 
 /// The materials of recipes that name none.
@@ -70,7 +92,7 @@ impl Default for Materials {
         }
         // A test reads them; without them all ground would be the fallback.
         let materials = toml::from_str(DEFAULT).map_or_else(|_| Vec::new(), |given: Given| given.materials);
-        Self { materials, fallback: String::from("granite") }
+        Self { materials, rock: None, fallback: String::from("granite") }
     }
 }
 
@@ -82,9 +104,18 @@ impl Materials {
         LayerName::parse(&format!("material.{name}")).filter(|_| !name.contains('.'))
     }
 
+    /// What a material is called on land with one kind of rock.
+    fn called<'a>(&self, name: &'a str) -> &'a str {
+        let all = [Rock::Granite, Rock::Limestone, Rock::Basalt, Rock::Sandstone];
+        match self.rock {
+            Some(rock) if all.iter().any(|rock| rock.name() == name) => rock.name(),
+            _ => name,
+        }
+    }
+
     /// The layers of all materials, in the order of their names.
     fn names(&self) -> Vec<LayerName> {
-        let all = self.materials.iter().map(|m| m.name.as_str()).chain([self.fallback.as_str()]);
+        let all = self.materials.iter().map(|m| self.called(&m.name)).chain([self.called(&self.fallback)]);
         all.filter_map(Self::layer).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -176,14 +207,18 @@ impl Op for Materials {
         };
         let mut reasons: Vec<Reason> = (order.into_iter())
             .map(|thing| Reason {
-                of: format!("material {}", self.materials[thing].name),
+                of: format!("material {}", self.called(&self.materials[thing].name)),
                 found: format!("{:.0} %", 100.0 * weights[thing] / sum),
                 because: compiled.explain(thing, place).into_iter().map(cause).collect(),
             })
             .collect();
         if reasons.is_empty() {
             let found = String::from("100 %, as no rule of any material leaves anything here");
-            reasons.push(Reason { of: format!("material {}", self.fallback), found, because: Vec::new() });
+            reasons.push(Reason {
+                of: format!("material {}", self.called(&self.fallback)),
+                found,
+                because: Vec::new(),
+            });
         }
         Ok(reasons)
     }
@@ -209,8 +244,9 @@ fn materials(
         let layer = Materials::layer(name);
         names.iter().position(|known| Some(known) == layer.as_ref()).unwrap_or(0)
     };
-    let members: Vec<usize> = params.materials.iter().map(|material| member(&material.name)).collect();
-    let fallback = member(&params.fallback);
+    let members: Vec<usize> =
+        params.materials.iter().map(|material| member(params.called(&material.name))).collect();
+    let fallback = member(params.called(&params.fallback));
     let (bare, land) = (AtomicU64::new(0), AtomicU64::new(0));
     let counter = ctx.counter(rows);
     let made = weights::from_rows(cols, rows, names.len(), |row, shares| {

@@ -169,3 +169,13 @@ fn a_bad_name_is_a_sentence() {
         "fallback: \"Wet Rock\" is not a valid name; use a word of a-z, 0-9 and _"
     );
 }
+
+#[test]
+fn land_of_one_rock_has_no_other() {
+    let op = Materials { rock: Some(Rock::Limestone), ..Materials::default() };
+    let names: Vec<String> = op.names().iter().map(|name| name.as_str().to_owned()).collect();
+    assert!(names.contains(&String::from("material.limestone")));
+    for other in ["granite", "basalt", "sandstone"] {
+        assert!(!names.contains(&format!("material.{other}")), "{other}");
+    }
+}

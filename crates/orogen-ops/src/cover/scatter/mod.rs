@@ -9,7 +9,7 @@ mod tests;
 use orogen_core::instances::Instances;
 use orogen_core::param::{Fault, Segment};
 use orogen_core::species::{Kind, SPECIES};
-use orogen_core::{Ctx, Frame, LayerName, Layers, Op, OpError, Part, Reach, Rect, Terrain, layer};
+use orogen_core::{Ctx, Frame, LayerName, Layers, Op, OpError, Part, Prepared, Reach, Rect, Terrain, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -213,13 +213,29 @@ impl Op for Scatter {
         found
     }
 
+    fn prepare(&self, _: &Frame, _: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
+        Ok(Some(Box::new(Known { scatter: self.clone(), plants: self.all() })))
+    }
+
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        Known { scatter: self.clone(), plants: self.all() }.run(terrain, ctx)
+    }
+}
+
+/// The step with its species looked up.
+struct Known {
+    scatter: Scatter,
+    plants: Vec<Plant>,
+}
+
+impl Prepared for Known {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let plants = self.all();
-        density::write(self, &plants, &mut terrain, ctx)?;
-        if self.plants && ctx.wants(&Part::Instances(LayerName::fixed(PLANTS))) {
+        let Self { scatter, plants } = self;
+        density::write(scatter, plants, &mut terrain, ctx)?;
+        if scatter.plants && ctx.wants(&Part::Instances(LayerName::fixed(PLANTS))) {
             let rect = terrain.frame().extent();
-            let standing = standing(self, &terrain, &rect, ctx)?;
-            let names = plants.into_iter().map(|plant| plant.name).collect();
+            let standing = standing(scatter, &terrain, &rect, ctx)?;
+            let names = plants.iter().map(|plant| plant.name.clone()).collect();
             let kept = Instances::new(names, standing).map_err(|e| OpError::Failed(e.to_string()))?;
             ctx.report("plants", kept.len() as f64, "");
             terrain.set_instances(PLANTS, kept);
