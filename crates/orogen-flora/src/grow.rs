@@ -61,6 +61,8 @@ enum For {
     LeafPlace,
     LeafTurn,
     LeafLean,
+    Break,
+    BreakPlace,
 }
 
 /// What is carried on from stem to stem of a level, so that sums come out even.
@@ -197,7 +199,8 @@ impl<'a> Growing<'a> {
         if shoot.level > 0 && self.species.prune.ratio > 0.0 {
             self.prune(&mut shoot, frame);
         }
-        if shoot.length_m < SHORTEST_M {
+        // Nothing grows from where the parent has met the ground.
+        if shoot.length_m < SHORTEST_M || frame.at[2] < 0.0 {
             return Ok(());
         }
         self.expect(&mut shoot, parent);
@@ -225,16 +228,21 @@ impl<'a> Growing<'a> {
             count: 0,
         });
         let mut waiting = Vec::new();
-        for piece in first..level.pieces {
+        let end = self.broken_after(&shoot, level.pieces).max(first + 1);
+        for piece in first..end {
             if piece > 0 {
                 frame = self.turned(&shoot, frame, piece);
             }
             nodes[(piece - first) as usize].along = frame.z.map(|v| v as f32);
             self.children(&mut shoot, number, frame, piece, piece_m, &mut waiting);
             self.leaves(&mut shoot, number, frame, piece, piece_m)?;
-            frame = frame.forward(piece_m);
-            nodes.push(self.node(&shoot, frame, f64::from(piece + 1) * piece_m));
-            if piece + 1 < level.pieces {
+            let share = above_ground(frame, piece_m);
+            frame = frame.forward(share * piece_m);
+            nodes.push(self.node(&shoot, frame, (f64::from(piece) + share) * piece_m));
+            if share < 1.0 {
+                break;
+            }
+            if piece + 1 < end {
                 self.split(&mut shoot, number, &mut frame, piece)?;
             }
         }
@@ -245,6 +253,17 @@ impl<'a> Growing<'a> {
             self.stem(child, frame, Some(&shoot))?;
         }
         Ok(())
+    }
+
+    /// How many pieces of a stem are left: all, unless it is broken off. Trunks break less often, and higher up.
+    fn broken_after(&self, shoot: &Shoot, pieces: u32) -> u32 {
+        let (chance, lowest) = if shoot.level == 0 { (0.5, 0.6) } else { (1.0, 0.2) };
+        let drawn = |what: For| 0.5 + 0.5 * vary(shoot.path, what, 0, 1.0);
+        if drawn(For::Break) >= chance * self.species.broken_share {
+            return pieces;
+        }
+        let share = lowest + (0.9 - lowest) * drawn(For::BreakPlace);
+        ((share * f64::from(pieces)).ceil() as u32).clamp(1, pieces)
     }
 
     fn node(&self, shoot: &Shoot, frame: Frame, from_foot_m: f64) -> Node {
@@ -456,6 +475,9 @@ impl<'a> Growing<'a> {
                 frame = frame.about(unit(axis), bend * lean.to_degrees());
             }
         }
+        if frame.at[2] < 0.0 {
+            return;
+        }
         self.plant.leaves.push(Leaf {
             at: frame.at.map(|v| v as f32),
             along: frame.z.map(|v| v as f32),
@@ -588,6 +610,15 @@ impl<'a> Growing<'a> {
         let down = (scale - at[2]) / (scale * (1.0 - self.species.bare_share));
         math::hypot(at[0], at[1]) / scale < prune.width * Shape::Envelope.ratio(down, prune)
     }
+}
+
+/// Depth in the ground at which stems end, in metres: enough to leave no gap.
+const GROUND_M: f64 = 0.02;
+
+/// Share of a piece that lies above the ground.
+fn above_ground(frame: Frame, piece_m: f64) -> f64 {
+    let falls = -frame.z[2] * piece_m;
+    if frame.at[2] + GROUND_M >= falls { 1.0 } else { (frame.at[2] + GROUND_M) / falls }
 }
 
 /// A number from minus to plus `by`, for a stem, a purpose and an index.

@@ -3,8 +3,10 @@
 //! This crate reads no files, opens no windows and looks at no clock: it takes text and gives numbers.
 
 mod arbaro;
+mod catalog;
 mod frame;
 mod grow;
+mod growth;
 mod mesh;
 mod picture;
 mod shape;
@@ -12,8 +14,10 @@ mod skeleton;
 mod species;
 
 pub use arbaro::from_arbaro;
+pub use catalog::{CATALOG, Entry, names, species};
 pub use grow::{GrowError, grow};
+pub use growth::{Growth, Season};
 pub use mesh::{BARK_M, Detail, Mesh, PlantMesh, mesh};
 pub use picture::{Seen, View};
 pub use skeleton::{Leaf, Node, Skeleton, Stem};
-pub use species::{Leaves, Level, Prune, Shape, Species, SpeciesError};
+pub use species::{Colors, Leaves, Level, Life, Prune, Shape, Species, SpeciesError};

@@ -38,8 +38,14 @@ pub struct Species {
     pub trunk_scale_vary: f64,
     /// Into how many more trunks the trunk splits at its foot.
     pub base_splits: u32,
+    /// Share of the stems that are broken off.
+    pub broken_share: f64,
     /// What is cut off outside an outline.
     pub prune: Prune,
+    /// How it grows up and what the seasons do to it.
+    pub life: Life,
+    /// What it looks like.
+    pub colors: Colors,
     /// The leaves.
     pub leaves: Leaves,
     /// The levels: trunk first.
@@ -85,6 +91,34 @@ pub struct Prune {
     pub power_low: f64,
     /// How it narrows above.
     pub power_high: f64,
+}
+
+/// How a species grows up.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Life {
+    /// Whether it keeps its leaves in winter.
+    pub evergreen: bool,
+    /// Heights of grown plants, from the lowest to the highest.
+    pub height_range_m: [f64; 2],
+    /// How its crown widens with its height: 1 in step, 0 for palms, whose leaves have their full length from early on.
+    pub crown_growth: f64,
+}
+
+/// Colours of a species, in sRGB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Colors {
+    /// Bark of the trunk.
+    pub bark: [u8; 3],
+    /// Bark of twigs.
+    pub twig: [u8; 3],
+    /// Young leaves.
+    pub spring: [u8; 3],
+    /// Grown leaves.
+    pub summer: [u8; 3],
+    /// Leaves before they fall; of evergreens as in summer, or nearly.
+    pub autumn: [u8; 3],
 }
 
 /// The leaves of a species.
@@ -172,7 +206,10 @@ impl Default for Species {
             trunk_scale: 1.0,
             trunk_scale_vary: 0.0,
             base_splits: 0,
+            broken_share: 0.0,
             prune: Prune::default(),
+            life: Life::default(),
+            colors: Colors::default(),
             leaves: Leaves::default(),
             levels: vec![Level { branches: 1, branch_spread: 0.0, length: 1.0, ..Level::default() }],
         }
@@ -182,6 +219,24 @@ impl Default for Species {
 impl Default for Prune {
     fn default() -> Self {
         Self { ratio: 0.0, width: 0.5, peak: 0.5, power_low: 0.5, power_high: 0.5 }
+    }
+}
+
+impl Default for Life {
+    fn default() -> Self {
+        Self { evergreen: false, height_range_m: [0.0, 200.0], crown_growth: 1.0 }
+    }
+}
+
+impl Default for Colors {
+    fn default() -> Self {
+        Self {
+            bark: [96, 84, 70],
+            twig: [96, 84, 70],
+            spring: [130, 158, 70],
+            summer: [88, 116, 54],
+            autumn: [186, 140, 56],
+        }
     }
 }
 
@@ -294,6 +349,10 @@ impl Species {
         within("trunk_scale", self.trunk_scale, 1e-3, 100.0)?;
         within("trunk_scale_vary", self.trunk_scale_vary, 0.0, self.trunk_scale)?;
         within("base_splits", f64::from(self.base_splits), 0.0, 100.0)?;
+        within("broken_share", self.broken_share, 0.0, 1.0)?;
+        within("life.height_range_m[0]", self.life.height_range_m[0], 0.0, 200.0)?;
+        within("life.height_range_m[1]", self.life.height_range_m[1], self.life.height_range_m[0], 200.0)?;
+        within("life.crown_growth", self.life.crown_growth, 0.0, 1.0)?;
         let Prune { ratio, width, peak, power_low, power_high } = self.prune;
         within("prune.ratio", ratio, 0.0, 1.0)?;
         within("prune.width", width, 0.0, 10.0)?;
