@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::band::{Band, order_fault};
+use crate::simd::{Level, dispatch};
 
 /// Which curvature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -155,7 +156,7 @@ pub fn curvature(
 ) -> Result<Raster<f32>, Cancelled> {
     let (cols, rows) = (height.cols(), height.rows());
     let [x, y] = spacing_m.map(|spacing| Steps::new(distance_m, spacing));
-    let d = distance_m as f32;
+    let (d, level) = (distance_m as f32, Level::new());
     let counter = ctx.counter(rows);
     let mut out = Raster::filled(cols, rows, 0.0);
     out.try_par_rows(|row, values| {
@@ -164,6 +165,12 @@ pub fn curvature(
         let whole = y.whole as isize;
         let north = between_rows(height, row - whole, row - whole - 1, y.share);
         let south = between_rows(height, row + whole, row + whole + 1, y.share);
+        if kind == Kind::Mean {
+            // The corners do not count, and this is what most ask for.
+            let (w, e) = (west(here, &x), east(here, &x));
+            dispatch!(level, _simd => mean(here, [&w, &e, &south, &north], d, values));
+            return counter.done();
+        }
         // West and east of the three lines.
         let [nw, w, sw] = [&north[..], here, &south[..]].map(|line| west(line, &x));
         let [ne, e, se] = [&north[..], here, &south[..]].map(|line| east(line, &x));
@@ -179,10 +186,10 @@ pub fn curvature(
             let (pp, qq, pq) = (p * p, q * q, 2.0 * p * q * twist);
             let steep = pp + qq;
             let safe = steep.max(1e-12);
-            let level = steep < 1e-12;
+            let flat = steep < 1e-12;
             values[i] = match kind {
+                _ if flat => 0.0,
                 Kind::Mean => -0.5 * (r + t),
-                _ if level => 0.0,
                 Kind::Profile => {
                     let one = 1.0 + steep;
                     -(pp * r + pq + qq * t) / (safe * one * one.sqrt())
@@ -196,8 +203,23 @@ pub fn curvature(
     Ok(out)
 }
 
+/// Mean curvature along a row, from the lines west, east, south and north of it.
+#[inline(always)]
+fn mean(here: &[f32], around: [&[f32]; 4], d: f32, values: &mut [f32]) {
+    let count = values.len();
+    let here = &here[..count];
+    let [west, east, south, north] = around.map(|line| &line[..count]);
+    for i in 0..count {
+        let z = here[i];
+        let (w, e) = opposite(z, west[i], east[i]);
+        let (s, n) = opposite(z, south[i], north[i]);
+        let (r, t) = ((e - 2.0 * z + w) / (d * d), (n - 2.0 * z + s) / (d * d));
+        values[i] = if z.is_nan() { z } else { -0.5 * (r + t) };
+    }
+}
+
 /// Two opposite values, a missing one mirrored through the middle.
-#[inline]
+#[inline(always)]
 pub(crate) fn opposite(z: f32, a: f32, b: f32) -> (f32, f32) {
     let (no_a, no_b) = (a.is_nan(), b.is_nan());
     let a_or = if no_a { if no_b { z } else { 2.0 * z - b } } else { a };

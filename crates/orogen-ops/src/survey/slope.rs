@@ -65,7 +65,7 @@ pub fn slope(
 ///
 /// Straight-line arithmetic, so that it becomes vector code: halving the angle, `tan(a/2) = g / (1 + √(1 + g²))`,
 /// brings every gradient into 0..1, where a polynomial does.
-#[inline]
+#[inline(always)]
 #[must_use]
 pub fn degrees(p: f32, q: f32) -> f32 {
     const TWICE_IN_DEGREES: f32 = 114.591_56;
@@ -76,7 +76,7 @@ pub fn degrees(p: f32, q: f32) -> f32 {
 }
 
 /// The arc tangent of a number from 0 to 1, in radians, by a polynomial in `t²` (Chebyshev, degree 8).
-#[inline]
+#[inline(always)]
 pub(super) fn arc_tangent(t: f32) -> f32 {
     const P: [f32; 9] = [
         0.999_999_98,

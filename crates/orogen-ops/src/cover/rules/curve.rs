@@ -1,6 +1,7 @@
 //! The weight of a value: a shape over a range, and how it fades outside.
 
 use super::{Curve, Rule, Shape, Span};
+use crate::simd::{Level, dispatch};
 
 /// A rule's weight as a function of its parameter. Straight-line arithmetic, so that rows become vector code.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,15 +75,22 @@ impl Weigh {
 
     /// Multiplies weights by those of values: the same bits as [`Weigh::at`].
     pub fn times(&self, values: &[f32], weights: &mut [f32]) {
-        let each = weights.iter_mut().zip(values);
+        let level = Level::new();
         match &self.shape {
-            Form::Flat => each.for_each(|(w, x)| *w *= self.weigh(*x, |_| 1.0)),
-            Form::Bell => each.for_each(|(w, x)| *w *= self.weigh(*x, bell)),
-            Form::Rise => each.for_each(|(w, x)| *w *= self.weigh(*x, smooth)),
-            Form::Fall => each.for_each(|(w, x)| *w *= self.weigh(*x, |t| 1.0 - smooth(t))),
+            Form::Flat => dispatch!(level, _simd => self.times_each(values, weights, |_| 1.0)),
+            Form::Bell => dispatch!(level, _simd => self.times_each(values, weights, bell)),
+            Form::Rise => dispatch!(level, _simd => self.times_each(values, weights, smooth)),
+            Form::Fall => dispatch!(level, _simd => self.times_each(values, weights, |t| 1.0 - smooth(t))),
             Form::Points(start, pieces) => {
-                each.for_each(|(w, x)| *w *= self.weigh(*x, |t| along(*start, pieces, t)));
+                dispatch!(level, _simd => self.times_each(values, weights, |t| along(*start, pieces, t)));
             }
+        }
+    }
+
+    #[inline(always)]
+    fn times_each(&self, values: &[f32], weights: &mut [f32], shape: impl Fn(f32) -> f32) {
+        for (weight, value) in weights.iter_mut().zip(values) {
+            *weight *= self.weigh(*value, &shape);
         }
     }
 

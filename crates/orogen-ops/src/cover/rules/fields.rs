@@ -8,6 +8,7 @@ use super::rivers;
 use crate::mask::curvature::{self, Steps, between_rows, east, opposite, west};
 use crate::mask::distance::distance;
 use crate::octaves::{OctaveBuffers, Octaves};
+use crate::simd::{Level, dispatch};
 use crate::survey::slope::degrees;
 
 /// What is measured, and how: one field serves all rules that agree on it.
@@ -173,7 +174,7 @@ fn gradients(
 ) -> Result<Raster<f32>, Cancelled> {
     let half = half_m(frame, over_m);
     let [x, y] = frame.spacing_m().map(|spacing| Steps::new(half, spacing));
-    let per = (1.0 / (8.0 * half)) as f32;
+    let (per, level) = ((1.0 / (8.0 * half)) as f32, Level::new());
     let mut out = Raster::filled(height.cols(), height.rows(), 0.0);
     out.try_par_rows(|row, values| {
         let here = height.row(row);
@@ -182,19 +183,31 @@ fn gradients(
         let south = between_rows(height, row + whole, row + whole + 1, y.share);
         let [nw, w, sw] = [&north[..], here, &south[..]].map(|line| west(line, &x));
         let [ne, e, se] = [&north[..], here, &south[..]].map(|line| east(line, &x));
-        for i in 0..values.len() {
-            let z = here[i];
-            let (w, e) = opposite(z, w[i], e[i]);
-            let (s, n) = opposite(z, south[i], north[i]);
-            let (nw, se) = opposite(z, nw[i], se[i]);
-            let (ne, sw) = opposite(z, ne[i], sw[i]);
-            let p = ((ne - nw) + 2.0 * (e - w) + (se - sw)) * per;
-            let q = ((nw - sw) + 2.0 * (n - s) + (ne - se)) * per;
-            values[i] = if z.is_nan() { z } else { f(p, q) };
-        }
+        let around = [&nw, &north, &ne, &w, &e, &sw, &south, &se].map(|line| &line[..]);
+        dispatch!(level, _simd => rises(here, around, per, &f, values));
         if row % 16 == 0 { ctx.stop_if_asked() } else { Ok(()) }
     })?;
     Ok(out)
+}
+
+/// What `f` makes of the rises along a row, from the lines of its eight neighbours, north-west first.
+#[inline(always)]
+fn rises(here: &[f32], around: [&[f32]; 8], per: f32, f: impl Fn(f32, f32) -> f32, values: &mut [f32]) {
+    let count = values.len();
+    let here = &here[..count];
+    // Of one length all, so that the loop has no checks and becomes vector code.
+    let [nw, north, ne, west, east, sw, south, se] = around.map(|line| &line[..count]);
+    for i in 0..count {
+        let z = here[i];
+        let (w, e) = opposite(z, west[i], east[i]);
+        let (s, n) = opposite(z, south[i], north[i]);
+        let (nw, se) = opposite(z, nw[i], se[i]);
+        let (ne, sw) = opposite(z, ne[i], sw[i]);
+        let p = ((ne - nw) + 2.0 * (e - w) + (se - sw)) * per;
+        let q = ((nw - sw) + 2.0 * (n - s) + (ne - se)) * per;
+        let value = f(p, q);
+        values[i] = if z.is_nan() { z } else { value };
+    }
 }
 
 /// ln(drained area of a metre of width / slope). The width is that of a sample.
