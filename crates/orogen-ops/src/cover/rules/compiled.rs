@@ -131,6 +131,10 @@ impl<'a> Compiled<'a> {
             shared: Vec::new(),
         };
         let far = |quantity: &Quantity| {
+            // Only distances are measured as far as rules ask.
+            if !matches!(quantity, Quantity::Coast | Quantity::River | Quantity::Lake) {
+                return 0.0;
+            }
             let of = |rule: &Rule| match rule.parsed() {
                 Some(Parsed::Curve(found, span)) if found == *quantity => farthest(rule, span, MOST_M),
                 _ => 0.0,
