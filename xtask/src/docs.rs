@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use orogen::core::{Cancel, Frame, LayerData, LayerName, Operator, Raster, Rect, layer, math};
+use orogen::core::{Cancel, Frame, LandClass, LayerData, LayerName, Operator, Raster, Rect, layer, math};
 use orogen::io::oblique::{self, View};
 use orogen::io::png8::looks_the_same;
 use orogen::io::{png8, preview, relief};
@@ -319,6 +319,13 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
     let picture = match writes.first() {
         // A map from above shows no overhang.
         Some(name) if *name == layer::DISPLACE_X.name() => oblique::render(&built.terrain, &View::default())?,
+        Some(name) if *name == layer::SATELLITE.name() => built
+            .terrain
+            .get(layer::SATELLITE)?
+            .map(|class| LandClass::from_id(class).map_or([235, 235, 232], LandClass::color)),
+        Some(name) if ["material", "density"].contains(&name.family()) => {
+            relief::render(&built.terrain, &style(&built.exports))?
+        }
         Some(name) if *name == layer::BASIN.name() => relief::render(&built.terrain, &style(&built.exports))?,
         Some(name) if !writes.contains(&layer::HEIGHT.name()) => match built.terrain.layers().get(name) {
             // From springs to rivers areas grow a million times.

@@ -36,8 +36,8 @@ class Applies:
         - ``drain`` = 0.5 (0 to 1): How much of its moisture the steepest ground loses, from 0 to 1.
         - ``river_m3_per_s`` = 0.5 (0.0001 to 100000 m3/s): Discharge of a river that moistens its banks by half.
         - ``spread_m`` = 300.0 (1 to 100000 m): Distance over which the moisture of rivers and lakes falls to a third on level ground.
-        - ``climb_m`` = 15.0 (0.1 to 10000 m): Climb over which it does.
-        - ``wish`` = 0.0 (-1 to 1): What somebody wishes to have it wetter (above 0) or drier: a number, or a layer.
+        - ``climb_m`` = 15.0 (0.1 to 10000 m): Climb over which it falls to a third.
+        - ``wish`` = 0.0 (-1 to 1): Added in the end: above 0 wetter, below drier; a number, or a layer such as a painted one.
         - ``sea`` = true (true or false): Whether land below 0 m is sea, where rivers end.
         """
     @overload
@@ -163,7 +163,7 @@ class Applies:
         - ``cold_air_c`` = 3.0 (0 to 40 degC): How much colder the air is in the deepest hollows.
         - ``hollow_m`` = 1000.0 (1 to 100000 m): How far around a place its surroundings reach, above which it is not a hollow.
         - ``over_m`` = 60.0 (1 to 10000 m): Length over which slopes are measured.
-        - ``wish_c`` = 0.0 (-100 to 100 degC): What somebody wishes to have it warmer (above 0) or colder: a number, or a layer.
+        - ``wish_c`` = 0.0 (-100 to 100 degC): Added in the end: above 0 warmer, below colder; a number, or a layer such as a painted one.
         - ``sea`` = true (true or false): Whether land below 0 m is sea.
         """
     @overload
@@ -301,13 +301,23 @@ class Applies:
         lake_depth_m: SupportsFloat = ...,
         beach_m: SupportsFloat = ...,
         beach_width_m: SupportsFloat = ...,
+        belts_c: Sequence[SupportsFloat] = ...,
+        belts_moisture: Sequence[SupportsFloat] = ...,
+        table: Sequence[Sequence[SupportsIndex | str]] = ...,
+        own: Sequence[Mapping[str, Any]] = ...,
+        snow_line_m: SupportsFloat | None = ...,
+        snow_depth_m: SupportsFloat | None = ...,
+        painted: Sequence[Mapping[str, Any]] = ...,
+        border_m: SupportsFloat = ...,
+        border_c: SupportsFloat = ...,
+        border_moisture: SupportsFloat = ...,
         id: str | None = ...,
         with_: Terrain | None = ...,
         mask: str | None = ...,
         threads: SupportsIndex | None = ...,
         progress: Progress = ...,
     ) -> None:
-        """Says which of the sixteen biomes covers each place, from the heights, the temperature and the moisture that are there when the step runs.
+        """Says which biome covers each place, from the heights, the temperature and the moisture that are there when the step runs.
 
         - ``temperature_c`` = "temperature" (-80 to 60 degC): Yearly mean temperature at sea level: a number, or a layer.
         - ``lapse_c_per_km`` = 0.0 (0 to 50 degC/km): How much colder the air is for each kilometre of height; 0 where the temperature is that of the ground already.
@@ -315,6 +325,96 @@ class Applies:
         - ``lake_depth_m`` = 0.5 (0 to 1000 m): Depth from which standing `water` makes a lake, where there is such a layer.
         - ``beach_m`` = 4.0 (0 to 100 m): Height of the highest beach.
         - ``beach_width_m`` = 40.0 (0 to 2000 m): How far inland a beach reaches.
+        - ``belts_c`` = [0.0, 8.0, 17.0] (list of numbers): Where belts of temperature meet, from cold to warm.
+        - ``belts_moisture`` = [0.16666666666666666, 0.3333333333333333, 0.5, 0.6666666666666666, 0.8333333333333334] (list of numbers): Where belts of moisture meet, from dry to wet.
+        - ``table`` = [["scorched", "bare", "tundra", "snow", "snow", "snow"], ["temperate desert", "temperate desert", "shrubland", "shrubland", "taiga", "taiga"], ["temperate desert", "grassland", "grassland", "deciduous forest", "deciduous forest", "temperate rain forest"], ["subtropical desert", "grassland", "tropical seasonal forest", "tropical seasonal forest", "tropical rain forest", "tropical rain forest"]] (list of lists of whole numbers or text): The biome of each climate: a row for each belt of temperature, cold first, with an entry for each belt of moisture, dry first.
+        - ``own`` = [] (list of tables): Biomes of the recipe's own, which the table and what is painted may name.
+        - ``snow_line_m`` = unset (-12000 to 20000 m): Height from which ground is snow, whatever its climate; nothing if not stated.
+        - ``snow_depth_m`` = unset (0 to 1000 m): Depth from which lying `snow` makes the biome snow, where there is such a layer; nothing if not stated.
+        - ``painted`` = [] (list of tables): What somebody has painted: later entries over earlier ones.
+        - ``border_m`` = 600.0 (1 to 100000 m): Longest waves of the borders of biomes.
+        - ``border_c`` = 1.0 (0 to 20 degC): How far the temperature may be taken as higher or lower: 0 makes borders follow contour lines.
+        - ``border_moisture`` = 0.06 (0 to 1): How far the moisture may be taken as higher or lower.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["cover.materials"],
+        *,
+        materials: Sequence[Mapping[str, Any]] = ...,
+        rock: Literal["basalt"] | Literal["granite"] | Literal["limestone"] | Literal["sandstone"] | None = ...,
+        fallback: str = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Says how much of each ground material lies at each place, by rules, as weights `material.<name>` that sum to 255.
+
+        - ``materials`` = [{ name = "granite", rules = [{ biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [38.0, 90.0], strength = 1.0, wavelength_m = 300.0 }, { biome = ["ocean", "scorched", "temperate desert", "subtropical desert", "tropical rain forest", "tropical seasonal forest"], curve = "flat", except = true, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.2, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.3, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }, { biome = [], curve = "flat", except = true, fade = 1.0, ice_m = [2.0, 10000.0], is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "granite", rules = [{ biome = ["bare"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.1, is = [], noise = [0.3, 0.52], over_m = 30.0, pattern = 1, satellite = [], strength = 1.0, wavelength_m = 220.0 }, { biome = [], curve = "flat", except = true, fade = 0.2, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.3, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }, { biome = [], curve = "flat", except = true, fade = 1.0, ice_m = [2.0, 10000.0], is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "limestone", rules = [{ biome = [], curve = "flat", except = false, fade = 10.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [38.0, 90.0], strength = 1.0, wavelength_m = 300.0 }, { biome = ["tropical rain forest", "tropical seasonal forest"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.2, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.3, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "sandstone", rules = [{ biome = [], curve = "flat", except = false, fade = 10.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [32.0, 90.0], strength = 1.0, wavelength_m = 300.0 }, { biome = ["temperate desert", "subtropical desert"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.2, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.3, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "basalt", rules = [{ biome = [], curve = "flat", except = false, fade = 10.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [30.0, 90.0], strength = 1.0, wavelength_m = 300.0 }, { biome = ["scorched"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.2, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.3, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "basalt", rules = [{ biome = ["ocean"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [25.0, 90.0], strength = 1.0, wavelength_m = 300.0 }] }, { name = "scree", rules = [{ biome = [], curve = "flat", except = false, fade = 5.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [27.0, 38.0], strength = 1.0, wavelength_m = 300.0 }, { biome = ["bare", "tundra", "taiga", "snow", "scorched"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curvature_per_m = [-1.0, 0.004], curve = "flat", except = false, fade = 0.004, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.2, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.3, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }, { biome = [], curve = "flat", except = true, fade = 1.0, ice_m = [2.0, 10000.0], is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "gravel", rules = [{ biome = ["bare"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 6.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 26.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.2, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.3, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }, { biome = [], curve = "flat", except = true, fade = 1.0, ice_m = [2.0, 10000.0], is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "gravel", rules = [{ biome = [], curve = "flat", except = false, fade = 0.05, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, water_m = [0.1, 20.0], wavelength_m = 300.0, without = 0.0 }, { biome = ["lake", "ocean"], curve = "flat", except = true, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }] }, { name = "gravel", rules = [{ biome = ["ocean"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 5.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [9.0, 25.0], strength = 1.0, wavelength_m = 300.0 }] }, { name = "soil", rules = [{ biome = ["shrubland", "temperate desert", "grassland", "tropical seasonal forest"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 33.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.12, is = [], noise = [0.55, 1.0], over_m = 30.0, pattern = 2, satellite = [], strength = 1.0, wavelength_m = 140.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "soil", rules = [{ biome = [], curve = "flat", except = false, fade = 6.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [28.0, 38.0], strength = 1.0, wavelength_m = 300.0 }, { biome = ["deciduous forest", "temperate rain forest", "tropical rain forest", "grassland"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "mud", rules = [{ biome = ["lake"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }] }, { name = "mud", rules = [{ biome = ["ocean"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 25.0, height_m = [-20000.0, -45.0], is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 5.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 9.0], strength = 1.0, wavelength_m = 300.0 }] }, { name = "sand", rules = [{ biome = ["beach"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 32.0], strength = 1.0, wavelength_m = 300.0 }] }, { name = "sand", rules = [{ biome = ["subtropical desert"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 30.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "sand", rules = [{ biome = ["ocean"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 25.0, height_m = [-45.0, 1.0], is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 5.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 9.0], strength = 1.0, wavelength_m = 300.0 }] }, { name = "sand", rules = [{ biome = [], curve = "flat", except = false, fade = 0.4, is = [], over_m = 30.0, pattern = 0, sand_m = [0.5, 10000.0], satellite = [], strength = 1.0, wavelength_m = 300.0, without = 0.0 }, { biome = ["ocean", "lake"], curve = "flat", except = true, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "grass", rules = [{ biome = ["grassland", "tropical seasonal forest"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 33.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.3, is = [], moisture = [0.45, 1.0], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0, without = 0.6 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "grass", rules = [{ biome = ["deciduous forest", "taiga", "temperate rain forest"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 30.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.1, is = [], noise = [0.6, 1.0], over_m = 30.0, pattern = 3, satellite = [], strength = 1.0, wavelength_m = 260.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "dry_grass", rules = [{ biome = ["shrubland", "grassland", "tropical seasonal forest"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 32.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.3, is = [], moisture = [0.0, 0.3], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0, without = 0.5 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "dry_grass", rules = [{ biome = ["temperate desert"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 30.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.2, is = [], noise = [0.35, 1.0], over_m = 30.0, pattern = 4, satellite = [], strength = 1.0, wavelength_m = 180.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "forest_floor", rules = [{ biome = ["taiga", "deciduous forest", "temperate rain forest", "tropical rain forest"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 33.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "forest_floor", rules = [{ biome = ["tropical seasonal forest"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 33.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.1, is = [], noise = [0.45, 1.0], over_m = 30.0, pattern = 3, satellite = [], strength = 1.0, wavelength_m = 260.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "moss", rules = [{ biome = ["taiga", "temperate rain forest", "tundra", "tropical rain forest"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 10.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 45.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.25, is = [], moisture = [0.75, 1.0], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0, without = 0.3 }, { biome = [], curve = "flat", except = false, fade = 0.15, is = [], noise = [0.45, 1.0], over_m = 30.0, pattern = 5, satellite = [], strength = 1.0, wavelength_m = 90.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "ash", rules = [{ biome = ["scorched"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 10.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 28.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "lichen", rules = [{ biome = ["tundra"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 34.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "lichen", rules = [{ biome = ["bare"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 10.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 40.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.1, is = [], noise = [0.62, 1.0], over_m = 30.0, pattern = 1, satellite = [], strength = 1.0, wavelength_m = 220.0 }, { biome = [], curve = "flat", except = true, fade = 0.1, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.15, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }] }, { name = "snow", rules = [{ biome = [], curve = "flat", except = false, fade = 0.2, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.25, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 0.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 52.0], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.0, height_m = [0.0, 20000.0], is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }] }, { name = "snow", rules = [{ biome = ["snow"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.05, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.05, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 40.0], strength = 1.0, wavelength_m = 300.0 }] }, { name = "gravel", rules = [{ biome = ["snow"], curve = "flat", except = false, fade = 0.0, is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0 }, { biome = [], curve = "flat", except = false, fade = 0.05, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [0.0, 0.05], strength = 1.0, wavelength_m = 300.0, without = 0.0 }, { biome = [], curve = "flat", except = false, fade = 8.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 30.0], strength = 1.0, wavelength_m = 300.0 }] }, { name = "ice", rules = [{ biome = [], curve = "flat", except = false, fade = 2.0, ice_m = [3.0, 10000.0], is = [], over_m = 30.0, pattern = 0, satellite = [], strength = 1.0, wavelength_m = 300.0, without = 0.0 }, { biome = [], curve = "flat", except = true, fade = 1.0, is = [], over_m = 30.0, pattern = 0, satellite = [], snow_m = [1.5, 10000.0], strength = 1.0, wavelength_m = 300.0, without = 1.0 }, { biome = [], curve = "flat", except = false, fade = 10.0, is = [], over_m = 30.0, pattern = 0, satellite = [], slope_deg = [0.0, 70.0], strength = 1.0, wavelength_m = 300.0 }] }] (list of tables): The materials.
+        - ``rock`` = unset ("granite" or "limestone" or "basalt" or "sandstone"): The rock of this land: whatever rock the rules name is this one. As the rules say when left out.
+        - ``fallback`` = "granite" (text): The material of places where no rule leaves anything.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["cover.satellite"],
+        *,
+        path: str = ...,
+        bands: Sequence[SupportsIndex] = ...,
+        near_infrared: SupportsIndex | None = ...,
+        placement: Literal["corners"] | Literal["fit"] | Literal["georeference"] = ...,
+        corners_m: Sequence[Sequence[SupportsFloat]] | None = ...,
+        haze: SupportsFloat = ...,
+        classes: Sequence[Mapping[str, Any]] = ...,
+        majority_px: SupportsIndex = ...,
+        coast_m: SupportsFloat | None = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Reads from an image taken from above what covers the ground, and keeps it as the layer `satellite`: 1 sea, 2 sand, 3 rock, 4 bare, 5 grass, 6 shrub, 7 forest, 0 where the image says nothing. Materials and plants can ask for it.
+
+        - ``path`` = "image.tif" (text): The image, relative to the recipe: GeoTIFF or PNG.
+        - ``bands`` = [1, 2, 3] (list of whole numbers): Which bands are red, green and blue, counted from 1.
+        - ``near_infrared`` = unset (1 to 65535): Which band is near infrared; none when left out.
+        - ``placement`` = "fit" ("fit" or "georeference" or "corners"): How the image is placed in the world.
+        - ``corners_m`` = unset (pair of pairs of numbers): With `corners`: where the middles of its south-western and north-eastern pixels lie, (x, y) each.
+        - ``haze`` = 0.9 (0 to 1): How much of the haze is taken off, from 0 (none) to 1 (until the darkest pixels are black).
+        - ``classes`` = [{ below_m = 10.0, brightness = [0.0, 0.85], class = "sea", hue_deg = [165.0, 265.0], saturation = [0.3, 1.0], without_infrared = false }, { below_m = 10.0, brightness = [0.0, 0.22], class = "sea", hue_deg = [190.0, 300.0], saturation = [0.08, 1.0], without_infrared = false }, { brightness = [0.0, 0.42], class = "forest", hue_deg = [0.0, 360.0], saturation = [0.0, 1.0], vegetation = [0.2, 1.0], without_infrared = false }, { brightness = [0.42, 0.6], class = "shrub", hue_deg = [0.0, 360.0], saturation = [0.0, 1.0], vegetation = [0.25, 1.0], without_infrared = false }, { brightness = [0.4, 1.0], class = "grass", hue_deg = [0.0, 360.0], saturation = [0.0, 1.0], vegetation = [0.3, 1.0], without_infrared = false }, { brightness = [0.0, 0.4], class = "forest", hue_deg = [45.0, 260.0], saturation = [0.0, 1.0], without_infrared = true }, { brightness = [0.4, 0.55], class = "shrub", hue_deg = [45.0, 180.0], saturation = [0.15, 1.0], without_infrared = true }, { brightness = [0.4, 1.0], class = "grass", hue_deg = [60.0, 170.0], saturation = [0.15, 1.0], without_infrared = true }, { brightness = [0.62, 1.0], class = "sand", hue_deg = [20.0, 65.0], saturation = [0.12, 0.6], without_infrared = false }, { brightness = [0.35, 1.0], class = "rock", hue_deg = [0.0, 360.0], saturation = [0.0, 0.14], without_infrared = false }] (list of tables): The colours of each kind of ground; the first line that fits decides.
+        - ``majority_px`` = 1 (0 to 16): How many pixels to each side vote on the class of a pixel.
+        - ``coast_m`` = unset (-20000 to 20000 m): Ground lower than this has no class; all ground has one when left out.
+        """
+    @overload
+    def apply(
+        self,
+        op: Literal["cover.scatter"],
+        *,
+        method: Literal["biome"] | Literal["grid"] | Literal["poisson"] | Literal["random"] = ...,
+        species: Sequence[Mapping[str, Any]] = ...,
+        density: SupportsFloat = ...,
+        cell_m: SupportsFloat = ...,
+        biomes: Sequence[Mapping[str, Any]] = ...,
+        wind_from_deg: SupportsFloat = ...,
+        plants: bool = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Says how many plants of each species stand on a square metre, and on request where each one stands.
+
+        - ``method`` = "poisson" ("grid" or "random" or "poisson" or "biome"): How places are found.
+        - ``species`` = [] (list of tables): The species; if none are listed, the trees of all biomes.
+        - ``density`` = 1.0 (0 to 20): Factor on the number of all plants.
+        - ``cell_m`` = 8.0 (0.05 to 200 m): Side of the cells of `grid` and `biome`.
+        - ``biomes`` = [] (list of tables): What stands in each biome, with the method `biome`; if nothing is listed, the rules of the species decide there too.
+        - ``wind_from_deg`` = 270.0 (0 to 360 deg): Where the wind comes from, to the right of north: plants lean away from it.
+        - ``plants`` = false (true or false): Whether every plant is kept.
         """
     @overload
     def apply(
@@ -585,6 +685,7 @@ class Applies:
         runoff_s: SupportsFloat = ...,
         rain_mm_per_h: SupportsFloat = ...,
         moisture: SupportsFloat | str = ...,
+        wettest: SupportsFloat = ...,
         patter: SupportsFloat = ...,
         springs: Sequence[Mapping[str, Any]] = ...,
         water_m: SupportsFloat | str = ...,
@@ -622,8 +723,9 @@ class Applies:
 
         - ``duration_s`` = 300.0 (0 to 10000000 s): How long it rains.
         - ``runoff_s`` = 500.0 (0 to 10000000 s): How long the water runs off after the rain.
-        - ``rain_mm_per_h`` = 3000.0 (0 to 100000 mm/h): Rain where the moisture is 1.
-        - ``moisture`` = 1.0 (0 to 1): How often rain falls, from 0 to 1: a number, or a layer such as `moisture`.
+        - ``rain_mm_per_h`` = 3000.0 (0 to 100000 mm/h): Rain where it is wettest.
+        - ``moisture`` = 1.0 (0 to 1): How often rain falls: a number from 0 to 1, or a layer such as `moisture`, or `rain` with its `wettest`.
+        - ``wettest`` = 1.0 (0.001 to 20000): The value of a layer for `moisture` that counts as 1: millimetres a year for the layer `rain`.
         - ``patter`` = 1.0 (0 to 1): Share of the rain that falls in single drops at random places; the rest falls evenly.
         - ``springs`` = [] (list of tables): Places where water rises all the time.
         - ``water_m`` = 0.0 (0 to 10000 m): Depth of water at the start: a number, or a layer such as `water`.
@@ -660,6 +762,7 @@ class Applies:
         duration_yr: SupportsFloat = ...,
         uplift_mm_per_yr: SupportsFloat | str = ...,
         incision_mm_per_yr: SupportsFloat | str = ...,
+        rain_mm_per_yr: SupportsFloat | str = ...,
         area_exponent: SupportsFloat = ...,
         slope_exponent: SupportsFloat = ...,
         hollow_m2: SupportsFloat = ...,
@@ -685,6 +788,7 @@ class Applies:
         - ``duration_yr`` = 5000000.0 (0 to 1000000000 yr): How long the land rises and is worn.
         - ``uplift_mm_per_yr`` = 0.5 (-100 to 100 mm/yr): How fast the land rises: a number, or a layer.
         - ``incision_mm_per_yr`` = 3.0 (0 to 1000 mm/yr): How fast a stream that drains 1 km² cuts down at slope 1, soft rock more: a number, or a layer.
+        - ``rain_mm_per_yr`` = 1000.0 (0 to 20000 mm/yr): Rain: a number, or a layer such as the one that `climate.rain` makes. A hole in the layer has none.
         - ``area_exponent`` = 0.5 (0.1 to 1): Exponent of the area: how much stronger large rivers are.
         - ``slope_exponent`` = 1.0 (0.5 to 3): Exponent of the slope.
         - ``hollow_m2`` = 30000.0 (0 to 1000000000 m2): Area at which streams begin; slopes above are as steep as their heads.
@@ -2263,6 +2367,7 @@ class Applies:
         *,
         method: Literal["d8"] | Literal["dinf"] | Literal["mfd"] = ...,
         concentration: SupportsFloat = ...,
+        rain_mm_per_yr: SupportsFloat | str = ...,
         sea: bool = ...,
         fill: bool = ...,
         id: str | None = ...,
@@ -2275,6 +2380,7 @@ class Applies:
 
         - ``method`` = "d8" ("d8" or "dinf" or "mfd"): How water is shared out among lower neighbours.
         - ``concentration`` = 1.1 (0.1 to 20): With `mfd`: how strongly the steepest neighbours are preferred.
+        - ``rain_mm_per_yr`` = 1000.0 (0 to 20000 mm/yr): Rain: a number, or a layer. A hole in the layer has none.
         - ``sea`` = true (true or false): Whether land at or below sea level (0 m) is sea, where water leaves.
         - ``fill`` = false (true or false): Whether depressions are also filled to the brim, as by `water.fill` but without a second pass.
         """

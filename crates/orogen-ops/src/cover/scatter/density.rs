@@ -29,10 +29,13 @@ pub(super) fn write(
             let lines = raster.as_mut_slice().chunks_mut(cols);
             by_row.iter_mut().zip(lines).for_each(|(row, line)| row.push(line));
         }
-        by_row.par_iter_mut().enumerate().with_min_len(16).try_for_each_init(Buffers::default, |buffers, (row, out)| {
-            work.row(row, buffers, out);
-            counter.done()
-        })?;
+        by_row.par_iter_mut().enumerate().with_min_len(16).try_for_each_init(
+            Buffers::default,
+            |buffers, (row, out)| {
+                work.row(row, buffers, out);
+                counter.done()
+            },
+        )?;
     }
     let mut names = scatter.densities();
     if trees {
