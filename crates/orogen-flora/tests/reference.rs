@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use orogen_core::Seed;
+use orogen_core::{Seed, math};
 use orogen_flora::{Stem, from_arbaro, grow};
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ fn stems_and_leaves_are_as_many_as_arbaro_makes() {
             });
             let angle = mean(&|i| {
                 let lean = |s: &Stem| {
-                    f64::from(plants[i].nodes_of(s)[0].along[2].clamp(-1.0, 1.0)).acos().to_degrees()
+                    math::acos(f64::from(plants[i].nodes_of(s)[0].along[2].clamp(-1.0, 1.0))).to_degrees()
                 };
                 own(i).map(lean).sum::<f64>() / own(i).count().max(1) as f64
             });

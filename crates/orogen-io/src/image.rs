@@ -35,9 +35,10 @@ pub fn read_band(path: &Path, band: u32, limits: &Limits) -> Result<Elevation, R
 pub fn decode_png(bytes: &[u8], band: u32, limits: &Limits) -> Result<Elevation, FormatError> {
     let pixels = png_input::pixels(bytes, limits, png::Transformations::EXPAND)?;
     let (channels, width) = (pixels.channels, if pixels.is_wide { 2 } else { 1 });
-    let is_clear =
-        |pixel: &[u8]| channels % 2 == 0 && pixel[(channels - 1) * width..].iter().all(|byte| *byte == 0);
-    let colours = if channels % 2 == 0 { channels - 1 } else { channels };
+    let is_clear = |pixel: &[u8]| {
+        channels.is_multiple_of(2) && pixel[(channels - 1) * width..].iter().all(|byte| *byte == 0)
+    };
+    let colours = if channels.is_multiple_of(2) { channels - 1 } else { channels };
     let at = (band as usize).checked_sub(1).filter(|at| *at < colours).ok_or_else(|| {
         let bands = if colours == 1 { "1 band" } else { "3 bands" };
         FormatError::broken(FORMAT, format!("there is no band {band}; it has {bands}"))

@@ -67,7 +67,7 @@ fn twelve() -> Materials {
             ],
         }
     };
-    Materials { materials: (0..12).map(material).collect(), fallback: "m0".to_owned() }
+    Materials { materials: (0..12).map(material).collect(), rock: None, fallback: "m0".to_owned() }
 }
 
 fn cover(criterion: &mut Criterion) {

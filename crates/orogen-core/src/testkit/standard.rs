@@ -256,7 +256,7 @@ impl Files for AnyFile {
         let (cols, rows) = (turned.cols(), turned.rows());
         let flip = |flip: bool, at: usize, count: usize| if flip { count - 1 - at } else { at };
         image.height = Raster::from_fn(cols, rows, |col, row| {
-            turned.row(flip(band % 2 == 0, row, rows))[flip(band > 2, col, cols)]
+            turned.row(flip(band.is_multiple_of(2), row, rows))[flip(band > 2, col, cols)]
         });
         Ok(Arc::new(image))
     }

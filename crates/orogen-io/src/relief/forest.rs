@@ -8,8 +8,6 @@ use crate::color::{Light, light_of};
 const ROUGH: f32 = 0.9;
 /// How much brighter and darker single crowns are than their mean.
 const TONE: f32 = 0.42;
-/// Ground that shows between crowns lies in their shade: gaps are seen as less than they are.
-const CLOSING: i32 = 3;
 /// Pixels from crown to crown, for the two sizes of them.
 const CROWNS_PX: [f32; 2] = [2.3, 6.1];
 
@@ -42,15 +40,16 @@ impl<'a> Forest<'a> {
 
     /// The crowns of a pixel; `None` where there are none.
     pub fn at(&self, col: usize, row: usize) -> Option<Crown> {
-        // False for holes too.
         let cover = self.cover.row(row)[col];
-        if !(cover > 0.004) {
+        if cover.is_nan() || cover <= 0.004 {
             return None;
         }
         let (x, y) = (col as f32, row as f32);
         let crowns = crowns(x, y);
-        // Single trees stand out of thin woods.
-        let open = (1.0 - cover.min(1.0)).powi(CLOSING);
+        // Ground that shows between crowns lies in their shade: gaps are seen as less than they are. Single trees stand out of
+        // thin woods.
+        let gap = 1.0 - cover.min(1.0);
+        let open = gap * gap * gap;
         let share = (1.0 - open + 2.4 * (crowns - 0.5) * open.min(1.0 - open)).clamp(0.0, 1.0);
         let [red, green, blue] =
             self.color.map(|raster| (255.0 * raster.row(row)[col]).clamp(0.0, 255.0) as u8);

@@ -78,6 +78,7 @@ fn bytes_sum_to_255_and_follow_the_products() {
             Material { name: "dry_grass".into(), rules: vec![rule([0.0, 0.3], 0.4)] },
             Material { name: "grass".into(), rules: vec![rule([0.9, 1.0], 0.0)] },
         ],
+        rock: None,
         fallback: "soil".into(),
     };
     let made = op.run(terrain, &Ctx::silent()).unwrap();
@@ -101,6 +102,7 @@ fn where_nothing_fits_the_fallback_lies_and_its_area_is_told() {
             name: "snow".into(),
             rules: vec![Rule { height_m: Some(Span([5000.0, 9000.0])), ..Rule::default() }],
         }],
+        rock: None,
         fallback: "soil".into(),
     };
     let ctx = Ctx::silent();

@@ -204,8 +204,8 @@ impl Reach {
     fn along(&self, [here, beside, slant]: [f32; 3], grade: f32) -> f32 {
         let nearest = grade * self.beside;
         // No way is shorter, and none starts lower; most ground stands. False for holes too.
-        let stands = !(here > beside + nearest) && !(here > slant + nearest);
-        if stands {
+        let falls = here > beside + nearest || here > slant + nearest;
+        if !falls {
             return here;
         }
         let share = ((beside - slant) / (grade * self.near)).max(0.0).min(self.near / self.slant);
