@@ -21,7 +21,7 @@ const SHAPES: [Shape; 9] = [
 /// Reads a species as Arbaro writes it. Parameters that it has beside those of the plant (smoothing, say) are passed over.
 ///
 /// # Errors
-/// When the text is no XML, holds no species, or has numbers that make no plant.
+/// When the text is not XML, holds no species, or has numbers that make no plant.
 pub fn from_arbaro(text: &str) -> Result<Species, SpeciesError> {
     let wrong = |reason: String| SpeciesError::Text(reason);
     if text.len() > MOST_BYTES {

@@ -307,7 +307,7 @@ impl Species {
     /// A species from TOML.
     ///
     /// # Errors
-    /// When the text is no TOML, has unknown names or numbers that make no plant.
+    /// When the text is not TOML, has unknown names or numbers that make no plant.
     pub fn from_toml(text: &str) -> Result<Self, SpeciesError> {
         if text.len() > MOST_BYTES {
             return Err(SpeciesError::Text(format!("a species of {} bytes is too long", text.len())));

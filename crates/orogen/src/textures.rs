@@ -25,7 +25,7 @@ pub struct TextureOptions<'a> {
     pub existing: Existing,
     /// A switch to stop the work.
     pub cancel: &'a Cancel,
-    /// Told of each texture when it is done.
+    /// Called with each texture when it is done.
     pub done: &'a dyn Fn(Texture),
 }
 

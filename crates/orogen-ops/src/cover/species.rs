@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::{BiomeRef, Curve, Rule, Span, faults};
 
-/// A species: `{ name = "oak" }` is the oak of the table, and what is stated beside it counts instead of what stands there. A name that
+/// A species: `{ name = "oak" }` is the oak of the table, and what is stated beside it counts instead of what the table says. A name that
 /// is not in the table makes a species of one's own, which needs `rules`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
