@@ -123,8 +123,8 @@ impl Ground<'_> {
     #[must_use]
     pub fn stages_of_all_parts(spacing_m: [f64; 2], metres2: f64, growth: f64) -> f64 {
         let stages = Self::stages(spacing_m, metres2, growth);
-        // A part reaches as far as the square of its stages; but land soon lies so low that few are needed.
-        stages * (stages / MOST_STAGES).clamp(1.0, 1.4)
+        // A part reaches as far as the square of its stages.
+        stages * (stages / MOST_STAGES).clamp(1.0, MOST_PARTS.sqrt())
     }
 
     /// How fast the flux grows with slope at most on this land.
