@@ -83,7 +83,7 @@ impl Default for Creep {
 
 impl Op for Creep {
     const ID: &'static str = "erode.creep";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none()
