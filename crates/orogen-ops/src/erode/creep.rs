@@ -103,7 +103,7 @@ impl Op for Creep {
     }
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
-        61.0
+        50.0
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
