@@ -83,7 +83,7 @@ impl Default for Creep {
 
 impl Op for Creep {
     const ID: &'static str = "erode.creep";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -103,7 +103,7 @@ impl Op for Creep {
     }
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
-        45.0
+        50.0
     }
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {

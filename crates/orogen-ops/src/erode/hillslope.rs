@@ -145,11 +145,14 @@ impl Ground<'_> {
         self.law.growth(1.2 * most)
     }
 
-    /// What deep soil moves over the faces east and south of each sample, as differences in height.
+    /// What deep soil moves over the faces east and south of each sample, as differences in height. Sea counts as its surface, as
+    /// it does when soil moves.
     pub fn faces(&self, height: &Raster<f32>, east: &mut Raster<f32>, south: &mut Raster<f32>) {
         let level = Level::new();
         let deep = Ground { shares: None, ..*self };
         let rows = height.rows();
+        let above = height.map(|h| raised(h, self.sea_m));
+        let height = &above;
         east.par_rows(|row, out| dispatch!(level, _simd => deep.eastward(height, row, out)));
         south.par_rows(|row, out| {
             if row + 1 < rows {
@@ -637,6 +640,32 @@ mod tests {
             creep(&mut flat, [3.0, 3.0], 0.6, 30.0, 1, f32::NEG_INFINITY);
             assert!(flat.as_slice().iter().all(|&h| h == 7.0));
         }
+    }
+
+    #[test]
+    fn what_the_faces_move_does_not_depend_on_how_deep_the_sea_is() {
+        let land = rough(24, 20);
+        let coast = |floor: f32| {
+            Raster::from_fn(24, 20, |c, r| if (c + r) % 5 < 2 { floor } else { land.row(r)[c] - 395.0 })
+        };
+        let per_grade2 = Raster::filled(24, 20, 2.0);
+        let ground = Ground {
+            spacing_m: [5.0, 8.0],
+            law: Law::new(GROWTH),
+            per_grade2: &per_grade2,
+            rock_per_grade2: None,
+            shares: None,
+            stays: None,
+            sea_m: 0.0,
+        };
+        let faces = |floor: f32| {
+            let mut faces = [(); 2].map(|()| Raster::filled(24, 20, 0.0));
+            let [east, south] = &mut faces;
+            ground.faces(&coast(floor), east, south);
+            faces
+        };
+        assert_eq!(faces(0.0), faces(-4000.0));
+        assert!(faces(0.0)[0].range().unwrap().1 > 0.0);
     }
 
     #[test]

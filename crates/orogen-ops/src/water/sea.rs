@@ -28,7 +28,9 @@ use crate::survey::contours::{Contours, contours};
 /// diagonal; (3) a higher level never leaves less sea; (4) the land is not changed.
 ///
 /// **Limits** Crossings are points about a cell apart, so distances are a little long: by at most a cell's diagonal at the
-/// shore, and far less away from it. A strait narrower than a sample is closed, and what it led to dry: that belongs to the resolution.
+/// shore, and far less away from it. A strait narrower than a sample is closed, and what it led to dry: that belongs to the resolution. In
+/// windows finer than the recipe's frame the sea keeps within two of its samples of where it was found: beside rough ground that lies below the level
+/// farther off it may stand as a wall, since the land is not the sea's to change; `everywhere` floods that ground too.
 ///
 /// **After** Felzenszwalb & Huttenlocher, Theory Comput. 8 (2012) for distances in linear time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

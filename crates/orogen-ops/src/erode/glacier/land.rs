@@ -195,7 +195,8 @@ impl Land {
             if ice.as_slice()[cell] > 1.0 {
                 finer.ice.as_mut_slice()[cell] = (surface.as_slice()[cell] - *g).max(0.0);
             }
-            finer.till.as_mut_slice()[cell] = till.as_slice()[cell].max(0.0);
+            // A spline swings over; what it adds to the deepest till counts as rock.
+            finer.till.as_mut_slice()[cell] = till.as_slice()[cell].clamp(0.0, self.params.till_m as f32);
             finer.ground_off.as_mut_slice()[cell] = ground_off.as_slice()[cell].max(0.0);
         }
         let (had, has) = (self.ice.sum_f64() * self.cell_m2(), finer.ice.sum_f64() * finer.cell_m2());

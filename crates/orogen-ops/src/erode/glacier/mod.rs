@@ -50,7 +50,8 @@ use crate::rock::beds::STRATA;
 ///
 /// **Limits** Ice that would need more than 49 stages in a step (800 metres on cells of 100 m), and ice on steep slopes (where its waves would cross two cells in a year), flow slower than the
 /// law says. There is no water under the ice, no isostasy, and no drag from the walls other than the mean over a thickness. Ice leaves over the edge
-/// of the map freely where it falls outwards. A hole is a wall.
+/// of the map freely where it falls outwards, and nowhere else: on a level plain wholly above the line it has no way out and grows for as
+/// long as snow falls. A hole is a wall.
 ///
 /// **After** Hutter, "Theoretical Glaciology", 1983; Jarosch, Schoof & Anslow, The Cryosphere 7 (2013), for fluxes that neither
 /// create ice nor pile it up; Meyer, Balsara & Aslam, J. Comput. Phys. 257 (2014), for the stages; Harbor, Hallet & Raymond, Nature 333
@@ -151,7 +152,7 @@ impl Default for Glacier {
 
 impl Op for Glacier {
     const ID: &'static str = "erode.glacier";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         let temperature = self.by_temperature.then(|| layer::TEMPERATURE.name());

@@ -196,6 +196,18 @@ fn a_plain_under_ice_stays_a_plain() {
 }
 
 #[test]
+fn till_lies_no_deeper_than_said() {
+    let (frame, height) = valley(129);
+    for till_m in [0.0, 3.0] {
+        let worn = run(&Glacier { till_m, ..plain() }, frame, height.clone());
+        let (least, most) = worn.get(layer::SEDIMENT).unwrap().range().unwrap();
+        assert!(least >= 0.0 && most <= till_m as f32, "{least} to {most} m of {till_m} m");
+        // There is as much to lay down as that.
+        assert!(most >= 0.99 * till_m as f32);
+    }
+}
+
+#[test]
 fn a_few_samples_and_absurd_land_do_not_matter() {
     for (cols, rows) in [(2, 2), (2, 40), (40, 2), (3, 3), (5, 300)] {
         let frame = Frame::new([0.0, 0.0], [1000.0, 1000.0], [cols, rows]).unwrap();

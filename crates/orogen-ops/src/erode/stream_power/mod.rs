@@ -29,6 +29,13 @@ use crate::rock::beds::{Places, STRATA, Strata};
 use crate::rock::variety::Variety;
 use crate::water::sea_level;
 
+/// What uplift may be, as a number and in a layer.
+pub const UPLIFT_MM_PER_YR: [f64; 2] = [-100.0, 100.0];
+/// The same for incision.
+pub const INCISION_MM_PER_YR: [f64; 2] = [0.0, 1000.0];
+/// The same for rain.
+const RAIN_MM_PER_YR: [f64; 2] = [0.0, 20_000.0];
+
 /// Lets land rise while rivers cut it down, over millions of years: branching valleys, sharp divides, slopes that fit
 /// each other.
 ///
@@ -62,6 +69,9 @@ use crate::water::sea_level;
 /// rise with the land and come to lie at the end as they are described. The cut is implicit bed by bed, so thin beds hold
 /// streams up however long the steps are.
 ///
+/// Streams start from a hair of unevenness: up to a hundredth of a lattice's spacing, and of that a share in times shorter than
+/// 10,000 years. No time changes nothing.
+///
 /// What curves and features `hold` keeps its height: streams work down to held rivers, and slopes lean on
 /// held crests no steeper than `talus_deg`.
 ///
@@ -86,14 +96,14 @@ pub struct StreamPower {
     /// How long the land rises and is worn.
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "yr", "x-slider" = [1e5, 2e7]))]
     pub duration_yr: f64,
-    /// How fast the land rises: a number, or a layer.
-    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-unit" = "mm/yr"))]
+    /// How fast the land rises: a number, or a layer, whose values count as the nearest that a number may have, here and below.
+    #[schemars(extend("minimum" = UPLIFT_MM_PER_YR[0], "maximum" = UPLIFT_MM_PER_YR[1], "x-unit" = "mm/yr"))]
     pub uplift_mm_per_yr: Coef,
     /// How fast a stream that drains 1 km² cuts down at slope 1, soft rock more: a number, or a layer.
-    #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-unit" = "mm/yr"))]
+    #[schemars(extend("minimum" = INCISION_MM_PER_YR[0], "maximum" = INCISION_MM_PER_YR[1], "x-unit" = "mm/yr"))]
     pub incision_mm_per_yr: Coef,
     /// Rain: a number, or a layer such as the one that `climate.rain` makes. A hole in the layer has none.
-    #[schemars(extend("minimum" = 0.0, "maximum" = 20000.0, "x-unit" = "mm/yr", "x-slider" = [0.0, 4000.0]))]
+    #[schemars(extend("minimum" = RAIN_MM_PER_YR[0], "maximum" = RAIN_MM_PER_YR[1], "x-unit" = "mm/yr", "x-slider" = [0.0, 4000.0]))]
     pub rain_mm_per_yr: Coef,
     /// Exponent of the area: how much stronger large rivers are.
     #[schemars(range(min = 0.1, max = 1.0))]
@@ -175,7 +185,7 @@ impl Default for StreamPower {
 
 impl Op for StreamPower {
     const ID: &'static str = "erode.stream_power";
-    const VERSION: u32 = 5;
+    const VERSION: u32 = 6;
 
     fn layers(&self) -> Layers {
         let layers = Layers::none()
@@ -260,14 +270,14 @@ impl Land {
         Ok(Self {
             height,
             uplift: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
-                nothing_in_holes(uplift.at(c, r)) * 1e-3
+                held_to(UPLIFT_MM_PER_YR, uplift.at(c, r)) * 1e-3
             }),
             incision: Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
-                nothing_in_holes(incision.at(c, r)).max(0.0) * 1e-3 * softness.row(r)[c]
+                held_to(INCISION_MM_PER_YR, incision.at(c, r)) * 1e-3 * softness.row(r)[c]
             }),
             grade: params.grade(&softness),
             rain: (!area::is_usual(&params.rain_mm_per_yr)).then(|| {
-                Raster::from_fn(frame.cols(), frame.rows(), |c, r| nothing_in_holes(rain.at(c, r)).max(0.0))
+                Raster::from_fn(frame.cols(), frame.rows(), |c, r| held_to(RAIN_MM_PER_YR, rain.at(c, r)))
             }),
             held: held_lines::held(terrain).into(),
             strata: Strata::of(terrain).map(Arc::new),
@@ -354,9 +364,9 @@ impl Coarser {
     }
 }
 
-/// A layer's hole neither rises nor wears.
-fn nothing_in_holes(value: f32) -> f32 {
-    if value.is_nan() { 0.0 } else { value }
+/// A layer's value within a range; its hole neither rises nor wears.
+fn held_to([least, most]: [f64; 2], value: f32) -> f32 {
+    if value.is_nan() { 0.0 } else { value.clamp(least as f32, most as f32) }
 }
 
 impl StreamPower {
@@ -700,9 +710,10 @@ impl Level {
     }
 
     /// A hair of unevenness, a hundredth of the spacing, so that streams find places to start on level ground. Sea and holes stay.
+    /// In a short time there is less of it, so that it never hides what the time has done.
     fn roughen(&self, height: &mut Raster<f32>, seed: Seed) {
         let [dx, dy] = self.nodes.spacing_m;
-        let by = 0.01 * dx.min(dy);
+        let by = 0.01 * dx.min(dy) * (self.params.duration_yr / UNEVEN_YR).min(1.0);
         height.par_rows(|row, out| {
             for (col, h) in out.iter_mut().enumerate() {
                 if *h > self.sea_m {
@@ -854,6 +865,9 @@ fn slope2(height: &Raster<f32>, [dx, dy]: [f64; 2], sea_m: f32, col: usize, row:
 
 /// Slopes give way at once where they are steeper than this many times the critical slope.
 const LIMIT: f32 = 1.15;
+
+/// Time from which on streams start from all the unevenness there is.
+const UNEVEN_YR: f64 = 10_000.0;
 
 /// In how many goes soil creeps in a step: each damps what is rough at the scale of the lattice by about five times.
 const PASSES: u32 = 3;

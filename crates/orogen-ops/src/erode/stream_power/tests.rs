@@ -239,6 +239,51 @@ fn a_cliff_stands_where_any_slope_does_and_its_foot_stays_in_place() {
     assert!(falls.row(50)[40] < 10.0);
 }
 
+#[test]
+fn a_short_time_changes_little_and_no_time_nothing() {
+    let frame = Frame::square(10_000.0, 129).unwrap();
+    let flat = Raster::filled(129, 129, 200.0);
+    let moved = |duration_yr: f64, coarse_first: bool| {
+        let op = StreamPower { duration_yr, coarse_first, ..StreamPower::default() };
+        let after = run(&op, frame, flat.clone(), Vec::new());
+        let off = after.as_slice().iter().zip(flat.as_slice()).map(|(a, b)| (a - b).abs());
+        off.fold(0.0, f32::max)
+    };
+    for coarse_first in [false, true] {
+        assert_eq!(moved(0.0, coarse_first), 0.0);
+        // Half a millimetre a year of uplift, and no more than about that again of unevenness.
+        for years in [1.0, 10.0, 100.0] {
+            let most = 0.001 * years as f32;
+            let off = moved(years, coarse_first);
+            assert!(off <= most, "{off} m in {years} years");
+        }
+    }
+}
+
+#[test]
+fn values_of_layers_count_as_the_nearest_that_a_number_may_have() {
+    let frame = Frame::square(4000.0, 65).unwrap();
+    let given = |name: orogen_core::Layer<f32>| Coef::Layer(name.name());
+    let grown = |uplift: f32, incision: f32, rain: f32| {
+        let op = StreamPower {
+            duration_yr: 1e5,
+            uplift_mm_per_yr: given(layer::UPLIFT),
+            incision_mm_per_yr: given(layer::INCISION),
+            rain_mm_per_yr: given(layer::RAIN),
+            ..StreamPower::default()
+        };
+        let mut terrain = Terrain::new(frame);
+        terrain.set(layer::HEIGHT, plain(&frame));
+        terrain.set(layer::UPLIFT, Raster::filled(65, 65, uplift));
+        terrain.set(layer::INCISION, Raster::filled(65, 65, incision));
+        terrain.set(layer::RAIN, Raster::filled(65, 65, rain));
+        op.apply(terrain, &Ctx::silent()).unwrap().get(layer::HEIGHT).unwrap().clone()
+    };
+    assert_eq!(grown(1167.0, 57_728.0, 1e6), grown(100.0, 1000.0, 20_000.0));
+    assert_eq!(grown(1e30, 3.0, 1000.0), grown(100.0, 3.0, 1000.0));
+    assert_ne!(grown(99.0, 3.0, 1000.0), grown(100.0, 3.0, 1000.0));
+}
+
 /// Land with beds under it.
 fn bedded(frame: Frame, height: Raster<f32>, strata: &crate::rock::Strata) -> Terrain {
     let mut terrain = Terrain::new(frame);

@@ -15,6 +15,7 @@ use self::structures::Grain;
 pub use self::structures::{Belt, Blocks, Chain, Dome};
 use super::beds::wander;
 use super::strata::At;
+use crate::erode::stream_power::{INCISION_MM_PER_YR, UPLIFT_MM_PER_YR};
 
 /// Says how fast the ground rises: mountain belts with their folds, tilted fault blocks, domes, and chains of volcanoes over
 /// a hot spot. The layer `uplift` is made for `uplift_mm_per_yr` of `erode.stream_power`.
@@ -28,6 +29,8 @@ use super::strata::At;
 /// layer `incision` tells bands of hard and soft rock along the first structure, for `incision_mm_per_yr` of
 /// `erode.stream_power`. Without `structures` a belt lies across the world, where and how the seed says. Lines that are left
 /// out are drawn from the seed too.
+///
+/// Rates end at what `erode.stream_power` allows: 100 mm a year of uplift either way, and 1000 mm a year of incision.
 ///
 /// **Guarantees** (1) a value depends on its place, the parameters, the seed and the world's extent: windows and other
 /// resolutions agree to the bit; (2) without variation the crest of a belt without folds and the top of a dome rise exactly
@@ -96,7 +99,7 @@ impl Default for Uplift {
 
 impl Op for Uplift {
     const ID: &'static str = "rock.uplift";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         let incision = (self.grain > 0.0).then(|| layer::INCISION.name());
@@ -167,13 +170,16 @@ impl Rates {
             let noise = wander(self.seed.child("variation"), self.along_grain(at, params.stretch));
             sum *= (1.0 + 2.0 * params.variation * noise).max(0.0);
         }
-        params.base_mm_per_yr + sum
+        let [least, most] = UPLIFT_MM_PER_YR;
+        (params.base_mm_per_yr + sum).clamp(least, most)
     }
 
     /// Incision at a place.
     fn incision(&self, at: [f64; 2]) -> f64 {
         let noise = wander(self.seed.child("grain"), self.along_grain(at, 1.7 * self.params.stretch));
-        self.params.incision_mm_per_yr * orogen_core::math::exp(2.5 * self.params.grain * noise)
+        let [least, most] = INCISION_MM_PER_YR;
+        let rate = self.params.incision_mm_per_yr * orogen_core::math::exp(2.5 * self.params.grain * noise);
+        rate.clamp(least, most)
     }
 
     /// A place along and across the grain, in waves.

@@ -22,7 +22,7 @@ pub struct Belt {
     #[schemars(range(min = 1.0, max = 1e7), extend("x-unit" = "m", "x-slider" = [2000.0, 100000.0]))]
     pub width_m: f64,
     /// How fast its crest rises.
-    #[schemars(range(min = -100.0, max = 1000.0), extend("x-unit" = "mm/yr", "x-slider" = [0.0, 5.0]))]
+    #[schemars(range(min = -100.0, max = 100.0), extend("x-unit" = "mm/yr", "x-slider" = [0.0, 5.0]))]
     pub rate_mm_per_yr: f64,
     /// How much narrower and steeper the right side (the front), seen along the line, is than the left; below 0 the left is the
     /// front.
@@ -79,7 +79,7 @@ pub struct Blocks {
     #[schemars(range(min = 1.0, max = 1e7), extend("x-unit" = "m", "x-slider" = [5000.0, 100000.0]))]
     pub length_m: f64,
     /// How fast a block rises beside the middle of its fault.
-    #[schemars(range(min = -100.0, max = 1000.0), extend("x-unit" = "mm/yr", "x-slider" = [0.0, 3.0]))]
+    #[schemars(range(min = -100.0, max = 100.0), extend("x-unit" = "mm/yr", "x-slider" = [0.0, 3.0]))]
     pub rate_mm_per_yr: f64,
     /// How fast the basin on the other side of the fault sinks, as a share of that.
     #[schemars(range(min = 0.0, max = 2.0))]
@@ -128,7 +128,7 @@ pub struct Dome {
     #[schemars(range(min = 0.0, max = 360.0), extend("x-unit" = "deg"))]
     pub axis_deg: f64,
     /// How fast its top rises.
-    #[schemars(range(min = -100.0, max = 1000.0), extend("x-unit" = "mm/yr", "x-slider" = [0.0, 3.0]))]
+    #[schemars(range(min = -100.0, max = 100.0), extend("x-unit" = "mm/yr", "x-slider" = [0.0, 3.0]))]
     pub rate_mm_per_yr: f64,
 }
 
@@ -155,7 +155,7 @@ pub struct Chain {
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "m", "x-slider" = [0.0, 20000.0]))]
     pub scatter_m: f64,
     /// How fast the youngest volcano grows.
-    #[schemars(range(min = -100.0, max = 1000.0), extend("x-unit" = "mm/yr", "x-slider" = [0.0, 10.0]))]
+    #[schemars(range(min = -100.0, max = 100.0), extend("x-unit" = "mm/yr", "x-slider" = [0.0, 10.0]))]
     pub rate_mm_per_yr: f64,
     /// Distance along the line over which the rate falls to a half: how fast the plate moves.
     #[schemars(range(min = 1.0, max = 1e8), extend("x-unit" = "m", "x-slider" = [5000.0, 200000.0]))]

@@ -33,6 +33,29 @@ fn a_belt_rises_as_said_and_its_front_is_the_steeper_side() {
 }
 
 #[test]
+fn rates_keep_to_what_stream_power_allows() {
+    let domes = |rate_mm_per_yr: f64| {
+        (0..20).map(|_| Structure::Dome(Dome { rate_mm_per_yr, ..Dome::default() })).collect()
+    };
+    let absurd = Uplift { grain: 4.0, incision_mm_per_yr: 1000.0, ..Uplift::default() };
+    for rate in [100.0, -100.0] {
+        let rates = rates(&Uplift { structures: domes(rate), base_mm_per_yr: rate, ..absurd.clone() });
+        let (mut uplift, mut incision) = (Vec::new(), Vec::new());
+        for i in 0..60 {
+            for j in 0..60 {
+                let at = [1000.0 * f64::from(i), 1000.0 * f64::from(j)];
+                uplift.push(rates.uplift(at).abs());
+                incision.push(rates.incision(at));
+            }
+        }
+        let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+        assert_eq!(most(&uplift), 100.0);
+        assert_eq!(most(&incision), 1000.0);
+        assert!(incision.iter().all(|&rate| rate > 0.0));
+    }
+}
+
+#[test]
 fn folds_lie_along_the_belt_and_leave_its_mean() {
     let belt = Belt {
         points: to_the_north(),
