@@ -84,7 +84,8 @@ Examples:
   orogen build recipes/island.toml --set island.polygons=8000
   orogen build recipes/island.toml --window 20000,20000,22000,22000 \\
       --spacing 4
-  orogen build recipes/island.toml --kinds png16,relief --no-sea-floor")]
+  orogen build recipes/island.toml --kinds png16,relief --no-sea-floor
+  orogen build recipes/weiss.toml --window 2000,2000,2500,2500 --plants")]
 pub struct Build {
     /// The recipe.
     #[arg(value_name = "RECIPE")]
@@ -113,6 +114,9 @@ pub struct Build {
     /// Distance between samples in metres [default: the recipe's own]
     #[arg(long, value_name = "M", value_parser = parse_length, allow_hyphen_values = true)]
     pub spacing: Option<f64>,
+    /// Write every plant that stands there as plants.csv, and fewer than 100,000 as plants.geojson too.
+    #[arg(long)]
+    pub plants: bool,
     /// Compute everything; neither use nor fill the cache.
     #[arg(long)]
     pub no_cache: bool,

@@ -26,6 +26,7 @@ pub fn run(args: &Build) -> Result<()> {
         limits: limits(&args.changes),
         threads: args.threads.map(usize::from),
         window,
+        plants: args.plants,
         exports: ExportChanges { kinds: args.kinds.clone(), no_sea_floor: args.no_sea_floor },
         cache: cache.as_ref(),
         base: args.recipe.parent().map(Path::to_path_buf),

@@ -1,20 +1,23 @@
 //! From a recipe to a terrain.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use orogen_core::{Cancel, Frame, Rect, Terrain};
+use orogen_core::{Cancel, Frame, LayerName, Part, Rect, Terrain, layer};
 use orogen_io::{Existing, FolderFiles, MANIFEST, OutputFolder, Sidecar};
+use orogen_ops::cover::scatter::PLANTS;
 use orogen_recipe::{
     Cache, Checked, Faults, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, PlanError, Recipe,
-    RunOptions, Session, SessionOptions, StepReport, Stopwatch, run,
+    RunOptions, Session, SessionOptions, StepReport, Stopwatch, Unobserved, run,
 };
 
 use crate::catalog;
 use crate::error::BuildError;
 use crate::export::{ExportChanges, ExportOptions, Exports, PartNames, export};
 use crate::manifest::{Manifest, SavedManifest, realism};
+use crate::plants;
 
 /// A part of the recipe's frame, at a spacing of its own. Land of `Point` steps that are endless may lie beyond the
 /// frame; elsewhere a window that is only partly inside is refused.
@@ -37,6 +40,8 @@ pub struct BuildOptions<'a> {
     pub threads: Option<usize>,
     /// A part of the frame instead of all of it.
     pub window: Option<Window>,
+    /// Whether every plant that stands in the window is made, as the instances `plants`, and written.
+    pub plants: bool,
     /// Changes to the files that the recipe asks for.
     pub exports: ExportChanges,
     /// Results of earlier builds.
@@ -107,15 +112,29 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
     let (Some(checked), Some(exports)) = (checked, exports) else {
         return Err(BuildError::Internal(String::from("a recipe has faults that are not listed")));
     };
-    let exports = exports.changed(&options.exports);
+    let mut exports = exports.changed(&options.exports);
+    if options.plants {
+        plants::refuse_bare(&checked)?;
+        exports = exports.and_instances(LayerName::fixed(PLANTS));
+    }
     let frame = window(&checked, options.window)?;
     Plan::new(&checked, frame)?;
-    let (layers, vectors, instances) = (checked.layers(), checked.vectors(), checked.instances());
+    let (layers, vectors, instances) = (checked.layers(), checked.vectors(), instances(&checked, options));
     let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
     match exports.refuses(&frame, &parts) {
         Some(why) => Err(BuildError::Call(format!("export: {why}"))),
         None => Ok((checked, exports)),
     }
+}
+
+/// The instances that a build gives.
+fn instances(checked: &Checked, options: &BuildOptions<'_>) -> Vec<LayerName> {
+    let mut names = checked.instances();
+    let plants = LayerName::fixed(PLANTS);
+    if options.plants && !names.contains(&plants) {
+        names.push(plants);
+    }
+    names
 }
 
 /// The files that a recipe may name. Together they may take so many bytes of memory.
@@ -158,8 +177,14 @@ pub fn build(
     };
     let done = with_threads(options.threads, || run(&checked, &plan, &run_options))?
         .map_err(|error| BuildError::of_run(error, recipe))?;
+    let mut terrain = done.terrain;
+    if options.plants {
+        let quiet = RunOptions { observer: &Unobserved, meter: None, ..run_options };
+        let made = with_threads(options.threads, || add_plants(&checked, &mut terrain, recipe, &quiet))?;
+        made?;
+    }
     Ok(Built {
-        terrain: done.terrain,
+        terrain,
         steps: done.steps,
         exports,
         recipe: checked.name().to_owned(),
@@ -167,6 +192,34 @@ pub fn build(
         warnings: checked.warnings().to_vec(),
         seconds: start.seconds(),
     })
+}
+
+/// Makes the plants of a land, which stand on the ground that it has.
+fn add_plants(
+    checked: &Checked,
+    terrain: &mut Terrain,
+    recipe: &Recipe,
+    options: &RunOptions<'_>,
+) -> Result<(), BuildError> {
+    let frame = *terrain.frame();
+    let whole = (frame == *checked.frame()).then(|| terrain.clone());
+    let land = |samples: Frame, parts: &BTreeSet<Part>| match &whole {
+        Some(land) if samples == frame => Ok(land.clone()),
+        Some(land) => land
+            .crop(&samples)
+            .ok_or_else(|| BuildError::Internal(String::from("plants asked for samples beyond the land"))),
+        None => {
+            let plan = Plan::parts(checked, samples, parts)?;
+            let done = run(checked, &plan, options).map_err(|error| BuildError::of_run(error, recipe))?;
+            Ok(done.terrain)
+        }
+    };
+    let mut made = plants::plants_of(checked, &frame.extent(), options.cancel, land)?;
+    if let Ok(height) = terrain.get(layer::HEIGHT) {
+        made.set_ground(&frame, height);
+    }
+    terrain.set_instances(PLANTS, made);
+    Ok(())
 }
 
 /// Evaluates a recipe and writes its files and `manifest.json`: all of them, or none.
@@ -186,7 +239,7 @@ pub fn build_to_folder(
     let start = Stopwatch::start();
     let (checked, exports) = check(recipe, options)?;
     // Before the work, so that a folder that cannot be written to costs no wait.
-    let (layers, vectors, instances) = (checked.layers(), checked.vectors(), checked.instances());
+    let (layers, vectors, instances) = (checked.layers(), checked.vectors(), instances(&checked, options));
     let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
     let mut expected = exports.file_names(&parts);
     expected.push(String::from(MANIFEST));

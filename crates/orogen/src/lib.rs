@@ -26,6 +26,7 @@ mod error;
 mod explain;
 pub mod export;
 mod manifest;
+mod plants;
 pub mod presets;
 mod session;
 mod textures;
@@ -49,6 +50,7 @@ pub use orogen_io as io;
 pub use orogen_ops as ops;
 pub use orogen_recipe as recipe;
 pub use orogen_texture as texture;
+pub use plants::plants;
 pub use session::{session, tile, tile_frame};
 pub use textures::{TextureOptions, save_textures};
 

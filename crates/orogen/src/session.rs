@@ -1,8 +1,9 @@
 //! A session over a recipe, with the operators of the catalogue.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use orogen_core::{Cancel, Frame, LayerName, Terrain};
+use orogen_core::{Cancel, Frame, LayerName, Part, Terrain};
 use orogen_recipe::{Cache, Plan, Recipe, Session, SessionOptions, TileError};
 
 use crate::build::{BuildOptions, Window, check, files, window};
@@ -43,8 +44,23 @@ pub fn tile(
     layers: &[LayerName],
     cancel: &Cancel,
 ) -> Result<Terrain, BuildError> {
-    session.tile(frame, layers, cancel).map_err(|error| match error {
+    session.tile(frame, layers, cancel).map_err(|error| of_tile(error, recipe))
+}
+
+/// As [`tile`], for any kind of parts.
+pub(crate) fn tile_parts(
+    session: &Session,
+    recipe: &Recipe,
+    frame: Frame,
+    parts: &BTreeSet<Part>,
+    cancel: &Cancel,
+) -> Result<Terrain, BuildError> {
+    session.parts(frame, parts, cancel).map_err(|error| of_tile(error, recipe))
+}
+
+fn of_tile(error: TileError, recipe: &Recipe) -> BuildError {
+    match error {
         TileError::Plan(error) => error.into(),
         TileError::Run(error) => BuildError::of_run(error, recipe),
-    })
+    }
 }

@@ -467,7 +467,15 @@ fn things_on_the_ground_become_tables_in_the_coordinates_of_the_land() {
         };
         let written = orogen::save(terrain, &options, folder.path())?;
         let text = |path: &std::path::PathBuf| fs::read_to_string(path).unwrap();
-        Ok::<_, BuildError>(written.iter().map(text).collect::<Vec<_>>())
+        let (tables, points): (Vec<_>, Vec<_>) =
+            written.into_iter().partition(|path| path.extension().is_some_and(|end| end == "csv"));
+        assert_eq!(points.len(), tables.len(), "so few are GeoJSON too");
+        for path in &points {
+            let read: serde_json::Value = serde_json::from_str(&text(path)).unwrap();
+            assert_eq!(read["features"][0]["properties"]["species"], "oak");
+            assert_eq!(read["features"][0]["properties"]["id"], "000000000000beef");
+        }
+        Ok::<_, BuildError>(tables.iter().map(text).collect::<Vec<_>>())
     };
     let line = |x: f64, y: f64| format!("000000000000beef,{x},{y},12.5,oak,0,1,0,0,0,1,0\n");
     let head = "id,x,y,z,species,yaw_deg,scale,tilt_deg,tilt_to_deg,age,health,tag\n";

@@ -1,7 +1,9 @@
-//! `instances`: things that stand on the ground as `<name>.csv`.
+//! `instances`: things that stand on the ground as `<name>.csv`, and a few of them as `<name>.geojson` too.
 
+use orogen_core::edits::Id;
+use orogen_core::vector::{Categories, Column, Shape, VectorLayer};
 use orogen_core::{Frame, LayerName};
-use orogen_io::instances_csv;
+use orogen_io::{geojson, instances_csv};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +15,10 @@ use crate::error::BuildError;
 const DIGITS: usize = 3;
 const DIGITS_OF_DEGREES: usize = 8;
 
-/// Things that stand on the ground (plants, stones) as `<name>.csv`, a line each.
+/// From so many on GeoJSON, three times as long as the table, is not written.
+const MANY: usize = 100_000;
+
+/// Things that stand on the ground (plants, stones) as `<name>.csv`, a line each; fewer than 100,000 as `<name>.geojson` too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Instances {
@@ -23,7 +28,7 @@ pub struct Instances {
 }
 
 impl Instances {
-    fn writes(&self, name: &LayerName) -> bool {
+    pub(super) fn writes(&self, name: &LayerName) -> bool {
         self.instances.is_empty() || self.instances.contains(name)
     }
 }
@@ -37,7 +42,11 @@ impl Export for Instances {
 
     fn file_names(&self, parts: &PartNames<'_>) -> Vec<String> {
         let wanted = parts.instances.iter().filter(|name| self.writes(name));
-        wanted.map(|name| format!("{name}.csv")).collect()
+        let names = |name: &LayerName| {
+            let few = (!parts.vectors.contains(name)).then(|| format!("{name}.geojson"));
+            [Some(format!("{name}.csv")), few]
+        };
+        wanted.flat_map(names).flatten().collect()
     }
 
     fn write(&self, land: &Land<'_>, out: &Output<'_>) -> Result<(), BuildError> {
@@ -51,7 +60,44 @@ impl Export for Instances {
             out.write(&format!("{name}.csv"), &Facts::named(name.as_str()), |out| {
                 instances_csv::write(things, at, digits, out)
             })?;
+            // Vectors of the same name have that file.
+            if things.len() >= MANY || land.terrain().vectors().contains_key(name) {
+                return Ok(());
+            }
+            let system = place.map_or_else(geojson::System::local, geojson::System::of);
+            let points = points(things, at);
+            out.write(&format!("{name}.geojson"), &Facts::named(name.as_str()), |out| {
+                geojson::write_in(&points, name.as_str(), &system, out)
+            })?;
             Ok(())
         })
     }
+}
+
+/// Things as points with what the table says of them.
+fn points(things: &orogen_core::instances::Instances, at: impl Fn([f64; 2]) -> [f64; 2]) -> VectorLayer {
+    let mut layer = VectorLayer::new(Shape::Points);
+    for (place, thing) in things.iter() {
+        let [x, y] = at(place);
+        layer.push([[x, y, f64::from(thing.z_m)]]);
+    }
+    let all = || things.iter().map(|(_, thing)| thing);
+    let numbers =
+        |of: fn(&orogen_core::instances::Instance) -> f64| Column::F32(all().map(|t| of(t) as f32).collect());
+    let species = Categories::new(things.species().to_vec(), all().map(|thing| thing.species).collect());
+    // One entry for each thing, so every column fits.
+    let columns = [
+        Some(("id", Column::Text(all().map(|thing| Id(thing.id).to_string()).collect()))),
+        species.map(|species| ("species", Column::Category(species))),
+        Some(("yaw_deg", numbers(|thing| f64::from(thing.yaw) * 360.0 / 65536.0))),
+        Some(("scale", numbers(|thing| f64::from(thing.scale) / 4096.0))),
+        Some(("tilt_deg", numbers(|thing| thing.tilt_deg.into()))),
+        Some(("tilt_to_deg", numbers(|thing| f64::from(thing.tilt_to) * 360.0 / 256.0))),
+        Some(("age", numbers(|thing| f64::from(thing.age) / 255.0))),
+        Some(("health", numbers(|thing| f64::from(thing.health) / 255.0))),
+    ];
+    for (name, column) in columns.into_iter().flatten() {
+        let _fits = layer.set_feature_attribute(name, column);
+    }
+    layer
 }

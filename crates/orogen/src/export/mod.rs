@@ -376,6 +376,19 @@ impl Exports {
         self
     }
 
+    /// The same, and these instances among them.
+    #[must_use]
+    pub fn and_instances(mut self, name: LayerName) -> Self {
+        let lists = |chosen: &Chosen| {
+            let export = (&*chosen.0 as &dyn Any).downcast_ref::<Instances>();
+            export.is_some_and(|export| export.writes(&name))
+        };
+        if !self.0.iter().any(lists) {
+            self.0.push(Chosen(Arc::new(Instances { instances: vec![name] })));
+        }
+        self
+    }
+
     fn has(&self, name: &str) -> bool {
         self.0.iter().any(|chosen| chosen.0.name() == name)
     }

@@ -1,0 +1,168 @@
+//! The plants of a window: a build keeps how dense they are, and makes them where somebody looks.
+
+use std::collections::BTreeSet;
+
+use orogen_core::instances::{Instance, Instances};
+use orogen_core::{Cancel, Ctx, Frame, LayerName, Op as _, Part, Reach, Rect, Terrain, Watch, layer};
+use orogen_ops::cover::scatter::{PLANTS, Scatter, reach_of_plants_m, standing};
+use orogen_recipe::{Checked, Recipe, Session, Step};
+
+use crate::error::BuildError;
+use crate::session::tile_parts;
+
+/// Places are whole millimetres: what stands this near beyond an edge may be rounded onto it.
+const ROUNDED_M: f64 = 0.002;
+
+/// The plants of a rectangle of a session over a recipe, with the heights of its own lattice. They are made from the
+/// densities that the steps `cover.scatter` wrote, on the recipe's own samples, so they are the same however near one looks;
+/// plants that a step keeps are among them.
+///
+/// # Errors
+/// When no step of the recipe lets plants grow, when there are too many, when a step fails, and when cancelled.
+pub fn plants(
+    session: &Session,
+    recipe: &Recipe,
+    rect: &Rect,
+    cancel: &Cancel,
+) -> Result<Instances, BuildError> {
+    let land = |frame: Frame, parts: &BTreeSet<Part>| tile_parts(session, recipe, frame, parts, cancel);
+    plants_of(session.checked(), rect, cancel, land)
+}
+
+/// As [`plants`], from land that `land` gives: these parts on these samples.
+pub(crate) fn plants_of(
+    checked: &Checked,
+    rect: &Rect,
+    cancel: &Cancel,
+    land: impl Fn(Frame, &BTreeSet<Part>) -> Result<Terrain, BuildError>,
+) -> Result<Instances, BuildError> {
+    refuse_bare(checked)?;
+    let wide = rect.grown([ROUNDED_M; 2]);
+    let mut all = Gathered::default();
+    if let Some(frame) = kept(checked).then(|| around(checked, &wide, 0.0)).flatten() {
+        let name = LayerName::fixed(PLANTS);
+        let terrain = land(frame, &BTreeSet::from([Part::Instances(name.clone())]))?;
+        if let Some(found) = terrain.instances().get(&name) {
+            all.add(found.species().to_vec(), found.iter().map(|(place, thing)| (place, *thing)));
+        }
+    }
+    for (i, (step, scatter)) in scatters(checked) {
+        let reach = reach_of_plants_m(scatter) + reach_of_rules_m(scatter, checked.frame());
+        let Some(frame) = around(checked, &wide, reach) else { continue };
+        let terrain = land(frame, &parts_of(checked, step, scatter))?;
+        let watch = Switch(cancel);
+        let ctx = Ctx::new(step.seed).in_world(*checked.frame()).at_place(terrain.place()).watched_by(&watch);
+        let failed = |e: &dyn std::fmt::Display| {
+            BuildError::Run(format!("step {:?} ({}): {e}", step.id, step.op.id()))
+        };
+        let found = standing(scatter, &terrain, &wide, &ctx);
+        if cancel.is_cancelled() {
+            return Err(BuildError::Cancelled);
+        }
+        let own: Vec<bool> = scatter.all().iter().map(|plant| !made_later(checked, i, &plant.name)).collect();
+        let names = scatter.all().into_iter().map(|plant| plant.name).collect();
+        let found = found.map_err(|e| failed(&e))?;
+        all.add(names, found.into_iter().filter(|(_, thing)| own[usize::from(thing.species)]));
+    }
+    let mut made =
+        Instances::new(all.species, all.things).map_err(|e| BuildError::Run(e.to_string()))?.crop(rect);
+    if let Some(frame) = around(checked, &wide, 0.0) {
+        let terrain = land(frame, &BTreeSet::from([Part::Layer(layer::HEIGHT.name())]))?;
+        if let Ok(height) = terrain.get(layer::HEIGHT) {
+            made.set_ground(&frame, height);
+        }
+    }
+    Ok(made)
+}
+
+/// A sentence for a recipe in which nothing grows.
+pub(crate) fn refuse_bare(checked: &Checked) -> Result<(), BuildError> {
+    if kept(checked) || scatters(checked).next().is_some() {
+        return Ok(());
+    }
+    Err(BuildError::Call(String::from(
+        "no plants here: no step cover.scatter or cover.survival of this recipe lets any grow",
+    )))
+}
+
+#[derive(Default)]
+struct Gathered {
+    species: Vec<String>,
+    things: Vec<([f64; 2], Instance)>,
+}
+
+impl Gathered {
+    fn add(&mut self, species: Vec<String>, things: impl Iterator<Item = ([f64; 2], Instance)>) {
+        // A recipe has some hundred steps of at most 256 species.
+        let before = self.species.len() as u16;
+        let numbered = |(place, thing): ([f64; 2], Instance)| {
+            (place, Instance { species: thing.species + before, ..thing })
+        };
+        self.things.extend(things.map(numbered));
+        self.species.extend(species);
+    }
+}
+
+/// Whether the land keeps plants that no scatter makes on request.
+fn kept(checked: &Checked) -> bool {
+    let plants = Part::Instances(LayerName::fixed(PLANTS));
+    let last = checked.steps().iter().rev().find(|step| step.layers.outputs().any(|part| part == plants));
+    checked.instances().contains(&LayerName::fixed(PLANTS))
+        && last.is_some_and(|step| step.op.as_any().downcast_ref::<Scatter>().is_none())
+}
+
+/// The steps that scatter plants whose densities are still there at the end, with their numbers.
+fn scatters(checked: &Checked) -> impl Iterator<Item = (usize, (&Step, &Scatter))> {
+    let layers = checked.layers();
+    checked.steps().iter().enumerate().filter_map(move |(i, step)| {
+        let scatter = step.op.as_any().downcast_ref::<Scatter>()?;
+        let there = densities(scatter).all(|name| layers.contains(&name));
+        (there && !scatter.all().is_empty()).then_some((i, (step, scatter)))
+    })
+}
+
+fn densities(scatter: &Scatter) -> impl Iterator<Item = LayerName> {
+    scatter.all().into_iter().filter_map(|plant| LayerName::parse(&format!("density.{}", plant.name)))
+}
+
+/// Whether a later step scatters a species again: then its density is that step's.
+fn made_later(checked: &Checked, step: usize, species: &str) -> bool {
+    scatters(checked).any(|(i, (_, scatter))| i > step && scatter.all().iter().any(|p| p.name == species))
+}
+
+/// What a step's plants are made from, as far as the finished land has it.
+fn parts_of(checked: &Checked, step: &Step, scatter: &Scatter) -> BTreeSet<Part> {
+    let (layers, vectors) = (checked.layers(), checked.vectors());
+    let there = |part: &Part| match part {
+        Part::Layer(name) => layers.contains(name),
+        Part::Vectors(name) => vectors.contains(name),
+        Part::Instances(_) => false,
+    };
+    let densities = densities(scatter).map(Part::Layer);
+    step.there.iter().cloned().chain(densities).filter(there).collect()
+}
+
+fn reach_of_rules_m(scatter: &Scatter, frame: &Frame) -> f64 {
+    match (Scatter { plants: false, ..scatter.clone() }).reach(frame) {
+        Reach::Within(reach) => reach,
+        _ => 0.0,
+    }
+}
+
+/// The recipe's own samples around a rectangle, two more on each side; `None` where it lies outside the land.
+fn around(checked: &Checked, rect: &Rect, reach_m: f64) -> Option<Frame> {
+    let frame = checked.frame();
+    let [dx, dy] = frame.spacing_m();
+    rect.intersection(&frame.extent())?;
+    frame.clipped(&rect.grown([reach_m + 2.0 * dx, reach_m + 2.0 * dy]))
+}
+
+struct Switch<'a>(&'a Cancel);
+
+impl Watch for Switch<'_> {
+    fn progress(&self, _: f32) {}
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}

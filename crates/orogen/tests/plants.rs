@@ -1,0 +1,71 @@
+//! Plants are made where somebody looks, and are the same however near that is.
+
+#![allow(clippy::unwrap_used, reason = "a failing test may stop")]
+
+use orogen::core::instances::Instances;
+use orogen::core::{Cancel, LayerName, Rect};
+use orogen::prelude::*;
+use orogen::{BuildError, Window};
+
+const LAND: &str = r#"
+frame = { size_m = 1280.0, samples = 129 }
+
+[[step]]
+id = "hills"
+op = "source.noise"
+params = { amplitude_m = 60.0, wavelength_m = 700.0, offset_m = 40.0 }
+"#;
+
+const TREES: &str = r#"
+[[step]]
+id = "trees"
+op = "cover.scatter"
+params = { species = [
+  { name = "large", radius_m = 2.0, density_per_ha = 150.0, rules = [{ height_m = [-1e6, 1e6] }] },
+  { name = "small", radius_m = 1.0, density_per_ha = 400.0, rules = [{ height_m = [-1e6, 1e6] }] },
+] }
+"#;
+
+fn recipe(text: &str) -> Recipe {
+    Recipe::parse("plants.toml", text.as_bytes()).unwrap()
+}
+
+fn planted(window: Option<Window>) -> Terrain {
+    let options = BuildOptions { plants: true, window, ..BuildOptions::default() };
+    orogen::build(&recipe(&format!("{LAND}{TREES}")), &options, &Unobserved).unwrap().terrain
+}
+
+/// All but how high they stand.
+fn bits(plants: &Instances) -> Vec<([u64; 2], u64, u16, u16, u16, [u8; 4])> {
+    let of = |(place, t): ([f64; 2], &orogen::core::instances::Instance)| {
+        (place.map(f64::to_bits), t.id, t.species, t.yaw, t.scale, [t.tilt_deg, t.tilt_to, t.age, t.health])
+    };
+    let mut all: Vec<_> = plants.iter().map(of).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn a_finer_window_has_the_plants_of_the_whole() {
+    let name = LayerName::fixed("plants");
+    let whole = planted(None);
+    let rect = Rect { min: [400.0, 480.0], max: [600.0, 640.0] };
+    let fine = planted(Some(Window { rect: Some(rect), spacing_m: Some(4.0) }));
+    assert_eq!(fine.frame().spacing_m(), [4.0, 4.0]);
+    let found = &fine.instances()[&name];
+    assert!(found.len() > 50, "{}", found.len());
+    assert_eq!(bits(found), bits(&whole.instances()[&name].crop(&fine.frame().extent())));
+    assert!(found.iter().all(|(_, thing)| thing.z_m.is_finite()));
+
+    let recipe = recipe(&format!("{LAND}{TREES}"));
+    let session = orogen::session(&recipe, &BuildOptions::default(), None).unwrap();
+    let asked = orogen::plants(&session, &recipe, &fine.frame().extent(), &Cancel::new()).unwrap();
+    assert_eq!(bits(&asked), bits(found));
+}
+
+#[test]
+fn bare_land_gets_a_sentence() {
+    let options = BuildOptions { plants: true, ..BuildOptions::default() };
+    let error = orogen::build(&recipe(LAND), &options, &Unobserved).unwrap_err();
+    assert!(matches!(&error, BuildError::Call(said) if said.starts_with("no plants here")), "{error}");
+}
