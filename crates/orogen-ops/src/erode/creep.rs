@@ -136,7 +136,7 @@ const GOES: [f64; 2] = [4.0, 64.0];
 const A_GO: f64 = 0.3;
 /// Passes of stages in a go, unless it is a long one. Within a pass slopes swing beyond where they end, and rock that has broken
 /// does not heal.
-const PASSES: f64 = 2.0;
+const PASSES: usize = 2;
 /// Nanoseconds that a sample takes beside the stages in a go, about.
 const NS_A_GO: f64 = 300.0;
 
@@ -161,10 +161,10 @@ pub fn creep(
         Field::Raster(rates) => rates.range().map_or(0.0, |(_, most)| f64::from(most)),
     };
     let total_m2 = fastest.clamp(0.0, 1e3) * params.duration_yr;
-    let goes = goes(total_m2, spacing_m);
-    let a_go_m2 = total_m2 / goes;
-    check_work(params, spacing_m, goes, a_go_m2)?;
-    let made_m = 1e-3 * params.production_mm_per_yr * params.duration_yr / goes;
+    let plan = Plan::new(total_m2, [cols, rows], spacing_m);
+    check_work(params, fastest.clamp(0.0, 1e3), [cols, rows], spacing_m)?;
+    let Plan { goes, a_go_m2, passes, .. } = plan;
+    let made_m = 1e-3 * params.production_mm_per_yr * params.duration_yr / goes as f64;
 
     let mut depth = Raster::filled(cols, rows, 0.0);
     depth.par_rows(|row, out| {
@@ -194,8 +194,8 @@ pub fn creep(
     };
     let [mut as_soil, mut as_rock, mut made] = [(); 3].map(|()| Raster::filled(cols, rows, 0.0));
     let mut breaks = beds.map(|_| per_grade2.clone());
-    for go in 0..goes as usize {
-        ctx.tick(go, goes as usize)?;
+    for go in 0..goes {
+        ctx.tick(go, goes)?;
         form(&now, &depth, made_m as f32, beds, sea_m, &mut made);
         if let (Some(beds), Some(breaks)) = (beds, &mut breaks) {
             stand(&now, &depth, critical, beds, breaks);
@@ -219,10 +219,17 @@ pub fn creep(
         soil.shares(&ground, &now, a_go_m2, [&mut as_soil, &mut as_rock]);
         ctx.stop_if_asked()?;
         let ground = Ground { shares: Some([&as_soil, &as_rock]), ..ground };
-        let passes = passes(goes);
-        let mut change = ground.pass(&mut now, a_go_m2 / passes, ctx)?;
-        for _ in 1..passes as usize {
-            let more = ground.pass(&mut now, a_go_m2 / passes, ctx)?;
+        let a_pass_m2 = a_go_m2 / passes as f64;
+        let mut pass = || {
+            if go < plan.restless {
+                ground.pass(&mut now, a_pass_m2, ctx)
+            } else {
+                ground.pass_at_once(&mut now, a_pass_m2, ctx)
+            }
+        };
+        let mut change = pass()?;
+        for _ in 1..passes {
+            let more = pass()?;
             change
                 .par_rows(|row, out| out.iter_mut().zip(more.row(row)).for_each(|(all, more)| *all += more));
         }
@@ -243,27 +250,55 @@ pub fn creep(
     Ok((now, depth))
 }
 
-/// In how many goes soil moves on by `metres2 = D t`.
-fn goes(metres2: f64, [dx, dy]: [f64; 2]) -> f64 {
-    (metres2 / (A_GO * dx.min(dy) * dx.min(dy))).ceil().clamp(GOES[0], GOES[1])
+/// How a time is solved.
+struct Plan {
+    /// In how many goes.
+    goes: usize,
+    /// How far soil spreads in each, `D t`.
+    a_go_m2: f64,
+    /// In how many passes of stages each go is solved. Where there are as many goes as may be, soil has long come to rest.
+    passes: usize,
+    /// How many goes it takes at most until soil has spread over the whole land. From then on what moves freely lies level, and
+    /// a pass needs no parts.
+    restless: usize,
 }
 
-/// In how many passes of stages each of so many goes is solved. Where there are as many goes as may be, soil has long come to rest.
-fn passes(goes: f64) -> f64 {
-    if goes < GOES[1] { PASSES } else { 1.0 }
+impl Plan {
+    fn new(metres2: f64, [cols, rows]: [usize; 2], [dx, dy]: [f64; 2]) -> Self {
+        let goes = (metres2 / (A_GO * dx.min(dy) * dx.min(dy))).ceil().clamp(GOES[0], GOES[1]);
+        let a_go_m2 = metres2 / goes;
+        let side_m = (cols as f64 * dx).max(rows as f64 * dy);
+        let restless = (side_m * side_m / a_go_m2).ceil().clamp(0.0, goes);
+        let passes = if goes < GOES[1] { PASSES } else { 1 };
+        Self { goes: goes as usize, a_go_m2, passes, restless: restless as usize }
+    }
+
+    /// Nanoseconds that a sample takes at most.
+    fn work_ns(&self, spacing_m: [f64; 2]) -> f64 {
+        let a_pass_m2 = self.a_go_m2 / self.passes as f64;
+        let a_go = |stages: f64| NS_A_GO + NS_A_STAGE * stages * self.passes as f64;
+        let restless = a_go(Ground::stages_of_all_parts(spacing_m, a_pass_m2, GROWTH));
+        let resting = a_go(Ground::stages(spacing_m, a_pass_m2, GROWTH));
+        self.restless as f64 * restless + (self.goes - self.restless) as f64 * resting
+    }
 }
 
 /// Refuses a time that would take far too long.
-fn check_work(params: &Creep, spacing_m: [f64; 2], goes: f64, a_go_m2: f64) -> Result<(), OpError> {
-    let passes = passes(goes);
-    let stages = passes * Ground::stages_of_all_parts(spacing_m, a_go_m2 / passes, GROWTH);
-    let work_ns = goes * (NS_A_GO + NS_A_STAGE * stages);
-    // Stages grow with the time, once that is long.
-    let share = work::MOST_NS_A_SAMPLE / work_ns;
-    let advice = format!(
-        "at this spacing and creep_m2_per_yr the maximum is {:.0}",
-        (0.95 * params.duration_yr * share).max(1.0)
-    );
+fn check_work(
+    params: &Creep,
+    fastest_m2_per_yr: f64,
+    samples: [usize; 2],
+    spacing_m: [f64; 2],
+) -> Result<(), OpError> {
+    let needed = |years: f64| Plan::new(fastest_m2_per_yr * years, samples, spacing_m).work_ns(spacing_m);
+    let work_ns = needed(params.duration_yr);
+    // Found by halving, and only where it is needed.
+    let (mut most, mut over) = (0.0, params.duration_yr);
+    for _ in 0..if work_ns > work::MOST_NS_A_SAMPLE { 40 } else { 0 } {
+        let middle = 0.5 * (most + over);
+        if needed(middle) > work::MOST_NS_A_SAMPLE { over = middle } else { most = middle }
+    }
+    let advice = format!("at this spacing and creep_m2_per_yr the maximum is {:.0}", (0.95 * most).floor());
     work::check("duration_yr", params.duration_yr, work_ns, &advice)
 }
 
@@ -532,7 +567,8 @@ mod tests {
         let refused =
             creep(&land, [0.01, 0.01], rate, soil, None, None, &params, &Ctx::silent()).unwrap_err();
         assert!(refused.to_string().contains("duration_yr"), "{refused}");
-        let (level, _) = run(&land, &Creep { duration_yr: 800.0, creep_m2_per_yr: Coef::Const(1e3), ..deep() });
+        let (level, _) =
+            run(&land, &Creep { duration_yr: 5000.0, creep_m2_per_yr: Coef::Const(1e3), ..deep() });
         let (low, high) = level.range().unwrap();
         assert!(high - low < 0.5, "{low} to {high}");
     }

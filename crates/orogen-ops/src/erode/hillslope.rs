@@ -192,6 +192,20 @@ impl Ground<'_> {
         self.change(height, metres2, stages, ctx)
     }
 
+    /// The same where soil has come to rest: in one go, however many stages it takes.
+    ///
+    /// # Errors
+    /// When cancelled.
+    pub fn pass_at_once(
+        &self,
+        height: &mut Raster<f32>,
+        metres2: f64,
+        ctx: &Ctx<'_>,
+    ) -> Result<Raster<f32>, Cancelled> {
+        let stages = Self::stages(self.spacing_m, metres2, self.growth(height));
+        self.go(height, metres2, stages, ctx)
+    }
+
     /// The same as [`Ground::run`], and by how much each sample has changed.
     ///
     /// # Errors
