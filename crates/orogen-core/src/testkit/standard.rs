@@ -91,7 +91,7 @@ impl Standard {
     #[must_use]
     pub fn with_holes(mut self) -> Self {
         for (terrain, shift) in [(&mut self.terrain, 0), (&mut self.second, 7)] {
-            let before = terrain.layers().clone();
+            let before = terrain.clone();
             // Without a height there is nothing to punch.
             let _ = terrain.update::<f32>(&layer::HEIGHT.name(), |height| {
                 let (cols, rows) = (height.cols(), height.rows());
@@ -101,10 +101,12 @@ impl Standard {
                     height.as_mut_slice()[(row + shift).min(rows - 1) * cols + col] = f32::NAN;
                 }
             });
-            // What follows from the heights has gone; an operator may read it all the same.
-            for (name, data) in before {
-                if !terrain.layers().contains_key(&name) {
-                    terrain.set_named(name, data);
+            // What follows from the heights has gone; an operator that reads it may rely on it all the same.
+            for (name, data) in before.layers() {
+                let part = Part::Layer(name.clone());
+                if !terrain.has(&part) {
+                    terrain.set_named(name.clone(), data.clone());
+                    terrain.record(part.clone(), before.provenance().of(&part).cloned());
                 }
             }
         }

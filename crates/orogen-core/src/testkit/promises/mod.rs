@@ -217,10 +217,15 @@ fn writes_of(op: &dyn AnyOp) -> Result<(), String> {
         return Err(String::from("the frame is another one afterwards"));
     }
     let stale = |part: &Part| declared.outputs().any(|from| before.provenance().follows(part, &from));
-    // Weights of a family are written together: those of its members that are not named go.
+    // Weights of a family are written together: those of its members that are not named must go, or sums would be wrong.
+    let is_weight = |terrain: &Terrain, name: &LayerName| {
+        terrain.layers().get(name).is_some_and(|data| data.kind() == Kind::Weight)
+    };
     let replaced = |name: &LayerName| {
-        let weight = before.layers().get(name).is_some_and(|data| data.kind() == Kind::Weight);
-        weight && declared.writes.iter().any(|written| written.family() == name.family())
+        let mut written = declared.writes.iter().filter(|written| written.family() == name.family());
+        is_weight(before, name)
+            && !declared.writes.contains(name)
+            && written.any(|written| is_weight(&after, written))
     };
     let derived = |name: &LayerName| stale(&Part::Layer(name.clone())) || replaced(name);
     for (name, data) in before.layers() {
@@ -231,6 +236,9 @@ fn writes_of(op: &dyn AnyOp) -> Result<(), String> {
                 return Err(format!("layer {name} is declared as written and was not"));
             }
             (false, false) if !derived(name) => return Err(format!("layer {name} is gone, undeclared")),
+            (false, true) if replaced(name) => {
+                return Err(format!("layer {name} is left of a family of weights that was written anew"));
+            }
             (false, true) if touched => return Err(format!("layer {name} is changed, undeclared")),
             _ => {}
         }
