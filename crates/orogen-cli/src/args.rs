@@ -114,7 +114,7 @@ pub struct Build {
     /// Distance between samples in metres [default: the recipe's own]
     #[arg(long, value_name = "M", value_parser = parse_length, allow_hyphen_values = true)]
     pub spacing: Option<f64>,
-    /// Write every plant that stands there as plants.csv, and fewer than 100,000 as plants.geojson too.
+    /// Write every plant of the land as plants.csv; fewer than 100,000 also as plants.geojson.
     #[arg(long)]
     pub plants: bool,
     /// Compute everything; neither use nor fill the cache.
