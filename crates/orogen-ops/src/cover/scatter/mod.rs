@@ -151,7 +151,7 @@ fn has_trees(plants: &[Plant]) -> bool {
     plants.iter().any(|plant| plant.kind == Kind::Tree)
 }
 
-fn canopy_layers() -> Vec<LayerName> {
+pub(super) fn canopy_layers() -> Vec<LayerName> {
     let color = layer::CANOPY_COLOR.into_iter().map(layer::Layer::name);
     [layer::CANOPY_HEIGHT.name(), layer::CANOPY_COVER.name()].into_iter().chain(color).collect()
 }
