@@ -79,6 +79,21 @@ pub fn run(check: bool) -> Result<()> {
     Ok(())
 }
 
+/// Writes the page and picture of some operators, and the texts about all of them.
+pub fn some(ids: &[&str]) -> Result<()> {
+    let mut stale = Vec::new();
+    for (path, text) in texts()? {
+        note(&shell::root().join(path), false, text.as_bytes(), &mut stale)?;
+    }
+    for id in ids {
+        let catalog = orogen::catalog();
+        let operator = catalog.get(id).ok_or_else(|| anyhow!("no operator {id:?}"))?;
+        let png = picture(operator).with_context(|| format!("the example of {id}"))?;
+        note(&shell::root().join(PAGES).join(format!("{id}.png")), false, &png, &mut stale)?;
+    }
+    Ok(())
+}
+
 fn note(path: &Path, check: bool, bytes: &[u8], stale: &mut Vec<String>) -> Result<()> {
     stale.push(format!("{}: differs", path.display()));
     if check {
@@ -315,8 +330,15 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
     if built.steps.last().is_none_or(|step| step.op != operator.id) {
         bail!("its last step is not {}", operator.id);
     }
-    let writes = operator.default_op().layers().writes;
+    let layers = operator.default_op().layers();
+    let writes = layers.writes;
+    let kept = layers.writes_instances.first().and_then(|name| built.terrain.instances().get(name));
     let picture = match writes.first() {
+        // Where every plant stands.
+        _ if kept.is_some() => {
+            let plants = kept.context("plants that were kept")?;
+            orogen::export::plan(&built.terrain, plants, PLAN_PX)
+        }
         // A map from above shows no overhang.
         Some(name) if *name == layer::DISPLACE_X.name() => oblique::render(&built.terrain, &View::default())?,
         Some(name) if *name == layer::SATELLITE.name() => built
@@ -342,6 +364,9 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
     };
     Ok(png8::encode(&picture))
 }
+
+/// Width of the pictures of plants from above.
+const PLAN_PX: usize = 800;
 
 /// How a recipe wants its picture drawn.
 fn style(exports: &orogen::Exports) -> relief::ReliefStyle {

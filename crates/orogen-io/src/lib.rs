@@ -28,6 +28,7 @@ pub mod mesh;
 pub mod obj;
 pub mod oblique;
 mod plain_file;
+pub mod plan;
 pub mod plot;
 pub mod png16;
 pub mod png8;

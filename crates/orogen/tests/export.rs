@@ -458,7 +458,7 @@ fn things_on_the_ground_become_tables_in_the_coordinates_of_the_land() {
     let save = |terrain: &Terrain, instances: Vec<LayerName>| {
         let folder = tempfile::tempdir().unwrap();
         let options = ExportOptions {
-            exports: &Exports::one(export::Instances { instances }),
+            exports: &Exports::one(export::Instances { instances, ..export::Instances::default() }),
             seed: "",
             place: None,
             windows: None,

@@ -72,6 +72,12 @@ const SEEDLING: f64 = 0.2;
 /// What bears this much shade can live below the crowns of others.
 const UNDERSTORY: f64 = 0.5;
 
+/// How large a plant is against a grown one, by the share of its life that it has lived.
+#[must_use]
+pub fn size(life: f64) -> f64 {
+    SEEDLING + (1.0 - SEEDLING) * (life / GROWN).min(1.0).sqrt()
+}
+
 /// What a plant of a species is at an age.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
@@ -90,7 +96,7 @@ pub struct Stage {
 impl Kind {
     fn stage(&self, age_yr: f64) -> Stage {
         let life = age_yr / self.age_yr;
-        let size = SEEDLING + (1.0 - SEEDLING) * (life / GROWN).min(1.0).sqrt();
+        let size = size(life);
         let young = 0.15 + 0.85 * (life / GROWN).min(1.0);
         let old = 1.0 - 0.6 * ((life - OLD) / (1.0 - OLD)).clamp(0.0, 1.0);
         Stage {

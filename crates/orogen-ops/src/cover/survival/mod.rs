@@ -3,6 +3,7 @@
 mod densities;
 pub mod ecosystem;
 mod home;
+mod realised;
 #[cfg(test)]
 mod tests;
 
@@ -24,11 +25,13 @@ use super::rules::{Needs, Rule, bytes_a_sample, reach_m};
 use super::scatter::{PLANTS, canopy_layers};
 use super::species::{Plant, Species, faults_of, forest_mask, weather_layers};
 
+pub use self::realised::{reach_of_plants_m, standing};
+
 /// The most plants that are followed one by one.
 const MOST_PLANTS: f64 = 2e6;
 
-/// How many plants of a species alone stand on a square of its grown radius, saplings included: measured.
-const PACKED: f64 = 0.35;
+/// How many plants stand on a square of the grown radius at most, saplings and understory included: measured.
+const PACKED: f64 = 0.32;
 
 /// Grows a forest: every round plants drop seeds, compete with their neighbours, age and die.
 ///
@@ -42,7 +45,7 @@ const PACKED: f64 = 0.35;
 /// `density.<species>`, and of these `young.<species>`, which still grow, and `old.<species>`, past three quarters of their life; and
 /// the canopy that they make. Where more than two million plants are expected, one plant that is followed stands for several, with
 /// crown and seeding radius that much larger; then the step gives densities and ages only, and plants are made from them where
-/// somebody looks, as those of `cover.scatter` are. The same goes for a step `cover.scatter` with `grown`.
+/// somebody looks, as those of `cover.scatter` are.
 ///
 /// **Guarantees** (1) nothing stands where its rules give 0; (2) no two crowns of one storey meet; (3) the same plants for any
 /// number of threads; (4) on land that loops they compete across the seam.
@@ -94,7 +97,9 @@ impl Default for Survival {
 }
 
 impl Survival {
-    fn plants(&self) -> Vec<Plant> {
+    /// The species, with every number known.
+    #[must_use]
+    pub fn plants(&self) -> Vec<Plant> {
         self.species.iter().map(Species::plant).collect()
     }
 
@@ -103,14 +108,18 @@ impl Survival {
     }
 
     /// The layers of a species: all plants, young and old ones.
-    fn layers_of(species: &Species) -> Option<[LayerName; 3]> {
+    fn names_of(species: &Species) -> Option<[LayerName; 3]> {
         let of = |family: &str| LayerName::parse(&format!("{family}.{}", species.name));
         Some([of("density")?, of("young")?, of("old")?])
     }
 
+    /// The layers of plants that it writes.
+    pub fn densities(&self) -> impl Iterator<Item = LayerName> {
+        self.species.iter().filter_map(Self::names_of).flatten()
+    }
+
     fn written(&self) -> Vec<LayerName> {
-        let own = self.species.iter().filter_map(Self::layers_of).flatten();
-        own.chain(canopy_layers()).collect()
+        self.densities().chain(canopy_layers()).collect()
     }
 
     fn rounds(&self) -> usize {
@@ -179,21 +188,21 @@ impl Op for Survival {
 
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let plants = self.plants();
-        let each = self.each(terrain.frame());
-        self.refuse_too_much(&plants, each, terrain.frame())?;
         let world = ctx.world(&terrain);
         // Without its last column and row a loop is smaller than its world.
         let loops = world.loops() && world.len() > terrain.frame().len();
+        let whole = if loops { world } else { *terrain.frame() };
+        let each = self.each(&whole);
+        self.refuse_too_much(&plants, each, &whole)?;
         let made = {
             let far_m = reach_m(Self::rules(&plants), terrain.frame());
             let around = loops.then(|| looped::repeated(&terrain, &world, far_m));
             let home = Home::new(&plants, around.as_ref().unwrap_or(&terrain), ctx)?;
-            let bounds = if loops { world.extent() } else { terrain.frame().extent() };
             let kinds = kinds(&plants, each);
             let ecosystem = Ecosystem {
                 kinds: &kinds,
                 home: |species: usize, place: [f64; 2]| home.at(species, place),
-                bounds,
+                bounds: whole.extent(),
                 loops,
                 seed: ctx.seed(),
                 years_a_round: self.round_yr,
@@ -264,9 +273,14 @@ impl Survival {
         let count = expected(plants, frame) / each;
         // Each looks at its neighbours as far as the largest crown reaches.
         let neighbours = count * each * 16.0 * largest * largest / (width * depth);
-        let ns = count * self.rounds() as f64 * (300.0 + 3.0 * neighbours) * (1.0 + self.seeds);
+        let ns = count * self.rounds() as f64 * (600.0 + 5.0 * neighbours) * (1.0 + self.seeds)
+            + width * depth / 1e4 / each
+                * (self.first_per_ha + self.afar_per_ha * self.rounds() as f64)
+                * 600.0;
+        // A preview of few samples has as many plants as the whole, and may take as long as some hundred years of them do.
+        let samples = (frame.len() as f64).max(count / 20.0);
         let advice = "let it grow for fewer years, in longer rounds or with fewer seeds";
-        work::check("years_yr", self.years_yr, ns / frame.len() as f64, advice)
+        work::check("years_yr", self.years_yr, ns / samples, advice)
     }
 
     /// The layers that the step writes, in the order of their names.
