@@ -187,7 +187,7 @@ pub(super) fn unit(bits: u64) -> f64 {
     (bits & 0x1f_ffff) as f64 / f64::from(1 << 21)
 }
 
-pub(super) fn holds(rect: &Rect, place: [f64; 2]) -> bool {
+pub(in crate::cover) fn holds(rect: &Rect, place: [f64; 2]) -> bool {
     (0..2).all(|axis| place[axis] >= rect.min[axis] && place[axis] < rect.max[axis])
 }
 

@@ -86,7 +86,7 @@ impl Default for Survival {
     fn default() -> Self {
         Self {
             species: ["oak", "beech", "birch", "hazel"].map(Species::named).to_vec(),
-            years_yr: 300.0,
+            years_yr: 200.0,
             round_yr: 10.0,
             seeds: 1.0,
             first_per_ha: 40.0,
