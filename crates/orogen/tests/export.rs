@@ -445,6 +445,37 @@ fn huge_vectors_become_text_only_when_they_are_named() {
 }
 
 #[test]
+fn a_plan_of_things_on_the_ground_is_drawn_on_request() {
+    use orogen::core::instances::{Instance, Instances};
+    let mut terrain = Terrain::new(Frame::square(100.0, 11).unwrap());
+    let tree = Instance { id: 1, scale: 4096, ..Instance::default() };
+    let trees = Instances::new(vec![String::from("oak")], [([50.0, 50.0], tree)]).unwrap();
+    terrain.set_instances("trees", trees);
+    let cancel = Cancel::new();
+    let files = |plan_px: Option<u32>| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = ExportOptions {
+            exports: &Exports::one(export::Instances { plan_px, ..export::Instances::default() }),
+            seed: "",
+            place: None,
+            windows: None,
+            cancel: &cancel,
+            progress: &|_| (),
+        };
+        let written = orogen::save(&terrain, &options, folder.path()).unwrap();
+        let plan =
+            written.iter().find(|path| path.ends_with("trees.png")).map(|path| fs::read(path).unwrap());
+        (written.len(), plan)
+    };
+    assert_eq!(files(None), (2, None));
+    let (count, plan) = files(Some(200));
+    assert_eq!(count, 3);
+    // Width and height of the picture, big-endian behind the name of the first chunk.
+    let plan = plan.unwrap();
+    assert_eq!(plan[16..24], [0, 0, 0, 200, 0, 0, 0, 200]);
+}
+
+#[test]
 fn things_on_the_ground_become_tables_in_the_coordinates_of_the_land() {
     use orogen::core::instances::{Instance, Instances};
     let mut terrain = Terrain::new(Frame::square(100.0, 11).unwrap());
