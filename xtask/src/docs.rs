@@ -366,7 +366,7 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
 }
 
 /// Width of the pictures of plants from above.
-const PLAN_PX: usize = 800;
+const PLAN_PX: usize = 720;
 
 /// How a recipe wants its picture drawn.
 fn style(exports: &orogen::Exports) -> relief::ReliefStyle {

@@ -9,7 +9,7 @@ use crate::png8::Picture;
 /// Rows of pixels that are drawn together.
 const BAND: usize = 32;
 /// Bare ground, and water.
-const PAPER: [f64; 3] = [243.0, 240.0, 231.0];
+const PAPER: [f64; 3] = [234.0, 230.0, 216.0];
 const WATER: [f64; 3] = [176.0, 204.0, 220.0];
 /// How much of what lies below a crown it hides.
 const OPAQUE: f64 = 0.86;
@@ -147,7 +147,7 @@ impl Plan<'_> {
         let east = f64::from(height.bilinear(col + 0.5, row) - height.bilinear(col - 0.5, row)) / dx;
         let north = f64::from(height.bilinear(col, row - 0.5) - height.bilinear(col, row + 0.5)) / dy;
         // Light from the north-west.
-        let light = 1.0 + 0.22 * ((east - north) / (1.0 + (east * east + north * north)).sqrt());
+        let light = 1.0 + 0.09 * ((east - north) / (1.0 + (east * east + north * north)).sqrt());
         if light.is_nan() { PAPER } else { PAPER.map(|value| (value * light).clamp(0.0, 255.0)) }
     }
 }

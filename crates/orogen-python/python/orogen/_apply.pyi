@@ -419,6 +419,34 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["cover.survival"],
+        *,
+        species: Sequence[Mapping[str, Any]] = ...,
+        years_yr: SupportsFloat = ...,
+        round_yr: SupportsFloat = ...,
+        seeds: SupportsFloat = ...,
+        first_per_ha: SupportsFloat = ...,
+        afar_per_ha: SupportsFloat = ...,
+        over_m: SupportsFloat = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Grows a forest: every round plants drop seeds, compete with their neighbours, age and die.
+
+        - ``species`` = [{ name = "oak", rules = [] }, { name = "beech", rules = [] }, { name = "birch", rules = [] }, { name = "hazel", rules = [] }] (list of tables): The species.
+        - ``years_yr`` = 200.0 (0 to 100000 yr): How long the forest grows, in whole rounds.
+        - ``round_yr`` = 10.0 (1 to 100 yr): Years of a round.
+        - ``seeds`` = 1.0 (0 to 8): Seeds that a grown plant drops in a round.
+        - ``first_per_ha`` = 40.0 (0 to 100000 1/ha): Seeds that lie there at the start, of all species together.
+        - ``afar_per_ha`` = 1.0 (0 to 10000 1/ha): Seeds that wind and birds bring from afar in a round, of all species together.
+        - ``over_m`` = 40.0 (0 to 1000 m): Length over which densities are measured.
+        """
+    @overload
+    def apply(
+        self,
         op: Literal["erode.alluvium"],
         *,
         depth_m: SupportsFloat = ...,
@@ -786,7 +814,7 @@ class Applies:
         """Lets land rise while rivers cut it down, over millions of years: branching valleys, sharp divides, slopes that fit each other.
 
         - ``duration_yr`` = 5000000.0 (0 to 1000000000 yr): How long the land rises and is worn.
-        - ``uplift_mm_per_yr`` = 0.5 (-100 to 100 mm/yr): How fast the land rises: a number, or a layer.
+        - ``uplift_mm_per_yr`` = 0.5 (-100 to 100 mm/yr): How fast the land rises: a number, or a layer, whose values count as the nearest that a number may have, here and below.
         - ``incision_mm_per_yr`` = 3.0 (0 to 1000 mm/yr): How fast a stream that drains 1 km² cuts down at slope 1, soft rock more: a number, or a layer.
         - ``rain_mm_per_yr`` = 1000.0 (0 to 20000 mm/yr): Rain: a number, or a layer such as the one that `climate.rain` makes. A hole in the layer has none.
         - ``area_exponent`` = 0.5 (0.1 to 1): Exponent of the area: how much stronger large rivers are.

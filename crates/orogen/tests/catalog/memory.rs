@@ -22,7 +22,7 @@ const SHORTER: &[(&str, &str)] = &[
     ("erode.pipes", "duration_s = 1\nrunoff_s = 1"),
     ("erode.wind", "duration_yr = 0.5"),
     // As crowded as centuries later.
-    ("cover.survival", "years_yr = 60\nfirst_per_ha = 2000"),
+    ("cover.survival", "years_yr = 100\nfirst_per_ha = 300"),
     ("source.planet", "faults = 10"),
 ];
 

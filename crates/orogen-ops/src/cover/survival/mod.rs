@@ -170,14 +170,18 @@ impl Op for Survival {
 
     fn bytes_a_sample(&self, frame: &Frame) -> f64 {
         let plants = self.plants();
-        let followed = expected(&plants, frame).min(MOST_PLANTS);
+        // About half of the ground suits a species and is left to it.
+        let followed = 0.5 * expected(&plants, frame).min(MOST_PLANTS);
         let kept = if self.each(frame) > 1.0 { 0.0 } else { followed };
+        let [width, depth] = frame.size_m();
+        let first = 0.5 * width * depth * self.first_per_ha / 1e4 / self.each(frame);
         let samples = frame.len() as f64;
         let rules = bytes_a_sample(Self::rules(&plants));
         let written = 4.0 * self.written().len() as f64;
-        // A round holds the plants before and after it; then they are spread over five sums and two more rasters; then sorted.
-        let rounds = 70.0 * followed / samples + rules;
-        let spread = 32.0 * followed / samples + rules + written + 20.0;
+        // A round holds the plants before and after it; then they are spread over five sums and two more rasters, beside what
+        // rules keep; then sorted. Before all that, while distances are found, rules take three rasters more.
+        let rounds = (70.0 * followed).max(32.0 * first) / samples + rules;
+        let spread = 32.0 * followed / samples + (rules - 12.0).max(0.0) + written + 20.0;
         let sorted = 32.0 * followed / samples + written + 130.0 * kept / samples;
         rounds.max(spread).max(sorted)
     }
