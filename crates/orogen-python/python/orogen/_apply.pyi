@@ -814,7 +814,7 @@ class Applies:
         """Lets land rise while rivers cut it down, over millions of years: branching valleys, sharp divides, slopes that fit each other.
 
         - ``duration_yr`` = 5000000.0 (0 to 1000000000 yr): How long the land rises and is worn.
-        - ``uplift_mm_per_yr`` = 0.5 (-100 to 100 mm/yr): How fast the land rises: a number, or a layer, whose values count as the nearest that a number may have, here and below.
+        - ``uplift_mm_per_yr`` = 0.5 (-100 to 100 mm/yr): How fast the land rises: a number, or a layer.
         - ``incision_mm_per_yr`` = 3.0 (0 to 1000 mm/yr): How fast a stream that drains 1 km² cuts down at slope 1, soft rock more: a number, or a layer.
         - ``rain_mm_per_yr`` = 1000.0 (0 to 20000 mm/yr): Rain: a number, or a layer such as the one that `climate.rain` makes. A hole in the layer has none.
         - ``area_exponent`` = 0.5 (0.1 to 1): Exponent of the area: how much stronger large rivers are.
