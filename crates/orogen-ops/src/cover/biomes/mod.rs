@@ -148,7 +148,7 @@ impl Default for Biomes {
 
 impl Op for Biomes {
     const ID: &'static str = "cover.biomes";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         let climate: Vec<_> =
@@ -299,11 +299,12 @@ fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8
             if *h >= 0.0 && *h <= beach_m && around.has_sea(height, col, row) {
                 *value = Biome::Beach.id();
             }
-            if depth > 0.0 && depth >= lake_m {
-                *value = Biome::Lake.id();
-            }
             if h.is_nan() || *h < 0.0 {
                 *value = Biome::Ocean.id();
+            }
+            // The bed of a deep lake may lie below the sea; its surface does not.
+            if depth > 0.0 && depth >= lake_m && *h + depth >= lake_m {
+                *value = Biome::Lake.id();
             }
         }
         for (biome, mask) in &painted {
