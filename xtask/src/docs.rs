@@ -11,6 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use orogen::core::{Cancel, Frame, LandClass, LayerData, LayerName, Operator, Raster, Rect, layer, math};
 use orogen::io::oblique::{self, View};
 use orogen::io::png8::{Picture, looks_the_same};
+use orogen::io::relief::{Coloring, ReliefStyle};
 use orogen::io::{png8, preview, relief};
 use orogen::prelude::{BuildOptions, Unobserved};
 use serde_json::Value;
@@ -26,6 +27,8 @@ const LIST_HEAD: &str = "# Operators\n";
 const README_PICTURE: &str = "docs/island.png";
 /// One land by rules, by an image, and by both.
 const SATELLITE_PICTURE: &str = "docs/src/tutorial/satellite.png";
+/// One land in the colourings that know less of it than the usual one.
+const COLORINGS_PICTURE: &str = "docs/src/colorings.png";
 /// A page should load at once.
 const MAX_PICTURE_BYTES: usize = 600 * 1024;
 
@@ -50,6 +53,7 @@ pub fn run(check: bool) -> Result<()> {
         }
     }
     pictures.push((PathBuf::from(SATELLITE_PICTURE), three_ways()?));
+    pictures.push((PathBuf::from(COLORINGS_PICTURE), colorings()?));
     for operator in orogen::catalog().operators() {
         let png = picture(operator).with_context(|| format!("the example of {}", operator.id))?;
         pictures.push((Path::new(PAGES).join(format!("{}.png", operator.id)), png));
@@ -392,6 +396,19 @@ fn three_ways() -> Result<Vec<u8>> {
     };
     let pictures = ["rules", "image", "coast"].map(picture).into_iter().collect::<Result<Vec<_>>>()?;
     Ok(png8::encode(&beside(&pictures, WAY_SAMPLES)))
+}
+
+/// The Alps by altitude, in stripes, by a pattern, by altitude and slope.
+fn colorings() -> Result<Vec<u8>> {
+    const SAMPLES: usize = 257;
+    let recipe = orogen::read_recipe(&shell::root().join("recipes/alps.toml"))?;
+    let mut options = BuildOptions::default();
+    options.overrides.samples = Some(SAMPLES);
+    let built = orogen::build(&recipe, &options, &Unobserved)?;
+    let all = [Coloring::Altitude, Coloring::Stripes, Coloring::Pattern, Coloring::AltitudeAndSlope];
+    let draw = |coloring| relief::render(&built.terrain, &ReliefStyle { coloring, ..style(&built.exports) });
+    let pictures = all.map(draw).into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(png8::encode(&beside(&pictures, SAMPLES)))
 }
 
 /// Samples along the side of each of its pictures.
