@@ -228,9 +228,9 @@ pub fn render_unless_cancelled(
                 let steep = (grade_x * grade_x + grade_y * grade_y).sqrt();
                 let mut base = match covered.get(col) {
                     Some(color) => {
-                        let ground_color = pale(color.map(|v| v * COVER_LIFT));
-                        let bare = rocks.iter().map(|rock| f32::from(rock.row(row)[col].0)).sum::<f32>() / 255.0;
-                        if bare > 0.0 { mix(ground_color, ground.bed(h), BEDS_SHARE * bare) } else { ground_color }
+                        let plain = pale(color.map(|v| v * COVER_LIFT));
+                        let bare: f32 = rocks.iter().map(|rock| f32::from(rock.row(row)[col].0)).sum();
+                        if bare > 0.0 { mix(plain, ground.bed(h), BEDS_SHARE * bare / 255.0) } else { plain }
                     }
                     None => {
                         let tint = tint.as_ref().map(|t| [t[0][col], t[1][col], t[2][col]]);
