@@ -133,7 +133,8 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
 /// Changes options of exports. A recipe that asks for no export still gives what it gave.
 fn set_exports(recipe: &mut Recipe, changes: &[Set]) -> Result<(), Faults> {
     if !changes.is_empty() && recipe.exports().is_empty() {
-        ExportKind::ALL.iter().filter(|kind| kind.unasked).for_each(|kind| recipe.add_export(kind.name));
+        let unasked = ExportKind::ALL.iter().filter(|kind| kind.is_unasked());
+        unasked.for_each(|kind| recipe.add_export(kind.name()));
     }
     let mut faults = Faults::new(recipe.name());
     for change in changes {

@@ -9,7 +9,7 @@ const ROUGH: f32 = 0.9;
 /// How much brighter and darker single crowns are than their mean.
 const TONE: f32 = 0.42;
 /// Leaves shade each other: how much darker a closed wood is than a leaf.
-const SHADE: f32 = 0.26;
+const SHADE: f32 = 0.14;
 /// Metres a pixel up to which single trees can be told apart, and from which they cannot.
 const SINGLE_M: [f32; 2] = [4.0, 28.0];
 /// How far they stand out then.

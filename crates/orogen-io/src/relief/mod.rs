@@ -111,10 +111,10 @@ const SAND_SHARE: f32 = 0.85;
 const BASIN_SHARE: f32 = 0.72;
 
 /// Ground is darker than maps are: how much brighter it is drawn, and woods, which stay darker than meadows.
-const COVER_LIFT: f32 = 1.5;
-const WOODS_LIFT: f32 = 1.5;
+const COVER_LIFT: f32 = 1.6;
+const WOODS_LIFT: f32 = 1.8;
 /// How much of its own hue ground loses to the air above it.
-const PALE: f32 = 0.16;
+const PALE: f32 = 0.1;
 /// How much of the colour of bare rock is that of the palette, where that knows of beds.
 const BEDS_SHARE: f32 = 0.8;
 
