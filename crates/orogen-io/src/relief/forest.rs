@@ -10,7 +10,7 @@ const ROUGH: f32 = 0.9;
 const TONE: f32 = 0.42;
 /// Leaves shade each other: how much darker a closed wood is than a leaf.
 const SHADE: f32 = 0.14;
-/// Metres a pixel up to which single trees can be told apart, and from which they cannot.
+/// Metres a pixel up to which single trees are seen, and from which they are not.
 const SINGLE_M: [f32; 2] = [4.0, 28.0];
 /// How far they stand out then.
 const FAR: f32 = 0.3;

@@ -110,8 +110,10 @@ const SAND_M: [f32; 2] = [0.02, 0.7];
 const SAND_SHARE: f32 = 0.85;
 const BASIN_SHARE: f32 = 0.72;
 
-/// Ground is darker than maps are: how much brighter it is drawn, and woods, which stay darker than meadows.
-const COVER_LIFT: f32 = 1.6;
+/// Ground is darker than maps are: how much brighter it is drawn, dark and bright ground, and between which brightnesses.
+const COVER_LIFT: [f32; 2] = [1.6, 1.15];
+const BRIGHT: [f32; 2] = [0.2, 0.45];
+/// The same of woods, which stay darker than meadows.
 const WOODS_LIFT: f32 = 1.8;
 /// How much of its own hue ground loses to the air above it.
 const PALE: f32 = 0.1;
@@ -228,7 +230,7 @@ pub fn render_unless_cancelled(
                 let steep = (grade_x * grade_x + grade_y * grade_y).sqrt();
                 let mut base = match covered.get(col) {
                     Some(color) => {
-                        let plain = pale(color.map(|v| v * COVER_LIFT));
+                        let plain = lifted(*color);
                         let bare: f32 = rocks.iter().map(|rock| f32::from(rock.row(row)[col].0)).sum();
                         if bare > 0.0 { mix(plain, ground.bed(h), BEDS_SHARE * bare / 255.0) } else { plain }
                     }
@@ -285,11 +287,23 @@ pub fn render_unless_cancelled(
     Ok(bordered(picture, style.border_px))
 }
 
+/// Bare ground as it is drawn.
+#[inline]
+fn lifted(color: Light) -> Light {
+    let lift = math::lerp(COVER_LIFT[0], COVER_LIFT[1], math::smoothstep(BRIGHT[0], BRIGHT[1], gray(color)));
+    pale(color.map(|v| v * lift))
+}
+
 /// A colour with less of its hue, as bright as it was.
 #[inline]
 fn pale(color: Light) -> Light {
-    let gray = 0.2126 * color[0] + 0.7152 * color[1] + 0.0722 * color[2];
-    mix(color, [gray; 3], PALE)
+    mix(color, [gray(color); 3], PALE)
+}
+
+/// How bright a colour is.
+#[inline]
+fn gray(color: Light) -> f32 {
+    0.2126 * color[0] + 0.7152 * color[1] + 0.0722 * color[2]
 }
 
 /// Ground under the sun and the sky.
