@@ -35,7 +35,7 @@ pub enum Command {
     Build(Box<Build>),
     /// List all faults of a recipe with their lines, without running it.
     Check(Check),
-    /// Say why a place has its temperature, its biome and its materials.
+    /// Say why a place has its temperature, its biome, its materials and its plants.
     Explain(Explain),
     /// Measure and repair any elevation model.
     Dem(Box<Dem>),
@@ -137,7 +137,7 @@ pub struct Changes {
     /// The world seed, any text [default: the recipe's own]
     #[arg(long, value_name = "TEXT")]
     pub seed: Option<String>,
-    /// Change a parameter of a step; may be given several times.
+    /// Change a parameter of a step, or an option of an export (relief.coloring=stripes); may be given several times.
     #[arg(long, value_name = "STEP.PARAM=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
     /// Memory a build may use, such as 500M or 16G.

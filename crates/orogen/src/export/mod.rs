@@ -188,6 +188,12 @@ impl ExportKind {
         })
     }
 
+    /// Whether a recipe that asks for nothing gives it.
+    #[must_use]
+    pub fn is_unasked(self) -> bool {
+        self.unasked
+    }
+
     /// The schema of its options besides `kind`.
     #[must_use]
     pub fn options(self) -> &'static serde_json::Value {

@@ -17,7 +17,7 @@ use crate::octaves::{OctaveBuffers, Octaves};
 
 /// Says which biome covers each place, from the heights, the temperature and the moisture that are there when the step runs.
 ///
-/// Ground below 0 m is ocean, ground under a lake is lake, low ground beside the sea is beach. Everywhere else the climate
+/// Ground below 0 m is ocean, ground under a lake is lake however deep its bed, low ground beside the sea is beach. Everywhere else the climate
 /// decides: belts of temperature by belts of moisture, four by six if not stated otherwise, after Whittaker's diagram as Patel adapted it
 /// ("Polygonal map generation for games", 2010). The air grows colder with height by `lapse_c_per_km`. What is painted goes first.
 ///
@@ -27,7 +27,7 @@ use crate::octaves::{OctaveBuffers, Octaves};
 /// Put it after the steps that shape the land: `biome` is dropped whenever the height, the water, the temperature or the
 /// moisture changes.
 ///
-/// **Guarantees** (1) ground below 0 m is ocean and no other ground is, unless painted; (2) no beach lies higher than `beach_m` or further
+/// **Guarantees** (1) ground below 0 m is ocean and no other ground is, unless painted or under a lake that rises above 0 m; (2) no beach lies higher than `beach_m` or further
 /// than `beach_width_m` from the sea; (3) with no lapse, dry ground off the beach has the biome of a temperature within
 /// `border_c` and a moisture within `border_moisture` of its own; (4) a place depends on nothing further away than `beach_width_m`.
 ///
@@ -148,7 +148,7 @@ impl Default for Biomes {
 
 impl Op for Biomes {
     const ID: &'static str = "cover.biomes";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         let climate: Vec<_> =
@@ -299,11 +299,12 @@ fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8
             if *h >= 0.0 && *h <= beach_m && around.has_sea(height, col, row) {
                 *value = Biome::Beach.id();
             }
-            if depth > 0.0 && depth >= lake_m {
-                *value = Biome::Lake.id();
-            }
             if h.is_nan() || *h < 0.0 {
                 *value = Biome::Ocean.id();
+            }
+            // The bed of a deep lake may lie below the sea; its surface does not.
+            if depth > 0.0 && depth >= lake_m && *h + depth >= lake_m {
+                *value = Biome::Lake.id();
             }
         }
         for (biome, mask) in &painted {

@@ -136,7 +136,7 @@ impl Materials {
 
 impl Op for Materials {
     const ID: &'static str = "cover.materials";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const PREVIEW_RMSE: f64 = 0.05;
 
     fn layers(&self) -> Layers {

@@ -2,6 +2,7 @@
 
 mod density;
 mod random;
+mod reasons;
 pub mod stand;
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,9 @@ mod tests;
 use orogen_core::instances::Instances;
 use orogen_core::param::{Fault, Segment};
 use orogen_core::species::{Kind, SPECIES};
-use orogen_core::{Ctx, Frame, LayerName, Layers, Op, OpError, Part, Prepared, Reach, Rect, Terrain, layer};
+use orogen_core::{
+    Ctx, Frame, LayerName, Layers, Op, OpError, Part, Prepared, Reach, Reason, Rect, Terrain, layer,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -158,7 +161,7 @@ pub(super) fn canopy_layers() -> Vec<LayerName> {
 
 impl Op for Scatter {
     const ID: &'static str = "cover.scatter";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         let plants = self.all();
@@ -211,6 +214,10 @@ impl Op for Scatter {
             }
         }
         found
+    }
+
+    fn explain(&self, land: &Terrain, place: [f64; 2], ctx: &Ctx<'_>) -> Result<Vec<Reason>, OpError> {
+        reasons::of(self, land, place, ctx)
     }
 
     fn prepare(&self, _: &Frame, _: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
