@@ -102,6 +102,16 @@ impl<T: Copy + Send + Sync> Raster<T> {
         Self { cols, rows, data: vec![value; cols * rows] }
     }
 
+    /// A raster of zeros. Memory that nobody has used yet is all zeros: it is first touched by whoever writes it, on their thread.
+    #[must_use]
+    pub fn zeroed(cols: usize, rows: usize) -> Self
+    where
+        T: bytemuck::Zeroable,
+    {
+        let (cols, rows) = (cols.max(1), rows.max(1));
+        Self { cols, rows, data: bytemuck::zeroed_vec(cols * rows) }
+    }
+
     /// A raster whose value at (column, row) is `f(col, row)`; `f` runs in any order on any thread.
     pub fn from_fn(cols: usize, rows: usize, f: impl Fn(usize, usize) -> T + Sync) -> Self
     where

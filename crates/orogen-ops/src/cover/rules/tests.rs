@@ -1,7 +1,7 @@
 use orogen_core::param::Segment;
 use orogen_core::{Ctx, Frame, Raster, Seed, Terrain, layer, math};
 
-use super::{BiomeRef, Buffers, Compiled, Curve, Needs, Rule, Shape, Span, faults, reach_m};
+use super::{Asked, BLOCK, BiomeRef, Buffers, Compiled, Curve, Needs, Rule, Shape, Span, faults, reach_m};
 
 const SIZE_M: f64 = 8192.0;
 
@@ -61,7 +61,7 @@ fn many() -> Vec<Vec<Rule>> {
 fn weights(terrain: &Terrain, things: &[Vec<Rule>]) -> Vec<Raster<f32>> {
     let slices: Vec<&[Rule]> = things.iter().map(Vec::as_slice).collect();
     let ctx = Ctx::new(Seed(3)).in_world(Frame::square(SIZE_M, 257).unwrap());
-    let compiled = Compiled::new(&slices, terrain, &ctx).unwrap();
+    let compiled = Compiled::new(&slices, Asked::Rows, terrain, &ctx).unwrap();
     (0..compiled.len())
         .map(|thing| {
             let mut out = Raster::filled(terrain.frame().cols(), terrain.frame().rows(), 0.0);
@@ -127,7 +127,7 @@ fn weights_lie_in_0_to_1_and_places_on_samples_have_those_of_rows() {
     let (things, frame) = (many(), *terrain.frame());
     let rows = weights(&terrain, &things);
     let slices: Vec<&[Rule]> = things.iter().map(Vec::as_slice).collect();
-    let compiled = Compiled::new(&slices, &terrain, &Ctx::new(Seed(3))).unwrap();
+    let compiled = Compiled::new(&slices, Asked::Rows, &terrain, &Ctx::new(Seed(3))).unwrap();
     for (thing, raster) in rows.iter().enumerate() {
         assert!(raster.as_slice().iter().all(|w| (0.0..=1.0).contains(w)));
         assert!(raster.as_slice().iter().any(|w| *w > 0.0), "thing {thing} is nowhere");
@@ -220,10 +220,10 @@ fn an_image_decides_where_it_shows_something() {
 fn a_layer_that_is_not_there_is_a_sentence_or_a_weight() {
     let terrain = land(33);
     let needed = [rule(|r| r.soil_m = Some(Span([0.2, 10.0])))];
-    let error = Compiled::new(&[&needed], &terrain, &Ctx::silent()).err().unwrap().to_string();
+    let error = Compiled::new(&[&needed], Asked::Rows, &terrain, &Ctx::silent()).err().unwrap().to_string();
     assert!(error.starts_with("no layer \"soil\" here; available:"), "{error}");
     let optional = [rule(|r| (r.soil_m, r.without) = (Some(Span([0.2, 10.0])), Some(0.25)))];
-    let compiled = Compiled::new(&[&optional], &terrain, &Ctx::silent()).unwrap();
+    let compiled = Compiled::new(&[&optional], Asked::Rows, &terrain, &Ctx::silent()).unwrap();
     assert_eq!(compiled.at(0, [100.0, 100.0]), 0.25);
     assert!(Needs::of(&needed).reads.contains("soil") && Needs::of(&optional).uses.contains("soil"));
 }
