@@ -237,7 +237,8 @@ impl Borders {
             warp_wavelength_m: 1.0,
             warp_octaves: 1,
         };
-        let noise = ["warm", "wet"].map(|name| Field::over(&ctx.world(terrain), &look, ctx.seed().child(name)));
+        let noise =
+            ["warm", "wet"].map(|name| Field::over(&ctx.world(terrain), &look, ctx.seed().child(name)));
         Self { noise, most: [params.border_c as f32, params.border_moisture as f32] }
     }
 

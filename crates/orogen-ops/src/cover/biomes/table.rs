@@ -35,8 +35,7 @@ pub(super) struct Table {
 impl Table {
     pub fn new(params: &Biomes) -> Self {
         let biomes = params.table.iter().flatten();
-        let biomes: Vec<u8> =
-            biomes.map(|biome| number(biome, &params.own).unwrap_or_default()).collect();
+        let biomes: Vec<u8> = biomes.map(|biome| number(biome, &params.own).unwrap_or_default()).collect();
         Self {
             lookup: std::array::from_fn(|i| biomes.get(i).copied().unwrap_or(Biome::Ocean.id())),
             warm: params.belts_c.iter().map(|c| *c as f32).collect(),

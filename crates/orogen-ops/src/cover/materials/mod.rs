@@ -8,11 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use orogen_core::param::{Fault, Segment};
-use orogen_core::{
-    Cause, Ctx, Frame, LayerName, Layers, Op, OpError, Part, Raster, Reach, Reason, Terrain, Weight,
-    layer,
-};
 use orogen_core::weights::lines_of;
+use orogen_core::{
+    Cause, Ctx, Frame, LayerName, Layers, Op, OpError, Part, Raster, Reach, Reason, Terrain, Weight, layer,
+};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -256,8 +255,7 @@ fn materials(
     let (bare, land) = (AtomicU64::new(0), AtomicU64::new(0));
     let counter = ctx.counter(rows);
     let rounding = Rounding { fallback, level: Level::new() };
-    let mut made: Vec<Raster<Weight>> =
-        names.iter().map(|_| Raster::zeroed(cols, rows)).collect();
+    let mut made: Vec<Raster<Weight>> = names.iter().map(|_| Raster::zeroed(cols, rows)).collect();
     let start = || (Buffers::default(), vec![0.0; names.len() * BLOCK], [0.0; BLOCK]);
     lines_of(&mut made).into_par_iter().with_min_len(8).enumerate().try_for_each_init(
         start,

@@ -18,15 +18,20 @@ impl Rounding {
     ///
     /// Each member gets what the sum up to it has more than the sum before, both rounded: within one of its part, and all sum to 255.
     /// In a hole all are 0.
-    pub fn round(&self, shares: &mut [f32], height: &[f32], from: usize, out: &mut [&mut [Weight]]) -> [u64; 2] {
+    pub fn round(
+        &self,
+        shares: &mut [f32],
+        height: &[f32],
+        from: usize,
+        out: &mut [&mut [Weight]],
+    ) -> [u64; 2] {
         let mut scale = [0.0; BLOCK];
         let scale = &mut scale[..height.len()];
         for line in shares.chunks(BLOCK) {
             dispatch!(self.level, _simd => scale.iter_mut().zip(line).for_each(|(sum, share)| *sum += share));
         }
         let (mut bare, mut land) = (0, 0);
-        for (h, (sum, share)) in
-            height.iter().zip(scale.iter_mut().zip(&mut shares[self.fallback * BLOCK..]))
+        for (h, (sum, share)) in height.iter().zip(scale.iter_mut().zip(&mut shares[self.fallback * BLOCK..]))
         {
             let here = !h.is_nan();
             let none = here && *sum <= 0.0;

@@ -309,10 +309,10 @@ impl<'a> Compiled<'a> {
     /// have that of its edge.
     #[must_use]
     pub fn at(&self, thing: usize, place: [f64; 2]) -> f32 {
-        let mut weight = 1.0;
+        let (mut weight, spot) = (1.0, self.frame.locate(place[0], place[1]));
         for &factor in &self.things[thing] {
             let weighed = &self.factors[factor];
-            let value = weighed.field.map_or(0.0, |field| self.fields[field].at(&self.frame, place));
+            let value = weighed.field.map_or(0.0, |field| self.fields[field].at(place, spot));
             weight *= weighed.by.at(value);
             if weight == 0.0 {
                 break;
@@ -324,9 +324,10 @@ impl<'a> Compiled<'a> {
     /// Every factor of the weight of a thing at a place, in the order of its rules (noise last). Their product is [`Compiled::at`].
     #[must_use]
     pub fn explain(&self, thing: usize, place: [f64; 2]) -> Vec<Factor> {
+        let spot = self.frame.locate(place[0], place[1]);
         let of = |&factor: &usize| {
             let weighed = &self.factors[factor];
-            let value = weighed.field.map(|field| self.fields[field].at(&self.frame, place));
+            let value = weighed.field.map(|field| self.fields[field].at(place, spot));
             Factor {
                 name: weighed.name.clone(),
                 value: value.map(f64::from),

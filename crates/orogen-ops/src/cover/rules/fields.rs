@@ -143,9 +143,8 @@ impl<'a> Field<'a> {
     }
 
     /// The value at a place: between samples where it is continuous, that of the nearest sample where it is a number of a thing
-    /// or a hole lies beside it.
-    pub fn at(&self, frame: &Frame, [x, y]: [f64; 2]) -> f32 {
-        let [col, row] = frame.locate(x, y);
+    /// or a hole lies beside it. The place is given in metres and in columns and rows.
+    pub fn at(&self, [x, y]: [f64; 2], [col, row]: [f64; 2]) -> f32 {
         match self {
             Self::Layer(raster) => between(raster, col, row),
             Self::Made(raster) => between(raster, col, row),

@@ -209,6 +209,7 @@ fn bends<const EVEN: bool>(
 mod tests {
     use super::*;
     use crate::mask::curvature::{Kind, curvature};
+    use crate::survey::gradient::Method;
     use crate::survey::slope;
     use orogen_core::{Seed, math};
 
@@ -228,7 +229,8 @@ mod tests {
         for measure in [Measure::Slope, Measure::Rise, Measure::Curvature] {
             for over_m in [1.0, 20.0, 33.0, 80.0, 900.0] {
                 let ground = Ground::new(measure, &height, &frame, over_m);
-                let plain = Ground { level: Level::baseline(), ..Ground::new(measure, &height, &frame, over_m) };
+                let plain =
+                    Ground { level: Level::baseline(), ..Ground::new(measure, &height, &frame, over_m) };
                 let all = ground.raster(&Ctx::silent()).unwrap();
                 let mut lines = Default::default();
                 for row in 0..25 {
@@ -249,10 +251,12 @@ mod tests {
         let height = land(30, 25);
         let spacing = frame.spacing_m();
         let slope_here = Ground::new(Measure::Slope, &height, &frame, 1.0).raster(&Ctx::silent()).unwrap();
-        let surveyed = slope::slope(&height, spacing, &Ctx::silent()).unwrap();
+        let surveyed = slope::slope(&height, spacing, Method::Horn, &Ctx::silent()).unwrap();
         let bend = Ground::new(Measure::Curvature, &height, &frame, 50.0).raster(&Ctx::silent()).unwrap();
         let masked = curvature(&height, spacing, Kind::Mean, 25.0, &Ctx::silent()).unwrap();
-        for (name, a, b, off) in [("slope", &slope_here, &surveyed, 1e-3), ("curvature", &bend, &masked, 1e-5)] {
+        for (name, a, b, off) in
+            [("slope", &slope_here, &surveyed, 1e-3), ("curvature", &bend, &masked, 1e-5)]
+        {
             for (a, b) in a.as_slice().iter().zip(b.as_slice()) {
                 assert!((a - b).abs() < off || (a.is_nan() && b.is_nan()), "{name}: {a} and {b}");
             }

@@ -96,11 +96,7 @@ pub(super) fn measured_m(farthest_m: f64) -> f64 {
 
 /// The most bytes a sample that [`super::Compiled`] holds beside its input.
 #[must_use]
-pub fn bytes_a_sample<'a>(
-    rules: impl IntoIterator<Item = &'a Rule>,
-    asked: Asked,
-    frame: &Frame,
-) -> f64 {
+pub fn bytes_a_sample<'a>(rules: impl IntoIterator<Item = &'a Rule>, asked: Asked, frame: &Frame) -> f64 {
     let (mut slopes, mut bends, mut wet) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut distances: BTreeSet<&str> = BTreeSet::new();
     for rule in rules {

@@ -195,7 +195,10 @@ impl Op for Scatter {
         let kept = plants.iter().map(|plant| plant.per_m2).sum::<f64>() * self.density * dx * dy;
         // A plant is made, sorted and kept: three copies, and the cells of its pattern.
         let kept = if self.plants { kept.min(MOST_PLANTS / frame.len() as f64) * 200.0 } else { 0.0 };
-        4.0 * (plants.len() + 5) as f64 + bytes_a_sample(Self::rules(&plants), Asked::Places, frame) + kept + 8.0
+        4.0 * (plants.len() + 5) as f64
+            + bytes_a_sample(Self::rules(&plants), Asked::Places, frame)
+            + kept
+            + 8.0
     }
 
     fn faults(&self) -> Vec<Fault> {

@@ -62,18 +62,16 @@ where
                 Some(self.standing(species, place, [x, y]))
             })
         };
-        rows.into_par_iter().flat_map_iter(row).collect()
+        // Rows of their own, then all together: a list that grows would be copied again and again.
+        let rows: Vec<Vec<Standing>> = rows.into_par_iter().map(|y| row(y).collect()).collect();
+        let mut all = Vec::with_capacity(rows.iter().map(Vec::len).sum());
+        rows.into_iter().for_each(|mut row| all.append(&mut row));
+        all
     }
 
     /// Which species a number from 0 to 1 falls on, if each has the chance `density * area_m2`; none beyond their sum. Where
     /// they would be more than certain, all are less likely by as much.
-    fn roulette(
-        &self,
-        place: [f64; 2],
-        area_m2: f64,
-        drawn: f64,
-        chances: &mut Vec<f64>,
-    ) -> Option<usize> {
+    fn roulette(&self, place: [f64; 2], area_m2: f64, drawn: f64, chances: &mut Vec<f64>) -> Option<usize> {
         let chance = |species| (self.density)(species, place) * area_m2;
         if let [_] = self.plants {
             return (drawn < chance(0)).then_some(0);
