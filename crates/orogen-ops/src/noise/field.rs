@@ -573,3 +573,53 @@ fn wrap(x_m: f64, period_m: f64) -> f64 {
     let share = ((turns - turns.floor()) * STEPS).round() / STEPS;
     if share >= 1.0 { 0.0 } else { share * period_m }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look() -> Look {
+        Look {
+            basis: Basis::Perlin,
+            distance: Distance::F1,
+            fractal: Fractal::Fbm,
+            octaves: 4,
+            hurst: 0.8,
+            lacunarity: 2.0,
+            wavelength_m: 700.0,
+            amplitude_m: 1.0,
+            offset_m: 0.0,
+            translate: 0.0,
+            scale: 1.0,
+            stretch: 1.0,
+            rotation_deg: 0.0,
+            period_m: 0.0,
+            warp_m: 0.0,
+            warp_wavelength_m: 1.0,
+            warp_octaves: 1,
+        }
+    }
+
+    #[test]
+    fn over_a_world_that_loops_it_does_too_and_blocks_have_its_bits() {
+        let world = Frame::new([-300.0, 77.0], [10_000.0, 4000.0], [201, 81]).unwrap().looped();
+        let field = Field::over(&world, &look(), Seed(5));
+        let all = field.raster(&world);
+        assert!((0..201).all(|col| (all.row(0)[col] - all.row(80)[col]).abs() < 1e-4));
+        assert!((0..81).all(|row| (all.row(row)[0] - all.row(row)[200]).abs() < 1e-4));
+        assert!(all.row(9).iter().any(|v| v.abs() > 0.1));
+        let blocks = field.blocks(&world);
+        let mut rows = blocks.rows(40..70);
+        let mut out = vec![0.0; Blocks::TALL * Blocks::WIDE];
+        for from in [0, Blocks::WIDE] {
+            let cols = from..201.min(from + Blocks::WIDE);
+            blocks.fill(&mut rows, cols.clone(), &mut out);
+            for row in 40..70 {
+                let here = &out[(row - 40) * Blocks::WIDE..][..cols.len()];
+                assert_eq!(here, &all.row(row)[cols.clone()]);
+                let place = field.at(world.x_m(from), world.y_m(row));
+                assert_eq!(place.to_bits(), here[0].to_bits());
+            }
+        }
+    }
+}

@@ -63,3 +63,47 @@ fn parts(shares: &[f32], scale: &[f32], from: usize, count: usize, out: &mut [&m
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use orogen_core::{Seed, math, weights::WHOLE};
+
+    use super::*;
+
+    #[test]
+    fn bytes_are_within_one_of_their_part_and_sum_to_255() {
+        let (cols, members) = (201, 17);
+        let share = |member: usize, col: usize| match col {
+            0 => 0.0,
+            1 if member == 3 => 1e-30,
+            1 => 0.0,
+            _ => math::pow(Seed(member as u64).unit2(col as i64, 5), 6.0) as f32,
+        };
+        let height: Vec<f32> = (0..cols).map(|col| if col == 2 { f32::NAN } else { 1.0 }).collect();
+        let made = |level: Level| {
+            let mut shares = vec![0.0; members * BLOCK];
+            for (member, line) in shares.chunks_mut(BLOCK).enumerate() {
+                line[..cols].iter_mut().enumerate().for_each(|(col, out)| *out = share(member, col));
+            }
+            let mut lines = vec![vec![Weight(9); cols + 40]; members];
+            let mut out: Vec<&mut [Weight]> = lines.iter_mut().map(Vec::as_mut_slice).collect();
+            let counts = Rounding { fallback: 4, level }.round(&mut shares, &height, 30, &mut out);
+            assert_eq!(counts, [1, 200], "one has no share, one is a hole");
+            lines
+        };
+        let lines = made(Level::new());
+        assert_eq!(lines, made(Level::baseline()), "on every instruction set");
+        for col in 0..cols {
+            let here: Vec<u8> = lines.iter().map(|line| line[30 + col].0).collect();
+            let whole: u32 = here.iter().map(|w| u32::from(*w)).sum();
+            assert_eq!(whole, if col == 2 { 0 } else { WHOLE }, "column {col}: {here:?}");
+            let sum: f32 = (0..members).map(|m| share(m, col)).sum();
+            for (member, weight) in here.iter().enumerate().filter(|_| col > 2) {
+                let part = share(member, col) * 255.0 / sum;
+                assert!((f32::from(*weight) - part).abs() < 1.001, "{weight} for {part}");
+            }
+        }
+        assert_eq!(lines[4][30], Weight(255), "the fallback");
+        assert!(lines.iter().all(|line| line[29] == Weight(9) && line[30 + cols] == Weight(9)));
+    }
+}

@@ -142,6 +142,35 @@ fn weights_lie_in_0_to_1_and_places_on_samples_have_those_of_rows() {
 }
 
 #[test]
+fn blocks_have_the_bits_of_places_in_any_order() {
+    // Longer than a block, and not a multiple of one.
+    let terrain = land(BLOCK + 45);
+    let (things, frame) = (many(), *terrain.frame());
+    let slices: Vec<&[Rule]> = things.iter().map(Vec::as_slice).collect();
+    let compiled = Compiled::new(&slices, Asked::Rows, &terrain, &Ctx::new(Seed(3))).unwrap();
+    let before = Compiled::new(&slices, Asked::Places, &terrain, &Ctx::new(Seed(3))).unwrap();
+    let mut buffers = Buffers::default();
+    for row in [0, 70, 3, 70, BLOCK + 44] {
+        for cols in [BLOCK..BLOCK + 45, 0..BLOCK] {
+            for thing in (0..compiled.len()).rev() {
+                let mut out = vec![9.0; cols.len()];
+                let any = compiled.block(thing, row, cols.clone(), &mut buffers, &mut out);
+                assert_eq!(any, out.iter().any(|w| *w > 0.0));
+                for (col, weight) in cols.clone().zip(&out) {
+                    let place = [frame.x_m(col), frame.y_m(row)];
+                    assert_eq!(compiled.at(thing, place), *weight, "thing {thing} at {col}, {row}");
+                    assert_eq!(
+                        before.at(thing, place),
+                        *weight,
+                        "measured at first: {thing} at {col}, {row}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_preview_has_the_same_cover() {
     let dominant = |samples: usize| {
         let all = weights(&land(samples), &many());
