@@ -625,3 +625,41 @@ fn a_model_tells_where_the_land_lies_unless_the_recipe_does() {
     let said = build("[place]\nlatitude_deg = -10.0\n", "640.0");
     assert_eq!((said.latitude_deg, said.longitude_deg), (Some(-10.0), found.longitude_deg));
 }
+
+#[test]
+fn the_bytes_of_all_splat_maps_sum_to_255() {
+    let folder = tempfile::tempdir().unwrap();
+    let cover = "[[step]]\nid = \"biomes\"\nop = \"cover.biomes\"\nparams = { temperature_c = 9.0, moisture = 0.6, lapse_c_per_km = 60.0 }\n\
+                 [[step]]\nid = \"ground\"\nop = \"cover.materials\"\n[[export]]\nkind = \"splat\"\n";
+    let options = BuildOptions::default();
+    let (built, manifest) =
+        orogen::build_to_folder(&recipe(&format!("{LAND}{cover}")), &options, &Unobserved, folder.path())
+            .unwrap();
+    let about = fs::read(folder.path().join("splat.json")).unwrap();
+    let about: serde_json::Value = serde_json::from_slice(&about).unwrap();
+    let (mut sums, mut named, mut seen) = (vec![0u32; 65 * 65], 0, 0);
+    for file in about["files"].as_array().unwrap() {
+        let name = file["file"].as_str().unwrap();
+        assert!(manifest.files.iter().any(|written| written.name == name));
+        let bytes = fs::read(folder.path().join(name)).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.color_type, info.buffer_size()), (png::ColorType::Rgba, 65 * 65 * 4));
+        for (channel, color) in ["red", "green", "blue", "alpha"].into_iter().enumerate() {
+            let bytes = pixels.chunks(4).map(|pixel| pixel[channel]);
+            let Some(material) = file[color].as_str() else {
+                assert!(bytes.max() == Some(0), "{color} of {name} holds nothing");
+                continue;
+            };
+            named += 1;
+            let layer = LayerName::parse(&format!("material.{material}")).unwrap();
+            let weights = built.terrain.get_named::<orogen::core::Weight>(&layer).unwrap();
+            assert!(weights.as_slice().iter().map(|weight| weight.0).eq(bytes.clone()), "{material}");
+            seen += u32::from(bytes.clone().max() > Some(0));
+            sums.iter_mut().zip(bytes).for_each(|(sum, byte)| *sum += u32::from(byte));
+        }
+    }
+    assert!(named > 8 && seen > 3, "{named} materials, {seen} of them somewhere");
+    assert!(sums.iter().all(|sum| *sum == 255));
+}

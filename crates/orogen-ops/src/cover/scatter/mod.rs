@@ -16,7 +16,7 @@ use orogen_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rules::{Compiled, Needs, Rule, bytes_a_sample, reach_m};
+use super::rules::{Asked, Compiled, Needs, Rule, bytes_a_sample, reach_m};
 use super::species::{Plant, Species, Weather, faults_of, forest_mask, weather_layers};
 use stand::{Stand, Standing};
 
@@ -198,7 +198,10 @@ impl Op for Scatter {
         let kept = plants.iter().map(|plant| plant.per_m2).sum::<f64>() * self.density * dx * dy;
         // A plant is made, sorted and kept: three copies, and the cells of its pattern.
         let kept = if self.plants { kept.min(MOST_PLANTS / frame.len() as f64) * 200.0 } else { 0.0 };
-        4.0 * (plants.len() + 5) as f64 + bytes_a_sample(Self::rules(&plants)) + kept + 8.0
+        4.0 * (plants.len() + 5) as f64
+            + bytes_a_sample(Self::rules(&plants), Asked::Places, frame)
+            + kept
+            + 8.0
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -276,7 +279,7 @@ pub fn standing(
         )));
     }
     let limits: Vec<&[Rule]> = plants.iter().map(|plant| plant.limits.as_slice()).collect();
-    let limits = Compiled::new(&limits, terrain, ctx)?;
+    let limits = Compiled::new(&limits, Asked::Places, terrain, ctx)?;
     let [wind, salt] = [layer::WIND, layer::SALT].map(|of| terrain.get(of).ok());
     let weather = Weather { wind, salt };
     let bounds = frame.extent();
