@@ -107,7 +107,7 @@ impl Default for Detail {
 
 impl Op for Detail {
     const ID: &'static str = "erode.detail";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -137,7 +137,7 @@ impl Op for Detail {
         let (give, worn) = self.fields(terrain)?;
         Ok(Some(Box::new(Levels::new(Coarse {
             base,
-            height: Spline::through(height),
+            height: Spline::along_lines(height),
             area: areas(height, base.spacing_m(), self.sea, ctx)?,
             give,
             worn,
