@@ -168,6 +168,14 @@ fn add_lines(grid: &mut Raster<f32>, lines: &Raster<f32>, cols: &[f64], rows: &[
     });
 }
 
+impl Raster<f32> {
+    /// Holes filled with the mean of what lies beside them, so that interpolation does not widen them; none if there are none.
+    #[must_use]
+    pub fn bridged(&self) -> Option<Self> {
+        bridged(self)
+    }
+}
+
 /// Coefficients along each row: `(c[i-1] + 4 c[i] + c[i+1]) / 6 = s[i]`, with the ends as they are.
 fn solved(samples: &Raster<f32>) -> Raster<f32> {
     let cols = samples.cols();

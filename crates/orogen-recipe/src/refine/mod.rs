@@ -43,8 +43,8 @@ enum Change {
     Added(Raster<f32>),
     /// Height that was worn.
     Worn(Box<Worn>),
-    /// Was not there before; with its least and greatest value.
-    Made(Arc<Raster<f32>>, (f32, f32)),
+    /// Was not there before; with its least and greatest value and, if it has holes, without them.
+    Made(Arc<Raster<f32>>, (f32, f32), Option<Raster<f32>>),
     /// Ids of any kind.
     Ids(LayerData),
 }
@@ -71,9 +71,14 @@ impl Refinement {
                 {
                     Change::Worn(Box::new(Worn::new(before, out, solved, held)))
                 }
-                (LayerData::F32(out), Some(LayerData::F32(before))) => Change::Added(difference(out, before)),
+                // Holes of a window are those of its own input.
+                (LayerData::F32(out), Some(LayerData::F32(before))) => {
+                    let change = difference(out, before);
+                    Change::Added(change.bridged().unwrap_or(change))
+                }
                 (LayerData::F32(out), _) => {
-                    Change::Made(out.clone(), out.range().unwrap_or((f32::NEG_INFINITY, f32::INFINITY)))
+                    let range = out.range().unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
+                    Change::Made(out.clone(), range, out.bridged())
                 }
                 // Together with the others of its family.
                 (LayerData::Weight(_), _) => return None,
@@ -109,7 +114,9 @@ impl Refinement {
         let size = |change: &Change| match change {
             Change::Added(raster) => 4 * raster.as_slice().len(),
             Change::Worn(worn) => worn.size_bytes(),
-            Change::Made(raster, _) => 4 * raster.as_slice().len(),
+            Change::Made(raster, _, filled) => {
+                4 * raster.as_slice().len() * if filled.is_some() { 2 } else { 1 }
+            }
             Change::Ids(ids) => ids.bytes().len(),
         };
         let weights = self.families.values().flat_map(BTreeMap::values);
@@ -147,9 +154,20 @@ impl Refinement {
                     Some(height) => height.into(),
                     None => continue,
                 },
-                Change::Made(raster, (low, high)) => {
-                    let mut made = raster.bicubic_grid(&cols, &rows);
+                Change::Made(raster, (low, high), filled) => {
+                    let mut made = filled.as_ref().unwrap_or(raster).bicubic_grid(&cols, &rows);
                     made.as_mut_slice().iter_mut().for_each(|value| *value = value.clamp(*low, *high));
+                    if filled.is_some() {
+                        let land = input.get(layer::HEIGHT).ok();
+                        for (row, &from) in nearest_rows.iter().enumerate() {
+                            for (col, &near) in nearest_cols.iter().enumerate() {
+                                let hole = land.is_some_and(|land: &Raster<f32>| land.row(row)[col].is_nan());
+                                if hole || raster.row(from)[near].is_nan() {
+                                    made.as_mut_slice()[row * cols.len() + col] = f32::NAN;
+                                }
+                            }
+                        }
+                    }
                     made.into()
                 }
                 Change::Ids(ids) => ids.picked(&nearest_cols, &nearest_rows),
