@@ -49,6 +49,19 @@ enum Change {
     Ids(LayerData),
 }
 
+impl Change {
+    /// Holes of a window are those of its own input.
+    fn added(after: &Raster<f32>, before: &Raster<f32>) -> Self {
+        let change = difference(after, before);
+        Self::Added(change.bridged().unwrap_or(change))
+    }
+
+    fn made(raster: &Arc<Raster<f32>>) -> Self {
+        let range = raster.range().unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
+        Self::Made(raster.clone(), range, raster.bridged())
+    }
+}
+
 impl Refinement {
     /// From a step's input and result on the recipe's frame. `held` says that what the input shows at finer samples was held
     /// to the slope of its land before.
@@ -71,15 +84,8 @@ impl Refinement {
                 {
                     Change::Worn(Box::new(Worn::new(before, out, solved, held)))
                 }
-                // Holes of a window are those of its own input.
-                (LayerData::F32(out), Some(LayerData::F32(before))) => {
-                    let change = difference(out, before);
-                    Change::Added(change.bridged().unwrap_or(change))
-                }
-                (LayerData::F32(out), _) => {
-                    let range = out.range().unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
-                    Change::Made(out.clone(), range, out.bridged())
-                }
+                (LayerData::F32(out), Some(LayerData::F32(before))) => Change::added(out, before),
+                (LayerData::F32(out), _) => Change::made(out),
                 // Together with the others of its family.
                 (LayerData::Weight(_), _) => return None,
                 (ids, _) => Change::Ids(ids.clone()),
@@ -225,4 +231,50 @@ fn difference(after: &Raster<f32>, before: &Raster<f32>) -> Raster<f32> {
         }
     });
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orogen_core::{Ctx, Seed};
+
+    #[test]
+    fn holes_do_not_grow_in_finer_windows() {
+        let base = Frame::square(320.0, 17).unwrap();
+        let hole = |c: usize, r: usize| (6..8).contains(&c) && r == 9;
+        let raster = |height: f32| {
+            Raster::from_fn(17, 17, |c, r| if hole(c, r) { f32::NAN } else { height + (c * r) as f32 })
+        };
+        let (before, after) = (raster(500.0), raster(480.0));
+        let refinement = Refinement {
+            base,
+            changes: BTreeMap::from([
+                (layer::HEIGHT.name(), Change::added(&after, &before)),
+                (layer::SEDIMENT.name(), Change::made(&Arc::new(raster(3.0)))),
+            ]),
+            families: BTreeMap::new(),
+            vectors: BTreeMap::new(),
+            instances: BTreeMap::new(),
+            provenance: Terrain::new(base).provenance().clone(),
+            refiner: None,
+        };
+        let window = base.resampled(&base.extent(), [4.0, 4.0]).unwrap();
+        let mut input = Terrain::new(window);
+        // A hole of the finer land, half a sample of the recipe's wider than that.
+        let is_hole = |c: usize, r: usize| (28..=37).contains(&c) && (43..=47).contains(&r);
+        let own = Raster::from_fn(window.cols(), window.rows(), |c, r| {
+            if is_hole(c, r) { f32::NAN } else { 500.0 + (c * r) as f32 / 25.0 }
+        });
+        input.set(layer::HEIGHT, own);
+        let ctx = Ctx::new(Seed::from_text("holes")).in_world(base);
+        let made = refinement.apply(input, &window, &ctx).unwrap();
+        for name in [layer::HEIGHT, layer::SEDIMENT] {
+            let raster = made.get(name).unwrap();
+            for r in 0..window.rows() {
+                for c in 0..window.cols() {
+                    assert_eq!(raster.row(r)[c].is_nan(), is_hole(c, r), "{:?} at {c} {r}", name.name());
+                }
+            }
+        }
+    }
 }
