@@ -323,7 +323,8 @@ mod tests {
 
     #[test]
     fn lines_turn_with_the_land() {
-        let land = Raster::from_fn(14, 14, |c, r| ((c * 7 + r * r * 3 + c * r) % 11 * (c + 2 * r)) as f32);
+        let land =
+            Raster::from_fn(14, 14, |c, r| ((c * 7 + r * r * 3 + c * r) % 11 * ((c + 2 * r) % 7)) as f32);
         let turned = Raster::from_fn(14, 14, |c, r| land.row(c)[13 - r]);
         let at = places(14, 4);
         let (a, b) = (Spline::along_lines(&land).grid(&at, &at), Spline::along_lines(&turned).grid(&at, &at));
