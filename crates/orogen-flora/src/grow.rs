@@ -6,6 +6,8 @@
 
 use orogen_core::{Seed, math};
 
+use crate::kinds;
+use crate::kinds::climb::Way;
 use crate::frame::{Frame, Vec3, cross, dot, unit};
 use crate::skeleton::{Leaf, Node, Skeleton, Stem};
 use crate::species::{Level, Shape, Species, SpeciesError};
@@ -35,8 +37,30 @@ pub enum GrowError {
 /// When the species has numbers that make no plant, or too many stems and leaves.
 pub fn grow(species: &Species, seed: Seed) -> Result<Skeleton, GrowError> {
     species.check()?;
+    if let Some(stone) = &species.stone {
+        return Ok(kinds::stone::lie(species, stone, seed.child("plant")));
+    }
+    if let Some(wood) = &species.dead_wood {
+        return kinds::dead_wood::lie(species, wood, seed);
+    }
+    if let Some(climb) = &species.climb {
+        return grow_on(species, seed, &kinds::climb::post(climb));
+    }
     let mut growing = Growing::new(species, seed);
     growing.trunks()?;
+    Ok(growing.plant)
+}
+
+/// Grows a plant on another: what climbs goes round its trunk and hangs from its branches. Others stand as they would alone.
+///
+/// # Errors
+/// As those of [`grow`].
+pub fn grow_on(species: &Species, seed: Seed, host: &Skeleton) -> Result<Skeleton, GrowError> {
+    let Some(climb) = &species.climb else { return grow(species, seed) };
+    species.check()?;
+    let ways = kinds::climb::ways(species, climb, seed.child("climb"), host);
+    let mut growing = Growing::new(species, seed);
+    growing.along(&ways)?;
     Ok(growing.plant)
 }
 
@@ -63,6 +87,9 @@ enum For {
     LeafLean,
     Break,
     BreakPlace,
+    LeafSize,
+    Flower,
+    FlowerTurn,
 }
 
 /// What is carried on from stem to stem of a level, so that sums come out even.
@@ -116,6 +143,29 @@ struct Shoot {
     clones: u64,
 }
 
+impl Shoot {
+    /// A trunk that has no size yet.
+    fn trunk(path: Seed) -> Self {
+        Self {
+            path,
+            level: 0,
+            parent: None,
+            is_clone: false,
+            offset_m: 0.0,
+            length_m: 0.0,
+            radius_m: 0.0,
+            child_length: 0.0,
+            children: 0.0,
+            leaves: 0.0,
+            parent_radius_m: 0.0,
+            turned: 0.0,
+            leaf_turned: 0.0,
+            back_deg: 0.0,
+            clones: 0,
+        }
+    }
+}
+
 impl<'a> Growing<'a> {
     fn new(species: &'a Species, seed: Seed) -> Self {
         let mut plant = Skeleton::default();
@@ -146,26 +196,65 @@ impl<'a> Growing<'a> {
             frame.at = [far * math::sin(around), far * math::cos(around), 0.0];
             let length_m =
                 (level.length + vary(path, For::Length, index, level.length_vary)) * self.plant.scale_m;
-            let shoot = Shoot {
-                path,
-                level: 0,
-                parent: None,
-                is_clone: false,
-                offset_m: 0.0,
-                length_m,
-                radius_m: length_m * self.species.ratio,
-                child_length: 0.0,
-                children: 0.0,
-                leaves: 0.0,
-                parent_radius_m: 0.0,
-                turned: 0.0,
-                leaf_turned: 0.0,
-                back_deg: 0.0,
-                clones: 0,
-            };
+            let shoot =
+                Shoot { length_m, radius_m: length_m * self.species.ratio, ..Shoot::trunk(path) };
             self.stem(shoot, frame, None)?;
         }
         Ok(())
+    }
+
+    /// Makes trunks that go along given ways.
+    fn along(&mut self, ways: &[Way]) -> Result<(), GrowError> {
+        let level = self.species.levels[0];
+        for (number, way) in ways.iter().enumerate() {
+            let pieces = way.frames.len() as u32 - 1;
+            let length_m = way.piece_m * f64::from(pieces);
+            let path = Seed(self.seed.child("way").bits(number as u64));
+            let mut shoot = Shoot {
+                length_m,
+                radius_m: way.radius_m,
+                ..Shoot::trunk(path)
+            };
+            self.plant.scale_m = self.plant.scale_m.max(length_m);
+            self.expect(&mut shoot, None);
+            // The way has its own pieces; what stands on it is spread over them.
+            let share = f64::from(level.pieces) / f64::from(pieces);
+            shoot.children *= share * way.leafy;
+            shoot.leaves *= share * way.leafy;
+            let stem = self.plant.stems.len() as u32;
+            if self.plant.nodes.len() >= MOST {
+                return Err(GrowError::TooLarge);
+            }
+            let mut waiting = Vec::new();
+            let first = self.plant.nodes.len() as u32;
+            for (piece, frame) in way.frames.iter().enumerate() {
+                let node = self.node(&shoot, *frame, piece as f64 * way.piece_m);
+                self.plant.nodes.push(node);
+            }
+            self.plant.stems.push(Stem {
+                level: 0,
+                parent: None,
+                is_clone: false,
+                length_m: length_m as f32,
+                radius_m: self.plant.nodes[first as usize].radius_m,
+                offset_m: 0.0,
+                first,
+                count: pieces + 1,
+            });
+            for (piece, frame) in way.frames.iter().enumerate().take(pieces as usize) {
+                self.children(&mut shoot, stem, *frame, piece as u32, way.piece_m, &mut waiting);
+                self.leaves(&mut shoot, stem, *frame, piece as u32, way.piece_m)?;
+            }
+            for (child, frame) in waiting {
+                self.stem(child, frame, Some(&shoot))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The level that leaves stand on.
+    fn leaf_level(&self) -> usize {
+        usize::from(self.species.leaves.level).min(self.species.levels.len() - 1)
     }
 
     /// Works out how many children and leaves a shoot has, given its parent.
@@ -184,10 +273,12 @@ impl<'a> Growing<'a> {
                 (_, Some(parent)) => (most * (1.0 - 0.5 * shoot.offset_m / parent.length_m)).floor(),
             };
             shoot.children = count / pieces;
-        } else {
+        }
+        if shoot.level == self.leaf_level() {
             let leaves = &species.leaves;
             let along = parent.map_or(0.0, |parent| shoot.offset_m / parent.length_m);
             let count = f64::from(leaves.count.unsigned_abs())
+                / (leaves.along[1] - leaves.along[0])
                 * leaves.spread.ratio(along, &species.prune)
                 * leaves.quality;
             shoot.leaves = count / pieces;
@@ -245,6 +336,9 @@ impl<'a> Growing<'a> {
             if piece + 1 < end {
                 self.split(&mut shoot, number, &mut frame, piece)?;
             }
+        }
+        if end == level.pieces {
+            self.flower(&shoot, number, frame)?;
         }
         let stem = &mut self.plant.stems[number as usize];
         (stem.first, stem.count) = (self.plant.nodes.len() as u32, nodes.len() as u32);
@@ -425,6 +519,10 @@ impl<'a> Growing<'a> {
             let at =
                 from + apart * (0.5 + f64::from(k)) + vary(shoot.path, For::LeafPlace, index, 0.5 * apart);
             let offset_m = (f64::from(piece) + at) * piece_m;
+            let share = offset_m / shoot.length_m;
+            if !(leaves.along[0]..=leaves.along[1]).contains(&share) {
+                continue;
+            }
             let along = self.lean_along(shoot, offset_m);
             let toward = side(
                 shoot.path,
@@ -435,7 +533,7 @@ impl<'a> Growing<'a> {
                 &mut shoot.leaf_turned,
             );
             let place = frame.forward(at * piece_m).rolled(toward[1]).bent(toward[0]);
-            self.leaf(number, place);
+            self.leaf(number, place, self.leaf_size(shoot, index, share));
         }
         Ok(())
     }
@@ -443,7 +541,8 @@ impl<'a> Growing<'a> {
     /// Leaves in a fan at the end of a stem.
     fn fan(&mut self, shoot: &Shoot, number: u32, end: Frame) -> Result<(), GrowError> {
         let level = &self.species.levels[shoot.level];
-        let count = (shoot.leaves * f64::from(level.pieces) + 0.5) as u32;
+        let [from, to] = self.species.leaves.along;
+        let count = (shoot.leaves * f64::from(level.pieces) * (to - from) + 0.5) as u32;
         if self.plant.leaves.len() + count as usize > MOST {
             return Err(GrowError::TooLarge);
         }
@@ -454,13 +553,50 @@ impl<'a> Growing<'a> {
             let lean =
                 leaves.down_deg + vary(shoot.path, For::LeafLean, u64::from(k), leaves.down_vary_deg.abs());
             let turn = vary(shoot.path, For::LeafTurn, u64::from(k), leaves.rotate_vary_deg);
-            self.leaf(number, end.about(end.y, across + turn).bent(lean));
+            let size = self.leaf_size(shoot, u64::from(k), 0.0);
+            self.leaf(number, end.about(end.y, across + turn).bent(lean), size);
         }
         Ok(())
     }
 
+    /// Length of a leaf against that of the species.
+    fn leaf_size(&self, shoot: &Shoot, index: u64, along: f64) -> f64 {
+        let leaves = &self.species.leaves;
+        let drawn = 0.5 + 0.5 * vary(shoot.path, For::LeafSize, index, 1.0);
+        (1.0 - leaves.length_vary * drawn) * (1.0 - leaves.shrink * along)
+    }
+
+    /// What stands at the end of a stem.
+    fn flower(&mut self, shoot: &Shoot, number: u32, end: Frame) -> Result<(), GrowError> {
+        let flowers = &self.species.flowers;
+        if flowers.share == 0.0 || shoot.level < usize::from(flowers.level) || end.at[2] < 0.0 {
+            return Ok(());
+        }
+        if 0.5 + 0.5 * vary(shoot.path, For::Flower, 0, 1.0) >= flowers.share {
+            return Ok(());
+        }
+        if self.plant.flowers.len() >= MOST {
+            return Err(GrowError::TooLarge);
+        }
+        let mut end = end.rolled(vary(shoot.path, For::FlowerTurn, 0, 180.0));
+        let lean = end.lean_deg();
+        let axis = cross(end.z, [0.0, 0.0, 1.0]);
+        if flowers.bend > 0.0 && dot(axis, axis) > 1e-12 {
+            end = end.about(unit(axis), flowers.bend * lean);
+        }
+        let [along, up] = if flowers.flat { [end.y, end.z] } else { [end.z, end.y] };
+        self.plant.flowers.push(Leaf {
+            at: end.at.map(|v| v as f32),
+            along: along.map(|v| v as f32),
+            up: up.map(|v| v as f32),
+            size: (1.0 + vary(shoot.path, For::Flower, 1, 0.2)) as f32,
+            stem: number,
+        });
+        Ok(())
+    }
+
     /// A leaf that goes along a frame, turned towards the light.
-    fn leaf(&mut self, number: u32, frame: Frame) {
+    fn leaf(&mut self, number: u32, frame: Frame, size: f64) {
         let mut frame = frame;
         let bend = self.species.leaves.bend;
         if bend > 0.0 {
@@ -482,6 +618,7 @@ impl<'a> Growing<'a> {
             at: frame.at.map(|v| v as f32),
             along: frame.z.map(|v| v as f32),
             up: frame.y.map(|v| v as f32),
+            size: size as f32,
             stem: number,
         });
     }

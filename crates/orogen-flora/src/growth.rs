@@ -82,6 +82,10 @@ impl Species {
             }
         }
         let mut now = self.clone();
+        // Stones and dead wood have no age and no season.
+        if self.stone.is_some() || self.dead_wood.is_some() {
+            return Ok(now);
+        }
         now.age(growth);
         now.weaken(growth);
         now.turn_leaves(growth.season);
@@ -95,6 +99,7 @@ impl Species {
         match season {
             Season::Spring => self.colors.spring,
             Season::Autumn => self.colors.autumn,
+            Season::Winter if self.life.withers => self.colors.autumn,
             Season::Summer | Season::Winter => self.colors.summer,
         }
     }
@@ -130,7 +135,7 @@ impl Species {
             level.splits *= young * self.life.crown_growth.max(0.5);
         }
         if young < 0.2 && self.levels.len() > 2 {
-            self.levels.pop();
+            self.drop_level();
             self.leaves.count = (2 * self.leaves.count).clamp(-10_000, 10_000);
         }
         // What storms have left of an old crown.
@@ -146,14 +151,28 @@ impl Species {
         if growth.vigour == 0.0 {
             // The finest twigs are the first to fall.
             self.leaves.count = 0;
+            self.flowers.share = 0.0;
             if self.levels.len() > 3 {
-                self.levels.pop();
+                self.drop_level();
             }
         }
     }
 
+    /// Takes the finest stems away; what stood on them stands on those before.
+    fn drop_level(&mut self) {
+        self.levels.pop();
+        let last = self.levels.len() as u8 - 1;
+        self.flowers.level = self.flowers.level.min(last);
+        if self.leaves.level != u8::MAX {
+            self.leaves.level = self.leaves.level.min(last);
+        }
+    }
+
     fn turn_leaves(&mut self, season: Season) {
-        if self.life.evergreen {
+        if !self.flowers.seasons.contains(&season) {
+            self.flowers.share = 0.0;
+        }
+        if self.life.evergreen || self.life.withers {
             return;
         }
         let left = match season {

@@ -7,6 +7,7 @@ mod catalog;
 mod frame;
 mod grow;
 mod growth;
+mod kinds;
 mod mesh;
 mod picture;
 mod shape;
@@ -15,9 +16,12 @@ mod species;
 
 pub use arbaro::from_arbaro;
 pub use catalog::{CATALOG, Entry, names, species};
-pub use grow::{GrowError, grow};
+pub use grow::{GrowError, grow, grow_on};
 pub use growth::{Growth, Season};
 pub use mesh::{BARK_M, Detail, Mesh, PlantMesh, mesh};
 pub use picture::{Seen, View};
-pub use skeleton::{Leaf, Node, Skeleton, Stem};
-pub use species::{Colors, Leaves, Level, Life, Prune, Shape, Species, SpeciesError};
+pub use skeleton::{Boulder, Leaf, Node, Skeleton, Stem};
+pub use kinds::stone_mesh;
+pub use species::{
+    Climb, Colors, DeadWood, Flowers, Leaves, Level, Life, Prune, Shape, Species, SpeciesError, Stone, StoneForm,
+};

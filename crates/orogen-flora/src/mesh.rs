@@ -5,7 +5,8 @@ use std::f64::consts::TAU;
 use orogen_core::math;
 
 use crate::frame::{Vec3, add, cross, dot, scaled, unit};
-use crate::skeleton::{Leaf, Node, Skeleton, Stem};
+use crate::kinds::{cards, stone};
+use crate::skeleton::{Node, Skeleton, Stem};
 use crate::species::Species;
 
 /// Triangles with what a renderer needs to know at their corners; z is up, metres.
@@ -59,7 +60,14 @@ pub fn mesh(species: &Species, plant: &Skeleton, detail: &Detail) -> PlantMesh {
         tube(species, plant, stem, detail, &mut made.bark);
     }
     for leaf in &plant.leaves {
-        card(species, leaf, &mut made.leaves);
+        let leaves = &species.leaves;
+        cards::leaf(leaves, leaf, leaves.pieces, [0.0, 0.0, 1.0, 1.0], &mut made.leaves);
+    }
+    for flower in &plant.flowers {
+        cards::flower(&species.flowers, flower, [0.0, 0.0, 1.0, 1.0], &mut made.leaves);
+    }
+    for stone in &plant.stones {
+        stone::append(stone, 2 * detail.sides as u32, &mut made.bark);
     }
     made
 }
@@ -133,24 +141,4 @@ fn cap(node: &Node, ring: u32, sides: u32, is_foot: bool, mesh: &mut Mesh) {
 fn any_across(along: Vec3) -> Vec3 {
     let axis = if along[0].abs() < 0.9 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
     unit(add(axis, scaled(along, -dot(axis, along))))
-}
-
-/// A leaf as a quad from its stalk to its tip.
-fn card(species: &Species, leaf: &Leaf, mesh: &mut Mesh) {
-    let leaves = &species.leaves;
-    // Fewer leaves are larger, so that they cover as much.
-    let length = leaves.length_m / leaves.quality.sqrt();
-    let (along, up) = (leaf.along.map(f64::from), leaf.up.map(f64::from));
-    let aside = scaled(cross(along, up), 0.5 * length * leaves.width_share);
-    let foot = add(leaf.at.map(f64::from), scaled(along, leaves.stalk_share * length));
-    let tip = add(foot, scaled(along, length));
-    let first = mesh.positions.len() as u32;
-    for (at, sign, uv) in
-        [(foot, -1.0, [0.0, 0.0]), (foot, 1.0, [1.0, 0.0]), (tip, 1.0, [1.0, 1.0]), (tip, -1.0, [0.0, 1.0])]
-    {
-        mesh.positions.push(add(at, scaled(aside, sign)).map(|v| v as f32));
-        mesh.normals.push(leaf.up);
-        mesh.uvs.push(uv);
-    }
-    mesh.indices.extend([first, first + 1, first + 2, first, first + 2, first + 3]);
 }
