@@ -8,7 +8,7 @@ use orogen_core::{Seed, math};
 
 use crate::kinds;
 use crate::kinds::climb::Way;
-use crate::frame::{Frame, Vec3, cross, dot, unit};
+use crate::frame::{Frame, Vec3, add, cross, dot, scaled, unit};
 use crate::skeleton::{Leaf, Node, Skeleton, Stem};
 use crate::species::{Level, Shape, Species, SpeciesError};
 
@@ -532,7 +532,11 @@ impl<'a> Growing<'a> {
                 along,
                 &mut shoot.leaf_turned,
             );
-            let place = frame.forward(at * piece_m).rolled(toward[1]).bent(toward[0]);
+            let mut place = frame.forward(at * piece_m).rolled(toward[1]).bent(toward[0]);
+            if leaves.flat {
+                place.y = unit(add(frame.y, scaled(place.z, -dot(frame.y, place.z))));
+                place.x = cross(place.y, place.z);
+            }
             self.leaf(number, place, self.leaf_size(shoot, index, share));
         }
         Ok(())

@@ -112,6 +112,10 @@ impl Species {
         self.height_vary_m *= share;
         // Young trunks are slender, and a trunk still thickens when the tree has stopped to rise.
         self.ratio = (self.ratio * math::pow(young, 0.3) * (1.0 + 0.4 * past)).min(1.0);
+        if let Some(climb) = &mut self.climb {
+            climb.reach = climb.reach.map(|share| (share * young).max(0.01));
+            climb.hanging = (f64::from(climb.hanging) * young).round() as u32;
+        }
         // The lowest branches die as the crown rises; a palm's bare stem grows while its crown stays as long as it was.
         let crown = (1.0 - self.bare_share) * math::pow(share, self.life.crown_growth - 1.0);
         let rising = self.bare_share * (0.25 + 0.75 * young) * self.life.crown_growth

@@ -173,6 +173,8 @@ pub struct Leaves {
     pub level: u8,
     /// Where on a stem they stand, as shares of its length.
     pub along: [f64; 2],
+    /// Whether they lie in one plane with the stem, as the barbs of a feather, and look where it does.
+    pub flat: bool,
 }
 
 /// What stands at the ends of stems.
@@ -191,6 +193,8 @@ pub struct Flowers {
     pub width_share: f64,
     /// Whether they are flat and look along the stem, as daisies do, or go on where the stem ends, as spikes do.
     pub flat: bool,
+    /// How far the rim of a flat one stands up, as a share of its radius: 1 for a bowl, below 0 for a roof.
+    pub cup: f64,
     /// How far they turn to the sky, from 0 to 1.
     pub bend: f64,
     /// When there are any.
@@ -385,6 +389,7 @@ impl Default for Leaves {
             pieces: 1,
             level: u8::MAX,
             along: [0.0, 1.0],
+            flat: false,
         }
     }
 }
@@ -398,6 +403,7 @@ impl Default for Flowers {
             length_m: 0.03,
             width_share: 1.0,
             flat: true,
+            cup: 0.0,
             bend: 0.0,
             seasons: vec![Season::Spring, Season::Summer],
             color: [240, 236, 226],
@@ -598,6 +604,7 @@ impl Species {
         within("flowers.share", self.flowers.share, 0.0, 1.0)?;
         within("flowers.length_m", self.flowers.length_m, 1e-4, 20.0)?;
         within("flowers.width_share", self.flowers.width_share, 1e-3, 10.0)?;
+        within("flowers.cup", self.flowers.cup, -3.0, 3.0)?;
         within("flowers.bend", self.flowers.bend, 0.0, 1.0)?;
         if let Some(climb) = &self.climb {
             within("climb.turns_per_m", climb.turns_per_m, -10.0, 10.0)?;

@@ -17,16 +17,41 @@ pub(crate) fn leaf(leaves: &Leaves, leaf: &Leaf, pieces: u32, cell: [f32; 4], me
     strip(foot, [along, up], [length, length * leaves.width_share], leaves.droop_deg, pieces, cell, mesh);
 }
 
-/// A flower: flat ones have their middle where the stem ends, others are two cards through its end that go on.
+/// Corners of the rim of a flat flower.
+const RIM: u32 = 8;
+
+/// A flower: flat ones are a shallow cone that has its middle where the stem ends, others two cards through its end that go on.
 pub(crate) fn flower(flowers: &Flowers, flower: &Leaf, cell: [f32; 4], mesh: &mut Mesh) {
     let length = flowers.length_m * f64::from(flower.size);
-    let size = [length, length * flowers.width_share];
+    let wide = length * flowers.width_share;
     let (at, along, up) = (flower.at.map(f64::from), flower.along.map(f64::from), flower.up.map(f64::from));
-    if flowers.flat {
-        return strip(add(at, scaled(along, -0.5 * length)), [along, up], size, 0.0, 1, cell, mesh);
+    let aside = cross(along, up);
+    if !flowers.flat {
+        strip(at, [along, up], [length, wide], 0.0, 1, cell, mesh);
+        return strip(at, [along, aside], [length, wide], 0.0, 1, cell, mesh);
     }
-    strip(at, [along, up], size, 0.0, 1, cell, mesh);
-    strip(at, [along, cross(along, up)], size, 0.0, 1, cell, mesh);
+    let [u0, v0, u1, v1] = cell;
+    let first = mesh.positions.len() as u32;
+    let mut corner = |place: Vec3, normal: Vec3, [x, y]: [f64; 2]| {
+        mesh.positions.push(place.map(|v| v as f32));
+        mesh.normals.push(normal.map(|v| v as f32));
+        let part = |from: f32, to: f32, share: f64| from + (to - from) * (0.5 + 0.5 * share) as f32;
+        mesh.uvs.push([part(u0, u1, x), part(v0, v1, y)]);
+    };
+    // Rays lie on the circle around the square's eight sides, so that the round picture is not cut.
+    let reach = 1.0 / math::cos(std::f64::consts::PI / f64::from(RIM));
+    corner(at, up, [0.0, 0.0]);
+    for ray in 0..RIM {
+        let turn = std::f64::consts::TAU * f64::from(ray) / f64::from(RIM);
+        let (x, y) = (math::cos(turn), math::sin(turn));
+        let out = add(scaled(aside, 0.5 * wide * x), scaled(along, 0.5 * length * y));
+        let rim = add(at, add(scaled(out, reach), scaled(up, 0.5 * length * flowers.cup)));
+        let normal = unit(add(up, scaled(out, -flowers.cup / (0.5 * length))));
+        corner(rim, normal, [x * reach, y * reach]);
+    }
+    for ray in 0..RIM {
+        mesh.indices.extend([first, first + 1 + ray, first + 1 + (ray + 1) % RIM]);
+    }
 }
 
 /// Quads in a row that bend away from their upper side.

@@ -94,7 +94,7 @@ impl Piece {
         let left = [-ahead[1], ahead[0], 0.0];
         let thicken = radius / middle.max(1e-4);
         let lengthen = length / span.max(1e-4);
-        let sunk = between(self.seed, "sunk", [0.1, 0.35]);
+        let sunk = between(self.seed, "sunk", [0.08, 0.25]);
         let laid: Vec<Place> = places
             .iter()
             .map(|&(at, r)| {
@@ -118,8 +118,9 @@ impl Piece {
             let (at, r) = laid[2 + (seed.bits(1) % (laid.len() as u64 - 4)) as usize];
             let turn = std::f64::consts::PI * between(seed, "turn", [-0.05, 1.05]);
             let out = add(scaled(left, math::cos(turn)), [0.0, 0.0, math::sin(turn)]);
-            let way = unit(add(out, scaled(ahead, between(seed, "lean", [0.3, 1.2]))));
-            let long = radius * between(seed, "length", [1.0, 6.0]);
+            let way = unit(add(out, scaled(ahead, between(seed, "lean", [0.4, 1.6]))));
+            // Most broke off short when the trunk fell.
+            let long = radius * (0.8 + 4.5 * seed.child("length").unit(0) * seed.child("length").unit(1));
             self.stub(at, way, [r, r * between(seed, "radius", [0.16, 0.4]), long], stem);
         }
     }
@@ -181,7 +182,7 @@ impl Piece {
             let out = [math::cos(turn), math::sin(turn), 0.0];
             let way = unit(add(out, [0.0, 0.0, between(seed, "rise", [-0.1, 0.8])]));
             let long = between(seed, "length", [0.25, 1.0]) * (0.06 + 0.1 * (1.0 - share)) * height;
-            self.stub(at, way, [r, r * between(seed, "radius", [0.15, 0.35]), long], stem);
+            self.stub(at, way, [r, r * between(seed, "radius", [0.2, 0.45]), long], stem);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::skeleton::{Boulder, Skeleton};
 use crate::species::{Species, Stone, StoneForm};
 
 /// Half the length of a stone whose form is as high as it is long, against the height that its species says.
-const HALF: f64 = 0.62;
+const HALF: f64 = 0.8;
 
 /// Stones that lie together: the largest in the middle.
 pub(crate) fn lie(species: &Species, stone: &Stone, seed: Seed) -> Skeleton {
