@@ -12,6 +12,7 @@ mod picture;
 mod shape;
 mod skeleton;
 mod species;
+mod surface;
 
 pub use arbaro::from_arbaro;
 pub use catalog::{CATALOG, Entry, names, species};
@@ -21,3 +22,6 @@ pub use mesh::{BARK_M, Detail, Mesh, PlantMesh, mesh};
 pub use picture::{Seen, View};
 pub use skeleton::{Leaf, Node, Skeleton, Stem};
 pub use species::{Colors, Leaves, Level, Life, Prune, Shape, Species, SpeciesError};
+pub use surface::{
+    BarkKind, BarkMaps, LeafLevel, LeafMaps, Outline, SURFACE_SIZES, Surface, leaf_maps, levels, surface,
+};

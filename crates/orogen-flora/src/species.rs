@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::surface::{BarkKind, Outline};
+
 /// A kind of plant, after Weber & Penn, "Creation and rendering of realistic trees", SIGGRAPH 1995, with the extensions of the
 /// program Arbaro.
 ///
@@ -46,6 +48,8 @@ pub struct Species {
     pub life: Life,
     /// What it looks like.
     pub colors: Colors,
+    /// How its bark is built.
+    pub bark_kind: BarkKind,
     /// The leaves.
     pub leaves: Leaves,
     /// The levels: trunk first.
@@ -129,6 +133,8 @@ pub struct Leaves {
     pub count: i32,
     /// Name of their form.
     pub form: String,
+    /// What they look like; the usual one of their form if nothing is said.
+    pub outline: Option<Outline>,
     /// Length.
     pub length_m: f64,
     /// Width, as a share of the length.
@@ -210,6 +216,7 @@ impl Default for Species {
             prune: Prune::default(),
             life: Life::default(),
             colors: Colors::default(),
+            bark_kind: BarkKind::default(),
             leaves: Leaves::default(),
             levels: vec![Level { branches: 1, branch_spread: 0.0, length: 1.0, ..Level::default() }],
         }
@@ -245,6 +252,7 @@ impl Default for Leaves {
         Self {
             count: 0,
             form: String::from("oval"),
+            outline: None,
             length_m: 0.2,
             width_share: 0.5,
             spread: Shape::TaperedCylindrical,
@@ -279,6 +287,14 @@ impl Default for Level {
             split_deg: 0.0,
             split_vary_deg: 0.0,
         }
+    }
+}
+
+impl Leaves {
+    /// What they look like.
+    #[must_use]
+    pub fn outline(&self) -> Outline {
+        self.outline.unwrap_or_else(|| Outline::of_form(&self.form))
     }
 }
 
