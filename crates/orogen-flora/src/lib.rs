@@ -3,10 +3,12 @@
 //! This crate reads no files, opens no windows and looks at no clock: it takes text and gives numbers.
 
 mod arbaro;
+mod atlas;
 mod catalog;
 mod frame;
 mod grow;
 mod growth;
+mod lod;
 mod mesh;
 mod picture;
 mod shape;
@@ -15,9 +17,11 @@ mod species;
 mod surface;
 
 pub use arbaro::from_arbaro;
+pub use atlas::leaf_cell;
 pub use catalog::{CATALOG, Entry, names, species};
 pub use grow::{GrowError, grow};
 pub use growth::{Growth, Season};
+pub use lod::{BUDGETS, lod};
 pub use mesh::{BARK_M, Detail, Mesh, PlantMesh, mesh};
 pub use picture::{Seen, View};
 pub use skeleton::{Leaf, Node, Skeleton, Stem};

@@ -17,7 +17,7 @@ use crate::growth::Season;
 use crate::species::Species;
 
 /// Cells along a side of an atlas.
-pub(crate) const CELLS: usize = 2;
+pub(crate) const CELLS: usize = crate::atlas::CELLS as usize;
 /// Specks along a side of a cell while it is painted, about.
 const FINEST: usize = 768;
 /// Samples at the rim of a cell that stay clear, so that its neighbour never shows.

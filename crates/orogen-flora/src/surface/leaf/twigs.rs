@@ -125,7 +125,7 @@ impl Twig<'_> {
     /// The steepest angle from straight up at which something of a length stays on the card.
     fn fitting(&self, foot: [f32; 2], length: f32, turn: f32) -> f32 {
         // A blade has half of its width beside its tip's way.
-        let beside = 0.3 * self.plan.form.width * length;
+        let beside = 0.48 * self.plan.form.width * length;
         let room = (0.5 * self.sheet.width() - 0.015 - beside - foot[0] * turn.signum()).max(0.0);
         let most = if length > room { asin(room / length) } else { PI };
         turn.clamp(-most, most)
