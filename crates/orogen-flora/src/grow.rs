@@ -408,8 +408,7 @@ impl<'a> Growing<'a> {
         if shoot.level > 0 {
             return radius;
         }
-        let near = (1.0 - 8.0 * along).max(0.0);
-        let flare = self.species.flare * (math::pow(100.0, near) - 1.0) / 100.0 + 1.0;
+        let flare = flare(self.species.flare, along);
         let vary = vary(shoot.path, For::TrunkScale, 0, self.species.trunk_scale_vary);
         radius * flare * (self.species.trunk_scale + vary)
     }
@@ -787,8 +786,14 @@ fn side(
     [down, *turned * (180.0 + rotate + vary)]
 }
 
+/// How much wider a trunk is near its foot, at a share of its length.
+pub(crate) fn flare(by: f64, along: f64) -> f64 {
+    let near = (1.0 - 8.0 * along).max(0.0);
+    by * (math::pow(100.0, near) - 1.0) / 100.0 + 1.0
+}
+
 /// Radius along a stem, by its taper: equations of the paper's section 4.3.
-fn tapered(taper: f64, radius: f64, length: f64, along: f64) -> f64 {
+pub(crate) fn tapered(taper: f64, radius: f64, length: f64, along: f64) -> f64 {
     let unit = match taper {
         t if t < 1.0 => t,
         t if t < 2.0 => 2.0 - t,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::growth::Season;
+use crate::surface::{BarkKind, Outline};
 
 /// A kind of plant, after Weber & Penn, "Creation and rendering of realistic trees", SIGGRAPH 1995, with the extensions of the
 /// program Arbaro.
@@ -48,6 +49,8 @@ pub struct Species {
     pub life: Life,
     /// What it looks like.
     pub colors: Colors,
+    /// How its bark is built.
+    pub bark_kind: BarkKind,
     /// The leaves.
     pub leaves: Leaves,
     /// The flowers, or what stands at the ends of its stems in their place: plumes, cobs, spikes.
@@ -141,6 +144,8 @@ pub struct Leaves {
     pub count: i32,
     /// Name of their form.
     pub form: String,
+    /// What they look like; the usual one of their form if nothing is said.
+    pub outline: Option<Outline>,
     /// Length.
     pub length_m: f64,
     /// Width, as a share of the length.
@@ -334,6 +339,7 @@ impl Default for Species {
             prune: Prune::default(),
             life: Life::default(),
             colors: Colors::default(),
+            bark_kind: BarkKind::default(),
             leaves: Leaves::default(),
             flowers: Flowers::default(),
             climb: None,
@@ -373,6 +379,7 @@ impl Default for Leaves {
         Self {
             count: 0,
             form: String::from("oval"),
+            outline: None,
             length_m: 0.2,
             width_share: 0.5,
             spread: Shape::TaperedCylindrical,
@@ -472,6 +479,14 @@ impl Default for Level {
             split_deg: 0.0,
             split_vary_deg: 0.0,
         }
+    }
+}
+
+impl Leaves {
+    /// What they look like.
+    #[must_use]
+    pub fn outline(&self) -> Outline {
+        self.outline.unwrap_or_else(|| Outline::of_form(&self.form))
     }
 }
 

@@ -1,0 +1,144 @@
+//! Draws plants and their levels of detail side by side, shaded, to look at them:
+//! `cargo run -p orogen-flora --example levels -- FOLDER [near] [SPECIES ...]`.
+
+#![allow(clippy::print_stdout, reason = "an example may print")]
+
+use std::error::Error;
+use std::path::Path;
+
+use orogen_core::{Seed, math};
+use orogen_flora::{CATALOG, Growth, PlantMesh, Seen, Species, View, grow, lod, mesh};
+
+/// The sun: from the left, behind the viewer, above.
+const SUN: [f64; 3] = [-0.55, -0.5, 0.67];
+const SKY: [f32; 3] = [0.66, 0.76, 0.9];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args().skip(1).peekable();
+    let folder = args.next().ok_or("which folder?")?;
+    let is_near = args.next_if(|arg| arg == "near").is_some();
+    let wanted: Vec<String> = args.collect();
+    std::fs::create_dir_all(&folder)?;
+    for entry in CATALOG.iter().filter(|entry| wanted.is_empty() || wanted.iter().any(|name| name == entry.name)) {
+        let species = Species::from_toml(entry.text)?.at(&Growth::MATURE)?;
+        let plant = grow(&species, Seed(3))?;
+        let full = mesh(&species, &plant, &orogen_flora::Detail::FULL);
+        let levels = [0, 1, 2, 3].map(|level| lod(&species, &plant, level));
+        let counts = levels.each_ref().map(|made| format!("{}+{}", made.bark.triangles(), made.leaves.triangles()));
+        println!(
+            "{}: {} stems, {} leaves, full {}+{}, levels {}",
+            entry.name,
+            plant.stems.len(),
+            plant.leaves.len(),
+            full.bark.triangles(),
+            full.leaves.triangles(),
+            counts.join(" ")
+        );
+        let height = f64::from(plant.height_m()) * 1.12;
+        let mut picture = Picture::new();
+        if is_near {
+            let view = |middle: f64, width: f64| View {
+                middle: [0.0, 0.0, middle],
+                toward: [0.35, 1.0, -0.1],
+                width_m: width,
+                size: [1400, 1400],
+            };
+            for made in [&full, &levels[0]] {
+                picture.add(&species, made, &view(0.12 * height, 0.3 * height));
+                picture.add(&species, made, &view(0.55 * height, 0.35 * height));
+            }
+        } else {
+            let made = levels.iter().zip([1200usize, 600, 300, 120]);
+            picture.add(&species, &full, &side(height, 1200));
+            for (made, _) in made.clone() {
+                picture.add(&species, made, &side(height, 1200));
+            }
+            for (made, size) in made.skip(1) {
+                picture.add(&species, &levels[0], &side(height, size));
+                picture.add(&species, made, &side(height, size));
+            }
+        }
+        let end = if is_near { "_near" } else { "" };
+        picture.save(&Path::new(&folder).join(format!("{}{end}.png", entry.name)))?;
+    }
+    Ok(())
+}
+
+fn side(height: f64, size: usize) -> View {
+    View { middle: [0.0, 0.0, 0.46 * height], toward: [0.3, 1.0, -0.12], width_m: height, size: [size, size] }
+}
+
+/// Views beside each other.
+struct Picture {
+    size: [usize; 2],
+    columns: Vec<(usize, Vec<[f32; 3]>)>,
+}
+
+impl Picture {
+    fn new() -> Self {
+        Self { size: [0, 0], columns: Vec::new() }
+    }
+
+    fn add(&mut self, species: &Species, made: &PlantMesh, view: &View) {
+        let mut seen = Seen::new(view.size);
+        let linear = |color: [u8; 3]| color.map(|v| math::pow(f64::from(v) / 255.0, 2.2) as f32);
+        let [bark, leaf] = [linear(species.colors.bark), linear(species.colors.summer)];
+        seen.draw(&made.bark, view, false, |[u, v]| {
+            // A grain that shows how the texture lies.
+            let wave = math::sin(f64::from(u) * 50.26) * math::sin(f64::from(v) * 12.57);
+            Some(bark.map(|c| c * (1.0 + 0.25 * wave as f32)))
+        });
+        seen.draw(&made.leaves, view, true, |[u, v]| {
+            let [x, y] = [u, v].map(|v| 2.0 * f64::from(v));
+            let tint = 0.9 + 0.2 * ((x.floor() + 2.0 * y.floor()).rem_euclid(4.0) / 3.0) as f32;
+            let [x, y] = [x - x.floor(), y - y.floor()];
+            let half = 0.5 * math::sin(std::f64::consts::PI * math::pow(y, 0.8));
+            ((x - 0.5).abs() < half).then(|| leaf.map(|c| c * tint))
+        });
+        let [wide, tall] = view.size;
+        let shaded: Vec<[f32; 3]> = (0..wide * tall)
+            .map(|pixel| {
+                if seen.depth[pixel].is_infinite() {
+                    return SKY;
+                }
+                let normal = seen.normal[pixel];
+                let sun: f64 = (0..3).map(|k| f64::from(normal[k]) * SUN[k]).sum();
+                let light = seen.light[pixel];
+                let above = 0.5 + 0.5 * normal[2];
+                let sun = sun.max(0.0) as f32 * (0.15 + 0.85 * light);
+                [0, 1, 2].map(|k| seen.color[pixel][k] * (2.6 * sun + (0.3 + 0.6 * above) * light * SKY[k] * 1.3 + 0.05))
+            })
+            .collect();
+        // Half the size, four pixels to one.
+        let [wide, tall] = [wide / 2, tall / 2];
+        let small = (0..wide * tall).map(|pixel| {
+            let (x, y) = (2 * (pixel % wide), 2 * (pixel / wide));
+            let four = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(i, j)| shaded[(y + j) * 2 * wide + x + i]);
+            [0, 1, 2].map(|k| 0.25 * four.iter().map(|c| c[k]).sum::<f32>())
+        });
+        self.columns.push((wide, small.collect()));
+        self.size = [self.size[0] + wide, self.size[1].max(tall)];
+    }
+
+    fn save(&self, path: &Path) -> Result<(), Box<dyn Error>> {
+        let [wide, tall] = self.size;
+        let mut bytes = vec![225u8; wide * tall * 3];
+        let mut from = 0;
+        for (width, pixels) in &self.columns {
+            for (number, pixel) in pixels.iter().enumerate() {
+                let (x, y) = (from + number % width, number / width);
+                for k in 0..3 {
+                    let v = math::pow(f64::from(pixel[k].clamp(0.0, 1.0)), 1.0 / 2.2);
+                    bytes[3 * (y * wide + x) + k] = (255.0 * v + 0.5) as u8;
+                }
+            }
+            from += width;
+        }
+        let mut encoder =
+            png::Encoder::new(std::fs::File::create(path)?, wide as u32, tall as u32);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.write_header()?.write_image_data(&bytes)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Which leaves stand for all of them, and how much each card shows.
+
+use super::Level;
+use crate::mesh::Card;
+use crate::skeleton::Skeleton;
+use crate::species::Species;
+
+/// Most that the picture of a leaf is enlarged: beyond that crowns read as balloons.
+const LARGEST: f64 = 2.0;
+/// Most leaves across or along a card.
+const MOST_CELLS: f64 = 64.0;
+
+/// Triangles of all leaves, a card each.
+pub fn most_triangles(species: &Species, plant: &Skeleton) -> usize {
+    let _ = species;
+    2 * plant.leaves.len()
+}
+
+/// Cards for a budget of triangles.
+pub fn cards(species: &Species, plant: &Skeleton, level: &Level, budget: usize) -> Vec<Card> {
+    let all = plant.leaves.len();
+    let count = (budget / 2).min(all);
+    if count == 0 {
+        return Vec::new();
+    }
+    let leaves = &species.leaves;
+    // Leaves that each stands for; where the species has fewer leaves than it would, each stands for more from the start.
+    let stands_for = all as f64 / count as f64;
+    let natural = 1.0 / leaves.quality.sqrt();
+    let (grown, cells) = spread(stands_for, level, leaves.width_share, leaves.length_m * natural, plant.scale_m);
+    let chosen = choose(all, count);
+    chosen.into_iter().map(|leaf| Card { leaf, grown: grown * natural, cells, crossed: false }).collect()
+}
+
+/// How much larger leaves are and how many a card shows, so that cards cover as much as what they stand for.
+fn spread(stands_for: f64, level: &Level, width_share: f64, leaf_m: f64, height_m: f64) -> (f64, [u16; 2]) {
+    if stands_for <= level.grown * level.grown {
+        return (stands_for.sqrt(), [1, 1]);
+    }
+    // About square on the plant, and no longer than looks like a part of it.
+    let cells = stands_for / (level.grown * level.grown);
+    let most_long = (level.longest * height_m / (leaf_m * level.grown)).max(1.0);
+    let rows = (cells * width_share).sqrt().clamp(1.0, most_long).round().min(MOST_CELLS);
+    let most_wide = (most_long / width_share).max(1.0);
+    let cols = (cells / rows).clamp(1.0, most_wide).round().min(MOST_CELLS);
+    let grown = (stands_for / (rows * cols)).sqrt().min(LARGEST);
+    let longest = (level.longest * height_m / (leaf_m * rows)).max(1.0);
+    (grown.min(longest.max(level.grown)), [cols as u16, rows as u16])
+}
+
+/// So many of all leaves, spread evenly over the plant: leaves that follow each other in the skeleton stand near each other. What
+/// is chosen for a smaller number is among what is chosen for a larger one.
+fn choose(all: usize, count: usize) -> Vec<u32> {
+    if count >= all {
+        return (0..all as u32).collect();
+    }
+    let bits = usize::BITS - (all - 1).leading_zeros();
+    let mask = (1u64 << bits) - 1;
+    let rank = |leaf: usize| {
+        let even = ((leaf as u64) << bits) / all as u64;
+        let reversed = even.reverse_bits() >> (64 - bits);
+        scrambled(reversed as u32) & mask as u32
+    };
+    let mut ranked: Vec<(u32, u32)> = (0..all).map(|leaf| (rank(leaf), leaf as u32)).collect();
+    ranked.select_nth_unstable(count);
+    ranked.truncate(count);
+    let mut chosen: Vec<u32> = ranked.into_iter().map(|(_, leaf)| leaf).collect();
+    chosen.sort_unstable();
+    chosen
+}
+
+/// A hash by which each bit depends on lower ones only (Laine & Karras 2011): it turns an even order into one that is random and
+/// still even, as Owen's scrambling does.
+fn scrambled(mut bits: u32) -> u32 {
+    bits = bits.wrapping_add(0x9e37_79b9);
+    for factor in [0x6c50_b47c_u32, 0xb82f_1e52, 0xc7af_e638, 0x8d22_f6e6] {
+        bits ^= bits.wrapping_mul(factor);
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_leaves_are_among_more_and_spread_evenly() {
+        let all = 10_000;
+        let mut last = choose(all, 5000);
+        for count in [2500, 1000, 300, 77] {
+            let chosen = choose(all, count);
+            assert_eq!(chosen.len(), count);
+            assert!(chosen.iter().all(|leaf| last.binary_search(leaf).is_ok()), "{count}");
+            // No tenth of the plant has much more or less than a tenth of them.
+            for tenth in 0..10 {
+                let part = chosen.iter().filter(|leaf| **leaf as usize / 1000 == tenth).count() as f64;
+                let expected = 0.1 * count as f64;
+                assert!((part - expected).abs() <= 2.0 + 0.1 * expected, "{part} of {expected}");
+            }
+            last = chosen;
+        }
+        assert_eq!(choose(3, 7), [0, 1, 2]);
+    }
+
+    #[test]
+    fn pictures_of_leaves_grow_to_twice_at_most() {
+        for level in &super::super::LEVELS {
+            for stands_for in [1.0, 1.7, 3.0, 9.0, 40.0, 1000.0] {
+                for width_share in [0.05, 0.3, 1.0, 1.4] {
+                    let (grown, [cols, rows]) = spread(stands_for, level, width_share, 0.1, 20.0);
+                    assert!((1.0..=LARGEST).contains(&(grown + 1e-9).max(1.0)), "{grown}");
+                    assert!(cols > 0 && rows > 0);
+                }
+            }
+        }
+    }
+}
