@@ -1,7 +1,8 @@
 //! Which leaves stand for all of them, and how much each card shows.
 
 use super::Level;
-use crate::mesh::Card;
+use super::cover::Cover;
+use crate::mesh::{Card, is_round};
 use crate::skeleton::Skeleton;
 use crate::species::Species;
 
@@ -10,26 +11,42 @@ const LARGEST: f64 = 2.0;
 /// Most leaves across or along a card.
 const MOST_CELLS: f64 = 64.0;
 
-/// Triangles of all leaves, a card each.
-pub fn most_triangles(species: &Species, plant: &Skeleton) -> usize {
-    let _ = species;
-    2 * plant.leaves.len()
-}
-
-/// Cards for a budget of triangles.
+/// Cards for a budget of triangles: as large as their leaves together, or smaller where the crown covers as much with less, as
+/// leaves hide each other.
 pub fn cards(species: &Species, plant: &Skeleton, level: &Level, budget: usize) -> Vec<Card> {
     let all = plant.leaves.len();
     let count = (budget / 2).min(all);
     if count == 0 {
         return Vec::new();
     }
-    let leaves = &species.leaves;
-    // Leaves that each stands for; where the species has fewer leaves than it would, each stands for more from the start.
-    let stands_for = all as f64 / count as f64;
-    let natural = 1.0 / leaves.quality.sqrt();
-    let (grown, cells) = spread(stands_for, level, leaves.width_share, leaves.length_m * natural, plant.scale_m);
     let chosen = choose(all, count);
-    chosen.into_iter().map(|leaf| Card { leaf, grown: grown * natural, cells, crossed: false }).collect()
+    let natural = 1.0 / species.leaves.quality.sqrt();
+    // Crossed cards of the whole plant show each leaf twice.
+    let crossed = is_round(species);
+    let each = if crossed { 2.0 } else { 1.0 };
+    let stands_for = each * all as f64 / count as f64;
+    let leaf_m = species.leaves.length_m * natural;
+    let sized = |share: f64| -> Vec<Card> {
+        let (grown, cells) =
+            spread((share * stands_for).max(0.25), level, species.leaves.width_share, leaf_m, plant.scale_m);
+        chosen.iter().map(|leaf| Card { leaf: *leaf, grown: grown * natural, cells, crossed: false }).collect()
+    };
+    if stands_for <= 1.0 {
+        return sized(1.0);
+    }
+    let cover = Cover::new(species, plant);
+    let whole: Vec<Card> =
+        (0..all as u32).map(|leaf| Card { leaf, grown: natural, cells: [1, 1], crossed }).collect();
+    let wanted = cover.of(&whole);
+    let (mut low, mut high) = (0.02_f64, 1.0);
+    if cover.of(&sized(high)) <= wanted {
+        return sized(high);
+    }
+    for _ in 0..6 {
+        let middle = (low * high).sqrt();
+        if cover.of(&sized(middle)) > wanted { high = middle } else { low = middle }
+    }
+    sized((low * high).sqrt())
 }
 
 /// How much larger leaves are and how many a card shows, so that cards cover as much as what they stand for.

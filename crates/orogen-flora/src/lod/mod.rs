@@ -4,6 +4,7 @@
 //! thinnest of them go; their leaves stay. Leaves are thinned, and what is left shows more of them: up to a little larger at
 //! first, then as cards of several leaves in their own size. The leaves of a level are among those of the finer one.
 
+mod cover;
 mod leaves;
 mod stems;
 
@@ -33,10 +34,10 @@ struct Level {
 }
 
 const LEVELS: [Level; 4] = [
-    Level { budget: BUDGETS[0], leaves: 0.6, rounding: 0.45, grown: 1.3, longest: 0.08, thinnest: 0.0, trunk_sides: 12 },
-    Level { budget: BUDGETS[1], leaves: 0.62, rounding: 0.55, grown: 1.5, longest: 0.1, thinnest: 2.5e-4, trunk_sides: 8 },
-    Level { budget: BUDGETS[2], leaves: 0.64, rounding: 0.65, grown: 1.8, longest: 0.13, thinnest: 6e-4, trunk_sides: 6 },
-    Level { budget: BUDGETS[3], leaves: 0.62, rounding: 0.75, grown: 2.0, longest: 0.2, thinnest: 1.5e-3, trunk_sides: 4 },
+    Level { budget: BUDGETS[0], leaves: 0.6, rounding: 0.48, grown: 1.3, longest: 0.05, thinnest: 0.0, trunk_sides: 12 },
+    Level { budget: BUDGETS[1], leaves: 0.62, rounding: 0.52, grown: 1.6, longest: 0.08, thinnest: 2.5e-4, trunk_sides: 8 },
+    Level { budget: BUDGETS[2], leaves: 0.64, rounding: 0.56, grown: 1.8, longest: 0.1, thinnest: 6e-4, trunk_sides: 6 },
+    Level { budget: BUDGETS[3], leaves: 0.62, rounding: 0.6, grown: 2.0, longest: 0.2, thinnest: 1.5e-3, trunk_sides: 4 },
 ];
 
 /// A plant at a level of detail: 0 the finest, 3 the coarsest (higher numbers are as 3). [`crate::mesh`] gives all of it.
@@ -46,7 +47,7 @@ pub fn lod(species: &Species, plant: &Skeleton, level: u8) -> PlantMesh {
     let courses = Courses::new(species, plant);
     let stems = stems::Thinning::new(species, plant, &courses, level);
     // What one of the two does not need, the other may have.
-    let most = leaves::most_triangles(species, plant);
+    let most = 2 * plant.leaves.len();
     let for_leaves = ((level.leaves * level.budget as f64) as usize)
         .max(level.budget.saturating_sub(stems.most_triangles()))
         .min(most);

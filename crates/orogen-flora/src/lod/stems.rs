@@ -4,7 +4,7 @@ use orogen_core::{Seed, math};
 
 use super::Level;
 use crate::frame::{between, dot, sub};
-use crate::mesh::{Courses, Point, StemPlan, tube_triangles};
+use crate::mesh::{Courses, Detail, Point, StemPlan, tube_triangles};
 use crate::skeleton::Skeleton;
 use crate::species::Species;
 
@@ -89,10 +89,11 @@ impl<'a> Thinning<'a> {
         }
         let made = &self.plant.stems[stem];
         let round = (2.22 * (self.girths[stem] / error.max(1e-4)).sqrt()).ceil().clamp(3.0, 28.0) as u16;
+        let most = Detail::FULL.sides(self.girths[stem], self.courses.lobes(self.species, made));
         if made.level > 0 {
-            return self.ribbed(made, round, 3);
+            return self.ribbed(made, round, 3).min(most);
         }
-        self.ribbed(made, round.max(self.level.trunk_sides), 4)
+        self.ribbed(made, round.max(self.level.trunk_sides), 4).min(most)
     }
 
     /// Enough sides for lobes, where they are near enough to be had.

@@ -11,7 +11,7 @@ mod wind;
 use crate::skeleton::Skeleton;
 use crate::species::Species;
 
-pub(crate) use card::Card;
+pub(crate) use card::{Card, Crown, Quad, is_round};
 pub(crate) use course::{Courses, Point};
 pub(crate) use tube::{StemPlan, triangles as tube_triangles};
 
@@ -104,6 +104,12 @@ pub struct Detail {
 impl Detail {
     /// Everything.
     pub const FULL: Self = Self { sides: 24.0, fewest_sides: 4, levels: 4, lobes: true };
+
+    /// Corners around a stem.
+    pub(crate) fn sides(&self, girth: f64, lobes: u32) -> u16 {
+        let round = (self.sides * (2.0 * girth).sqrt()) as u32;
+        round.max(self.fewest_sides).max(4 * lobes).clamp(3, 1000) as u16
+    }
 }
 
 /// Metres of bark that a texture shows.
@@ -135,17 +141,16 @@ pub fn mesh(species: &Species, plant: &Skeleton, detail: &Detail) -> PlantMesh {
             if made.level >= detail.levels {
                 return StemPlan::NONE;
             }
-            let sides = (detail.sides * (2.0 * courses.girth(stem)).sqrt()) as u32;
             let lobes = if detail.lobes { courses.lobes(species, made) } else { 0 };
-            StemPlan { sides: sides.max(detail.fewest_sides).max(4 * lobes) as u16, wider: 1.0 }
+            StemPlan { sides: detail.sides(courses.girth(stem), lobes), wider: 1.0 }
         })
         .collect();
     // Fewer leaves are larger, so that they cover as much.
     let grown = 1.0 / species.leaves.quality.sqrt();
-    let crossed = card::is_round(species);
+    let crossed = is_round(species);
     let cards = (0..plant.leaves.len() as u32).map(|leaf| Card { leaf, grown, cells: [1, 1], crossed }).collect();
     let keep = vec![true; courses.points.len()];
-    draw(species, plant, &courses, &Plan { stems, keep, cards, rounding: 0.35, lobes: detail.lobes })
+    draw(species, plant, &courses, &Plan { stems, keep, cards, rounding: 0.45, lobes: detail.lobes })
 }
 
 /// Draws a plan.
