@@ -25,7 +25,6 @@ pub use growth::{Growth, Season};
 pub use lod::{BUDGETS, lod};
 pub use mesh::{BARK_M, Detail, Mesh, PlantMesh, mesh};
 pub use picture::{Seen, View};
-pub use kinds::stone_mesh;
 pub use skeleton::{Boulder, Leaf, Node, Skeleton, Stem};
 pub use species::{
     Climb, Colors, DeadWood, Flowers, Leaves, Level, Life, Prune, Shape, Species, SpeciesError, Stone,

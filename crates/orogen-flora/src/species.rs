@@ -192,6 +192,8 @@ pub struct Flowers {
     pub level: u8,
     /// Name of their form.
     pub form: String,
+    /// What they look like; by their form where it is not said.
+    pub outline: Option<Outline>,
     /// Length; of round ones how wide they are.
     pub length_m: f64,
     /// Width, as a share of the length.
@@ -407,6 +409,7 @@ impl Default for Flowers {
             share: 0.0,
             level: 0,
             form: String::from("daisy"),
+            outline: None,
             length_m: 0.03,
             width_share: 1.0,
             flat: true,
@@ -483,6 +486,11 @@ impl Default for Level {
 }
 
 impl Leaves {
+    /// In how many pieces they bend, seen from near; one for those that do not.
+    pub(crate) fn pieces(&self) -> u32 {
+        if self.droop_deg == 0.0 { 1 } else { self.pieces }
+    }
+
     /// What they look like.
     #[must_use]
     pub fn outline(&self) -> Outline {

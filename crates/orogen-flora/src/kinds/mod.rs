@@ -5,8 +5,6 @@ pub(crate) mod climb;
 pub(crate) mod dead_wood;
 pub(crate) mod stone;
 
-pub use stone::stone_mesh;
-
 use orogen_core::Seed;
 
 /// A number from `low` to `high` that a seed gives for a purpose.

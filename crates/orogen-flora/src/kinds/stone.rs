@@ -46,29 +46,37 @@ pub(crate) fn lie(species: &Species, stone: &Stone, seed: Seed) -> Skeleton {
     Skeleton { scale_m: height, stones, ..Skeleton::default() }
 }
 
-/// The surface of a stone, closed, with `cells` by `cells` quads on each of the six sides of a cube that it was inflated from.
-/// Places on the texture are in the metres of bark, so that its grain stays as large on every stone.
-#[must_use]
-pub fn stone_mesh(stone: &Boulder, cells: u32) -> Mesh {
-    let mut mesh = Mesh::default();
-    append(stone, cells, &mut mesh);
-    mesh
+/// The surfaces of stones, closed, of so many triangles together, about. Each is a cube of grids that was inflated. Places on the
+/// texture are in the metres of bark, so that its grain is as large on every stone.
+pub(crate) fn append(stones: &[Boulder], triangles: usize, mesh: &mut Mesh) {
+    let reach = |stone: &Boulder| {
+        let axes = stone.axes.map(|axis| axis.map(f64::from));
+        axes.iter().map(|axis| dot(*axis, *axis)).fold(0.0, f64::max).sqrt()
+    };
+    let largest = stones.iter().map(reach).fold(1e-6, f64::max);
+    // Small ones need fewer, though not in step with their size.
+    let shares: Vec<f64> = stones.iter().map(|stone| reach(stone) / largest).collect();
+    let each = triangles as f64 / shares.iter().sum::<f64>().max(1e-6);
+    for (stone, share) in stones.iter().zip(shares) {
+        let cells = (share * each / 12.0).sqrt().round().clamp(2.0, 128.0) as u32;
+        append_one(stone, cells, reach(stone), mesh);
+    }
 }
 
-pub(crate) fn append(stone: &Boulder, cells: u32, mesh: &mut Mesh) {
-    let cells = cells.clamp(2, 256);
+fn append_one(stone: &Boulder, cells: u32, reach: f64, mesh: &mut Mesh) {
     let surface = Surface::new(stone);
-    let axes = stone.axes.map(|axis| axis.map(f64::from));
-    let reach = axes.iter().map(|axis| dot(*axis, *axis).sqrt()).fold(0.0, f64::max);
     for face in 0..6 {
         let first = mesh.positions.len() as u32;
         for row in 0..=cells {
             for col in 0..=cells {
                 let toward = on_cube(face, [col, row], cells);
-                mesh.positions.push(surface.at(toward).map(|v| v as f32));
-                mesh.normals.push(surface.normal(toward, 0.7 / f64::from(cells)).map(|v| v as f32));
-                let across = |k: u32| 1.6 * reach * (f64::from(k) / f64::from(cells) - 0.5) / BARK_M;
-                mesh.uvs.push([across(col), across(row)].map(|v| v as f32));
+                let at = surface.at(toward);
+                let normal = surface.normal(toward, 0.7 / f64::from(cells));
+                let across = |k: u32| (1.6 * reach * (f64::from(k) / f64::from(cells) - 0.5) / BARK_M) as f32;
+                // The ground shades what lies low and looks down.
+                let open = 0.62 + 0.38 * normal[2];
+                let sway = [255, 0, 0, (255.0 * open.clamp(0.25, 1.0)) as u8];
+                mesh.corner(at.map(|v| v as f32), normal.map(|v| v as f32), [across(col), across(row)], sway, 0);
             }
         }
         let wide = cells + 1;

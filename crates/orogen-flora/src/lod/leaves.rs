@@ -2,7 +2,8 @@
 
 use super::Level;
 use super::cover::Cover;
-use crate::mesh::{Card, is_round};
+use crate::kinds::cards::flower_triangles;
+use crate::mesh::{Bloom, Card, is_round};
 use crate::skeleton::Skeleton;
 use crate::species::Species;
 
@@ -15,7 +16,8 @@ const MOST_CELLS: f64 = 64.0;
 /// leaves hide each other.
 pub fn cards(species: &Species, plant: &Skeleton, level: &Level, budget: usize) -> Vec<Card> {
     let all = plant.leaves.len();
-    let count = (budget / 2).min(all);
+    let pieces = species.leaves.pieces().min(level.pieces) as u16;
+    let count = (budget / (2 * usize::from(pieces))).min(all);
     if count == 0 {
         return Vec::new();
     }
@@ -27,16 +29,21 @@ pub fn cards(species: &Species, plant: &Skeleton, level: &Level, budget: usize) 
     let stands_for = each * all as f64 / count as f64;
     let leaf_m = species.leaves.length_m * natural;
     let sized = |share: f64| -> Vec<Card> {
-        let (grown, cells) =
-            spread((share * stands_for).max(0.25), level, species.leaves.width_share, leaf_m, plant.scale_m);
-        chosen.iter().map(|leaf| Card { leaf: *leaf, grown: grown * natural, cells, crossed: false }).collect()
+        let share = (share * stands_for).max(0.25);
+        // Atlases with flowers do not repeat, and leaves that bend are drawn one by one.
+        let (grown, cells) = if species.flowers.share > 0.0 || species.leaves.droop_deg != 0.0 {
+            (share.sqrt().min(LARGEST), [1, 1])
+        } else {
+            spread(share, level, species.leaves.width_share, leaf_m, plant.scale_m)
+        };
+        chosen.iter().map(|leaf| Card { leaf: *leaf, grown: grown * natural, cells, crossed: false, pieces }).collect()
     };
     if stands_for <= 1.0 {
         return sized(1.0);
     }
     let cover = Cover::new(species, plant);
     let whole: Vec<Card> =
-        (0..all as u32).map(|leaf| Card { leaf, grown: natural, cells: [1, 1], crossed }).collect();
+        (0..all as u32).map(|leaf| Card { leaf, grown: natural, cells: [1, 1], crossed, pieces }).collect();
     let wanted = cover.of(&whole);
     let (mut low, mut high) = (0.02_f64, 1.0);
     if cover.of(&sized(high)) <= wanted {
@@ -47,6 +54,17 @@ pub fn cards(species: &Species, plant: &Skeleton, level: &Level, budget: usize) 
         if cover.of(&sized(middle)) > wanted { high = middle } else { low = middle }
     }
     sized((low * high).sqrt())
+}
+
+/// Flowers for a budget of triangles: those that are left are larger.
+pub fn flowers(species: &Species, plant: &Skeleton, near: bool, budget: usize) -> Vec<Bloom> {
+    let all = plant.flowers.len();
+    let count = (budget / flower_triangles(&species.flowers, near)).min(all);
+    if count == 0 {
+        return Vec::new();
+    }
+    let grown = (all as f64 / count as f64).sqrt().min(LARGEST);
+    choose(all, count).into_iter().map(|flower| Bloom { flower, grown, near }).collect()
 }
 
 /// How much larger leaves are and how many a card shows, so that cards cover as much as what they stand for.
@@ -68,7 +86,7 @@ fn spread(stands_for: f64, level: &Level, width_share: f64, leaf_m: f64, height_
 /// So many of all leaves, spread evenly over the plant: leaves that follow each other in the skeleton stand near each other. What
 /// is chosen for a smaller number is among what is chosen for a larger one.
 fn choose(all: usize, count: usize) -> Vec<u32> {
-    if count >= all {
+    if count >= all || all < 2 {
         return (0..all as u32).collect();
     }
     let bits = usize::BITS - (all - 1).leading_zeros();

@@ -7,8 +7,9 @@ use orogen_core::{Seed, math};
 use super::light::Light;
 use super::wind::Sway;
 use super::{Mesh, Plan};
-use crate::atlas::{CELLS, leaf_cell};
+use crate::atlas::{CELLS, FLOWER_CELL, leaf_cell};
 use crate::frame::{Vec3, add, between, cross, dot, scaled, sub, unit};
+use crate::kinds;
 use crate::skeleton::{Leaf, Skeleton};
 use crate::species::Species;
 
@@ -22,6 +23,18 @@ pub struct Card {
     pub cells: [u16; 2],
     /// Whether another card stands across it.
     pub crossed: bool,
+    /// In how many pieces it bends.
+    pub pieces: u16,
+}
+
+/// A flower that is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bloom {
+    pub flower: u32,
+    /// How much larger it is than it grew.
+    pub grown: f64,
+    /// Whether it is a cup or a cross, or one card.
+    pub near: bool,
 }
 
 /// Whether leaves of a species stand around a shoot, as needles do: they have no flat side.
@@ -76,6 +89,12 @@ pub fn cards(species: &Species, plant: &Skeleton, plan: &Plan, light: &Light, sw
         let give = sway.give_at(plant, leaf.stem, leaf.at.map(f64::from));
         let branch = sway.branch(leaf.stem);
         let phase = (hash(card.leaf) >> 48) as u8;
+        if card.pieces > 1 {
+            let sheet = kinds::cards::leaf(&species.leaves, leaf, card.grown, u32::from(card.pieces));
+            let place = Place { give, branch, phase, cell: leaf_cell(variant(species, card.leaf)) };
+            place.draw(&sheet, light, &mut mesh);
+            continue;
+        }
         for turned in 0..1 + usize::from(card.crossed) {
             let quad = Quad::new(species, leaf, card, &crown, turned == 1);
             let middle = scaled(add(quad.corners[0], quad.corners[2]), 0.5);
@@ -97,7 +116,44 @@ pub fn cards(species: &Species, plant: &Skeleton, plan: &Plan, light: &Light, sw
             mesh.indices.extend([first, first + 1, first + 2, first, first + 2, first + 3]);
         }
     }
+    for bloom in &plan.flowers {
+        let flower = &plant.flowers[bloom.flower as usize];
+        let give = sway.give_at(plant, flower.stem, flower.at.map(f64::from));
+        let phase = (hash(bloom.flower) >> 40) as u8;
+        let place = Place { give, branch: sway.branch(flower.stem), phase, cell: leaf_cell(FLOWER_CELL) };
+        place.draw(&kinds::cards::flower(&species.flowers, flower, bloom.grown, bloom.near), light, &mut mesh);
+    }
     mesh
+}
+
+/// What all corners of a card share.
+struct Place {
+    give: u8,
+    branch: u16,
+    phase: u8,
+    cell: [f32; 4],
+}
+
+impl Place {
+    fn draw(&self, sheet: &kinds::cards::Sheet, light: &Light, mesh: &mut Mesh) {
+        let first = mesh.positions.len() as u32;
+        let [u0, v0, u1, v1] = self.cell;
+        for (at, normal, place) in &sheet.corners {
+            let at = at.map(|v| v as f32);
+            let flutter = (255.0 * place[1].clamp(0.0, 1.0)) as u8;
+            let sway = [255 - self.give, self.phase, flutter, light.at(at)];
+            let [x, y] = place.map(|v| v as f32);
+            let uv = [u0 + x * (u1 - u0), v0 + y * (v1 - v0)];
+            mesh.corner(at, normal.map(|v| v as f32), uv, sway, self.branch);
+        }
+        mesh.indices.extend(sheet.triangles.iter().flatten().map(|corner| first + corner));
+    }
+}
+
+/// Which picture of the atlas a leaf shows: one of four, of three where the last shows the flower.
+fn variant(species: &Species, leaf: u32) -> u32 {
+    let hash = hash(leaf);
+    if species.flowers.share > 0.0 { (hash % u64::from(FLOWER_CELL)) as u32 } else { (hash & 3) as u32 }
 }
 
 fn hash(leaf: u32) -> u64 {
@@ -126,12 +182,13 @@ impl Quad {
         let side = cross(along, up);
         let (mut aside, mut facing) = if turned { (up, scaled(side, -1.0)) } else { (side, up) };
         let [cols, rows] = card.cells.map(f64::from);
-        let leaf_m = leaves.length_m * card.grown;
+        let natural = leaves.length_m * f64::from(leaf.size);
+        let leaf_m = natural * card.grown;
         let (long, wide) = (rows * leaf_m, cols * leaf_m * leaves.width_share);
         let at = leaf.at.map(f64::from);
         // A card of few leaves stands where its leaf does. One of many lies around it, and no further out than it.
         let is_bunch = rows.max(cols) > 2.0;
-        let mut foot = add(at, scaled(along, leaves.stalk_share * leaves.length_m));
+        let mut foot = add(at, scaled(along, leaves.stalk_share * natural));
         let (outward, far) = crown.outward(at);
         if is_bunch {
             foot = sub(at, scaled(along, 0.5 * long));
@@ -144,7 +201,7 @@ impl Quad {
         let places = if is_bunch { outline(hash) } else { WHOLE };
         let corners = places
             .map(|[x, y]| add(add(foot, scaled(along, y * long)), scaled(aside, (x - 0.5) * wide)));
-        let [u0, v0, u1, v1] = leaf_cell((hash & 3) as u32);
+        let [u0, v0, u1, v1] = leaf_cell(variant(species, card.leaf));
         let cell = if card.cells == [1, 1] {
             [u0, v0, u1, v1]
         } else {
