@@ -10,9 +10,9 @@ use crate::kinds;
 use crate::kinds::climb::Way;
 use crate::frame::{Frame, Vec3, add, cross, dot, scaled, unit};
 use crate::skeleton::{Leaf, Node, Skeleton, Stem};
-use crate::species::{Level, Shape, Species, SpeciesError};
+use crate::species::{Climb, Level, Shape, Species, SpeciesError};
 
-/// Most stems and leaves of a plant: a real tree with all its leaves has fewer.
+/// Most stems, points along them and leaves of a plant: a real tree with all its leaves has fewer.
 const MOST: usize = 4_000_000;
 
 /// Stems shorter than this are not made, in metres.
@@ -26,9 +26,9 @@ pub enum GrowError {
     Species(#[from] SpeciesError),
     /// The plant would be too large to hold.
     #[error(
-        "the plant has more than {MOST} stems or leaves; fewer branches, splits or leaves make a smaller one"
+        "the plant has more than {0} stems or leaves; fewer branches, splits or leaves make a smaller one"
     )]
-    TooLarge,
+    TooLarge(usize),
 }
 
 /// Grows a plant. The same seed gives the same plant, any other another of the same species.
@@ -36,6 +36,15 @@ pub enum GrowError {
 /// # Errors
 /// When the species has numbers that make no plant, or too many stems and leaves.
 pub fn grow(species: &Species, seed: Seed) -> Result<Skeleton, GrowError> {
+    grow_within(species, seed, MOST)
+}
+
+/// Grows a plant that has no more than so many stems, so many points along them and so many leaves: for species that strangers
+/// made.
+///
+/// # Errors
+/// As those of [`grow`].
+pub fn grow_within(species: &Species, seed: Seed, most: usize) -> Result<Skeleton, GrowError> {
     species.check()?;
     if let Some(stone) = &species.stone {
         return Ok(kinds::stone::lie(species, stone, seed.child("plant")));
@@ -44,9 +53,9 @@ pub fn grow(species: &Species, seed: Seed) -> Result<Skeleton, GrowError> {
         return kinds::dead_wood::lie(species, wood, seed);
     }
     if let Some(climb) = &species.climb {
-        return grow_on(species, seed, &kinds::climb::post(climb));
+        return climb_within(species, climb, seed, &kinds::climb::post(climb), most);
     }
-    let mut growing = Growing::new(species, seed);
+    let mut growing = Growing::new(species, seed, most);
     growing.trunks()?;
     Ok(growing.plant)
 }
@@ -58,8 +67,18 @@ pub fn grow(species: &Species, seed: Seed) -> Result<Skeleton, GrowError> {
 pub fn grow_on(species: &Species, seed: Seed, host: &Skeleton) -> Result<Skeleton, GrowError> {
     let Some(climb) = &species.climb else { return grow(species, seed) };
     species.check()?;
-    let ways = kinds::climb::ways(species, climb, seed.child("climb"), host);
-    let mut growing = Growing::new(species, seed);
+    climb_within(species, climb, seed, host, MOST)
+}
+
+fn climb_within(
+    species: &Species,
+    climb: &Climb,
+    seed: Seed,
+    host: &Skeleton,
+    most: usize,
+) -> Result<Skeleton, GrowError> {
+    let ways = kinds::climb::ways(species, climb, seed.child("climb"), host, most);
+    let mut growing = Growing::new(species, seed, most);
     growing.along(&ways)?;
     Ok(growing.plant)
 }
@@ -114,6 +133,10 @@ struct Growing<'a> {
     seed: Seed,
     plant: Skeleton,
     carried: [Carried; 4],
+    /// Most stems, nodes, leaves and flowers.
+    most: usize,
+    /// Work that is left, in pieces, tries and children, most of which come to something.
+    left: u64,
 }
 
 /// A stem while it grows.
@@ -167,11 +190,17 @@ impl Shoot {
 }
 
 impl<'a> Growing<'a> {
-    fn new(species: &'a Species, seed: Seed) -> Self {
+    fn new(species: &'a Species, seed: Seed, most: usize) -> Self {
         let mut plant = Skeleton::default();
         let seed = seed.child("plant");
         plant.scale_m = species.height_m + vary(seed, For::Scale, 0, species.height_vary_m);
-        Self { species, seed, plant, carried: [Carried::default(); 4] }
+        Self { species, seed, plant, carried: [Carried::default(); 4], most, left: 32 * most as u64 }
+    }
+
+    /// Counts work, so that no species takes for ever and comes to nothing.
+    fn spend(&mut self, work: usize) -> Result<(), GrowError> {
+        self.left = self.left.saturating_sub(work as u64);
+        if self.left == 0 { Err(GrowError::TooLarge(self.most)) } else { Ok(()) }
     }
 
     fn trunks(&mut self) -> Result<(), GrowError> {
@@ -222,8 +251,9 @@ impl<'a> Growing<'a> {
             shoot.children *= share * way.leafy;
             shoot.leaves *= share * way.leafy;
             let stem = self.plant.stems.len() as u32;
-            if self.plant.nodes.len() >= MOST {
-                return Err(GrowError::TooLarge);
+            self.spend(way.frames.len())?;
+            if self.plant.nodes.len() + way.frames.len() > self.most {
+                return Err(GrowError::TooLarge(self.most));
             }
             let mut waiting = Vec::new();
             let first = self.plant.nodes.len() as u32;
@@ -242,7 +272,7 @@ impl<'a> Growing<'a> {
                 count: pieces + 1,
             });
             for (piece, frame) in way.frames.iter().enumerate().take(pieces as usize) {
-                self.children(&mut shoot, stem, *frame, piece as u32, way.piece_m, &mut waiting);
+                self.children(&mut shoot, stem, *frame, piece as u32, way.piece_m, &mut waiting)?;
                 self.leaves(&mut shoot, stem, *frame, piece as u32, way.piece_m)?;
             }
             for (child, frame) in waiting {
@@ -288,7 +318,7 @@ impl<'a> Growing<'a> {
     /// Makes a stem with all that stands on it.
     fn stem(&mut self, mut shoot: Shoot, frame: Frame, parent: Option<&Shoot>) -> Result<(), GrowError> {
         if shoot.level > 0 && self.species.prune.ratio > 0.0 {
-            self.prune(&mut shoot, frame);
+            self.prune(&mut shoot, frame)?;
         }
         // Nothing grows from where the parent has met the ground.
         if shoot.length_m < SHORTEST_M || frame.at[2] < 0.0 {
@@ -300,10 +330,11 @@ impl<'a> Growing<'a> {
 
     /// Makes the pieces of a stem from one on.
     fn pieces(&mut self, mut shoot: Shoot, mut frame: Frame, first: u32) -> Result<(), GrowError> {
-        if self.plant.stems.len() >= MOST || self.plant.nodes.len() >= MOST {
-            return Err(GrowError::TooLarge);
+        if self.plant.stems.len() >= self.most || self.plant.nodes.len() >= self.most {
+            return Err(GrowError::TooLarge(self.most));
         }
         let level = self.species.levels[shoot.level];
+        self.spend(level.pieces as usize)?;
         let piece_m = shoot.length_m / f64::from(level.pieces);
         let number = self.plant.stems.len() as u32;
         // Nodes of one stem lie in a row, and its children are made on the way: they wait here.
@@ -325,7 +356,7 @@ impl<'a> Growing<'a> {
                 frame = self.turned(&shoot, frame, piece);
             }
             nodes[(piece - first) as usize].along = frame.z.map(|v| v as f32);
-            self.children(&mut shoot, number, frame, piece, piece_m, &mut waiting);
+            self.children(&mut shoot, number, frame, piece, piece_m, &mut waiting)?;
             self.leaves(&mut shoot, number, frame, piece, piece_m)?;
             let share = above_ground(frame, piece_m);
             frame = frame.forward(share * piece_m);
@@ -422,17 +453,21 @@ impl<'a> Growing<'a> {
         piece: u32,
         piece_m: f64,
         waiting: &mut Vec<(Shoot, Frame)>,
-    ) {
-        let Some(next) = self.species.levels.get(shoot.level + 1).copied() else { return };
+    ) -> Result<(), GrowError> {
+        let Some(next) = self.species.levels.get(shoot.level + 1).copied() else { return Ok(()) };
         let start_m = f64::from(piece) * piece_m;
         let bare_m = self.species.bare_share * self.plant.scale_m;
         let (share, from) = match shoot.level {
-            0 if start_m + piece_m <= bare_m => return,
+            0 if start_m + piece_m <= bare_m => return Ok(()),
             0 if start_m < bare_m => (1.0 - (bare_m - start_m) / piece_m, (bare_m - start_m) / piece_m),
             _ if shoot.level > 0 && piece == 0 => (1.0, (shoot.parent_radius_m / piece_m).min(1.0)),
             _ => (1.0, 0.0),
         };
         let count = Carried::whole(&mut self.carried[shoot.level].children, share * shoot.children);
+        self.spend(count as usize)?;
+        if self.plant.stems.len() + waiting.len() + count as usize > self.most {
+            return Err(GrowError::TooLarge(self.most));
+        }
         let apart = (1.0 - from) / f64::from(count.max(1)) * next.branch_spread.min(1.0);
         for k in 0..count {
             let index = u64::from(piece) << 16 | u64::from(k);
@@ -468,6 +503,7 @@ impl<'a> Growing<'a> {
             place = place.rolled(toward[1]).bent(toward[0]);
             waiting.push((child, place));
         }
+        Ok(())
     }
 
     /// How much of a lean that changes along the stem a child has: -1 at the foot to 1 at the top, about.
@@ -508,8 +544,9 @@ impl<'a> Growing<'a> {
         }
         let from = if piece == 0 { (shoot.parent_radius_m / piece_m).min(1.0) } else { 0.0 };
         let count = Carried::whole(&mut self.carried[shoot.level].leaves, shoot.leaves);
-        if self.plant.leaves.len() + count as usize > MOST {
-            return Err(GrowError::TooLarge);
+        self.spend(count as usize)?;
+        if self.plant.leaves.len() + count as usize > self.most {
+            return Err(GrowError::TooLarge(self.most));
         }
         let apart = (1.0 - from) / f64::from(count.max(1));
         let angles = [leaves.down_deg, leaves.down_vary_deg, leaves.rotate_deg, leaves.rotate_vary_deg];
@@ -546,8 +583,8 @@ impl<'a> Growing<'a> {
         let level = &self.species.levels[shoot.level];
         let [from, to] = self.species.leaves.along;
         let count = (shoot.leaves * f64::from(level.pieces) * (to - from) + 0.5) as u32;
-        if self.plant.leaves.len() + count as usize > MOST {
-            return Err(GrowError::TooLarge);
+        if self.plant.leaves.len() + count as usize > self.most {
+            return Err(GrowError::TooLarge(self.most));
         }
         let leaves = &self.species.leaves;
         let wide = if count > 1 { leaves.rotate_deg / f64::from(count - 1) } else { 0.0 };
@@ -578,8 +615,8 @@ impl<'a> Growing<'a> {
         if 0.5 + 0.5 * vary(shoot.path, For::Flower, 0, 1.0) >= flowers.share {
             return Ok(());
         }
-        if self.plant.flowers.len() >= MOST {
-            return Err(GrowError::TooLarge);
+        if self.plant.flowers.len() >= self.most {
+            return Err(GrowError::TooLarge(self.most));
         }
         let mut end = end.rolled(vary(shoot.path, For::FlowerTurn, 0, 180.0));
         let lean = end.lean_deg();
@@ -704,26 +741,42 @@ impl<'a> Growing<'a> {
     }
 
     /// Shortens a stem until it ends within the outline, as far as the species wants.
-    fn prune(&self, shoot: &mut Shoot, frame: Frame) {
+    fn prune(&mut self, shoot: &mut Shoot, frame: Frame) -> Result<(), GrowError> {
         let wanted = shoot.length_m;
         let shortest = 0.001 * self.plant.scale_m;
         let mut length = wanted;
         while length > shortest {
             let mut carried = self.carried[shoot.level].splits;
             let shorter = Shoot { length_m: length, ..*shoot };
-            let Some(inside) = self.inside(shorter, frame, 0, &mut carried) else { break };
+            let mut left = self.left;
+            let inside = self.inside(shorter, frame, 0, &mut carried, &mut left);
+            self.left = left;
+            self.spend(1)?;
+            let Some(inside) = inside else { break };
             // By a fifteenth at least, and by half at most.
             length = inside.max(0.5 * length).min(length - wanted / 15.0);
         }
         shoot.length_m = wanted + self.species.prune.ratio * (length.max(0.0) - wanted);
         shoot.radius_m *= math::pow(shoot.length_m / wanted, self.species.ratio_power);
+        Ok(())
     }
 
     /// How much of a stem, and of what it splits into, lies within the outline; `None` where all of it does.
-    fn inside(&self, mut shoot: Shoot, mut frame: Frame, first: u32, carried: &mut f64) -> Option<f64> {
+    fn inside(
+        &self,
+        mut shoot: Shoot,
+        mut frame: Frame,
+        first: u32,
+        carried: &mut f64,
+        left: &mut u64,
+    ) -> Option<f64> {
         let level: &Level = &self.species.levels[shoot.level];
         let piece_m = shoot.length_m / f64::from(level.pieces);
         for piece in first..level.pieces {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                return Some(0.0);
+            }
             if piece > 0 {
                 frame = self.turned(&shoot, frame, piece);
             }
@@ -734,7 +787,7 @@ impl<'a> Growing<'a> {
             let count = if piece + 1 < level.pieces { Carried::whole(carried, level.splits) } else { 0 };
             for k in 0..count {
                 let (clone, turned) = self.clone_of(&mut shoot, None, frame, piece, [k, count]);
-                if let Some(inside) = self.inside(clone, turned, piece + 1, carried) {
+                if let Some(inside) = self.inside(clone, turned, piece + 1, carried, left) {
                     return Some(inside);
                 }
             }

@@ -150,7 +150,7 @@ impl Species {
         let lost = 1.0 - growth.vigour;
         self.height_m *= 1.0 - 0.15 * lost;
         self.height_vary_m *= 1.0 - 0.15 * lost;
-        self.broken_share = (self.broken_share + 0.75 * lost * lost).min(1.0);
+        self.broken_share = (self.broken_share + 0.6 * lost * lost).min(1.0);
         self.leaves.count = (f64::from(self.leaves.count) * (1.0 - lost * lost)).round() as i32;
         if growth.vigour == 0.0 {
             // The finest twigs are the first to fall.

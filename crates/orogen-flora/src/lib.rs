@@ -20,7 +20,7 @@ mod surface;
 pub use arbaro::from_arbaro;
 pub use atlas::leaf_cell;
 pub use catalog::{CATALOG, Entry, names, species};
-pub use grow::{GrowError, grow, grow_on};
+pub use grow::{GrowError, grow, grow_on, grow_within};
 pub use growth::{Growth, Season};
 pub use lod::{BUDGETS, lod};
 pub use mesh::{BARK_M, Detail, Mesh, PlantMesh, mesh};

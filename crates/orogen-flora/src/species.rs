@@ -519,6 +519,17 @@ pub enum SpeciesError {
 /// Largest text of a species, in bytes.
 const MOST_BYTES: usize = 1 << 20;
 
+/// What is wrong with a text, and where; the line is shown unless it is longer than anybody reads.
+fn sentence(text: &str, error: &toml::de::Error) -> String {
+    let whole = error.to_string();
+    if whole.len() <= 1500 {
+        return whole.trim_end().to_owned();
+    }
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let message: String = error.message().chars().take(400).collect();
+    format!("line {}: {message}", before.matches('\n').count() + 1)
+}
+
 impl Species {
     /// A species from TOML.
     ///
@@ -529,7 +540,7 @@ impl Species {
             return Err(SpeciesError::Text(format!("a species of {} bytes is too long", text.len())));
         }
         let species: Self =
-            toml::from_str(text).map_err(|e| SpeciesError::Text(e.to_string().trim_end().to_owned()))?;
+            toml::from_str(text).map_err(|e| SpeciesError::Text(sentence(text, &e)))?;
         species.check()?;
         Ok(species)
     }

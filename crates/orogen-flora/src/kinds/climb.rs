@@ -54,8 +54,8 @@ pub(crate) fn post(climb: &Climb) -> Skeleton {
     }
 }
 
-/// The ways of all stems of a climber on a host.
-pub(crate) fn ways(species: &Species, climb: &Climb, seed: Seed, host: &Skeleton) -> Vec<Way> {
+/// The ways of all stems of a climber on a host, until they have more points than `most`.
+pub(crate) fn ways(species: &Species, climb: &Climb, seed: Seed, host: &Skeleton, most: usize) -> Vec<Way> {
     let trunks: Vec<&Stem> =
         host.stems.iter().filter(|stem| stem.level == 0 && !stem.is_clone && stem.count > 1).collect();
     let mut ways = Vec::new();
@@ -68,6 +68,9 @@ pub(crate) fn ways(species: &Species, climb: &Climb, seed: Seed, host: &Skeleton
         let trunk = trunks[number as usize % trunks.len()];
         let points = round(climb, own, host.nodes_of(trunk), radius_m(own));
         ways.extend(way(&points, radius_m(own), 1.0));
+        if ways.iter().map(|way| way.frames.len()).sum::<usize>() > most {
+            return ways;
+        }
     }
     let boughs: Vec<&Stem> =
         host.stems.iter().filter(|stem| stem.level == 1 && stem.count > 2 && stem.length_m > 1.0).collect();

@@ -120,17 +120,17 @@ impl Piece {
             let out = add(scaled(left, math::cos(turn)), [0.0, 0.0, math::sin(turn)]);
             let way = unit(add(out, scaled(ahead, between(seed, "lean", [0.4, 1.6]))));
             // Most broke off short when the trunk fell.
-            let long = radius * (0.8 + 4.5 * seed.child("length").unit(0) * seed.child("length").unit(1));
+            let long = radius * (0.6 + 3.0 * seed.child("length").unit(0) * seed.child("length").unit(1));
             self.stub(at, way, [r, r * between(seed, "radius", [0.16, 0.4]), long], stem);
         }
     }
 
     /// The foot of a trunk, with its roots.
     fn stump(&mut self, wood: &DeadWood) {
-        let radius = between(self.seed, "radius", [1.2 * wood.radius_m[0], 1.6 * wood.radius_m[1]]);
+        let radius = between(self.seed, "radius", [1.2 * wood.radius_m[0], 1.4 * wood.radius_m[1]]);
         let places = self.trunk([0.0, 0.12]);
         let thicken = radius / places[places.len() - 1].1.max(1e-4);
-        let height = radius * between(self.seed, "height", [0.9, 2.6]);
+        let height = radius * between(self.seed, "height", [0.6, 1.5]);
         let top = places[places.len() - 1].0[2].max(1e-4);
         let laid: Vec<Place> = places
             .iter()

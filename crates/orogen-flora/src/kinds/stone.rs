@@ -10,7 +10,7 @@ use crate::mesh::{BARK_M, Mesh};
 use crate::skeleton::{Boulder, Skeleton};
 use crate::species::{Species, Stone, StoneForm};
 
-/// Half the length of a stone whose form is as high as it is long, against the height that its species says.
+/// Half the length of a stone whose form is as high as it is long, against the height that its species says; flat ones are longer.
 const HALF: f64 = 0.8;
 
 /// Stones that lie together: the largest in the middle.
@@ -26,7 +26,7 @@ pub(crate) fn lie(species: &Species, stone: &Stone, seed: Seed) -> Skeleton {
             let size = if number == 0 { 1.0 } else { between(own, "size", [0.2, 0.6]) };
             let half = [0, 1, 2].map(|axis| {
                 let vary = 1.0 + form.axes_vary * (2.0 * own.child("axes").unit(axis as u64) - 1.0);
-                HALF * height * size * form.axes[axis] * vary
+                HALF * height / form.axes[2].sqrt() * size * form.axes[axis] * vary
             });
             let frame = Frame::UPRIGHT
                 .rolled(360.0 * own.child("turn").unit(0))
@@ -120,9 +120,10 @@ struct Surface {
     at: Vec3,
     axes: [Vec3; 3],
     form: StoneForm,
-    seed: Seed,
     /// Planes that cut it: which way they look and how far out they are.
     cuts: Vec<(Vec3, f64)>,
+    /// Seeds of its noises.
+    noises: [Seed; 6],
 }
 
 impl Surface {
@@ -139,7 +140,8 @@ impl Surface {
             })
             .collect();
         let axes = stone.axes.map(|axis| axis.map(f64::from));
-        Self { at: stone.at.map(f64::from), axes, form, seed, cuts }
+        let noises = ["broad", "middle", "small", "fine", "dip", "beds"].map(|what| seed.child(what));
+        Self { at: stone.at.map(f64::from), axes, form, cuts, noises }
     }
 
     /// Where the surface is in a direction of the sphere.
@@ -153,18 +155,19 @@ impl Surface {
                 radius = smooth_min(radius, far / facing, worn);
             }
         }
-        let grain = |size: f64, what: &str| noise(self.seed.child(what), scaled(toward, size));
+        let [broad, middle, small, fine_grain, dip, beds] = self.noises;
+        let grain = |size: f64, seed: Seed| noise(seed, scaled(toward, size));
         // Worn stones keep broad bumps, fresh ones have sharp small ones as well.
         let fine = 1.0 - form.worn;
-        let bumps = 0.6 * grain(1.7, "broad")
-            + 0.3 * grain(3.9, "middle")
-            + fine * (0.3 * grain(8.3, "small") + 0.16 * grain(17.0, "fine"));
+        let bumps = 0.6 * grain(1.7, broad)
+            + 0.3 * grain(3.9, middle)
+            + fine * (0.3 * grain(8.3, small) + 0.16 * grain(17.0, fine_grain));
         radius *= 1.0 + form.rough * bumps;
         let mut out = scaled(toward, radius);
         if form.beds > 0.0 {
             // Hard and soft beds stand out and back.
-            let height = 3.4 * out[2] + 0.25 * grain(1.3, "dip");
-            let bed = noise(self.seed.child("beds"), [0.37, 0.61, 1.9 * height]);
+            let height = 3.4 * out[2] + 0.25 * grain(1.3, dip);
+            let bed = noise(beds, [0.37, 0.61, 1.9 * height]);
             let step = (3.0 * bed).clamp(-1.0, 1.0);
             let by = 1.0 + form.beds * step;
             (out[0], out[1]) = (out[0] * by, out[1] * by);
@@ -198,17 +201,15 @@ fn noise(seed: Seed, at: Vec3) -> f64 {
     let cell = at.map(f64::floor);
     let part = [0, 1, 2].map(|k| at[k] - cell[k]);
     let ease = part.map(|t| t * t * t * (t * (6.0 * t - 15.0) + 10.0));
+    let low = cell.map(|v| v as i64);
     let mut sum = 0.0;
-    for corner in 0..8_u64 {
+    for corner in 0..8_i64 {
         let side = [corner & 1, corner >> 1 & 1, corner >> 2];
-        let mut weight = 1.0;
-        let mut hash = seed;
-        for k in 0..3 {
-            let up = side[k] == 1;
-            weight *= if up { ease[k] } else { 1.0 - ease[k] };
-            hash = Seed(hash.bits(((cell[k] as i64) + i64::from(up)).cast_unsigned()));
-        }
-        sum += weight * (2.0 * hash.unit(0) - 1.0);
+        let weight: f64 =
+            (0..3).map(|k| if side[k] == 1 { ease[k] } else { 1.0 - ease[k] }).product();
+        // The lattice is small: directions are not longer than one, times the grain.
+        let [x, y, z] = [0, 1, 2].map(|k| low[k] + side[k]);
+        sum += weight * (2.0 * seed.unit2(x, y << 20 | (z & 0xf_ffff)) - 1.0);
     }
     sum
 }
