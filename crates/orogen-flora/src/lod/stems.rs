@@ -37,10 +37,14 @@ impl<'a> Thinning<'a> {
             let girth = courses.girth(number);
             girths.push(girth);
             straighten(points, &mut errors[range], f64::INFINITY);
-            let long = points.last().zip(points.first()).map_or(0.0, |(last, first)| last.from_foot - first.from_foot);
+            let long = points
+                .last()
+                .zip(points.first())
+                .map_or(0.0, |(last, first)| last.from_foot - first.from_foot);
             // Stems that are much alike do not all go at once.
             let luck = 0.6 + 0.8 * Seed(number as u64).unit(3);
-            let own = if stem.level == 0 && !stem.is_clone { f64::INFINITY } else { luck * (girth * long).sqrt() };
+            let own =
+                if stem.level == 0 && !stem.is_clone { f64::INFINITY } else { luck * (girth * long).sqrt() };
             sizes.push(stem.parent.map_or(own, |parent| own.min(sizes[parent as usize])));
         }
         Self { species, plant, courses, level, errors, sizes, girths }
@@ -100,7 +104,11 @@ impl<'a> Thinning<'a> {
     fn ribbed(&self, made: &crate::skeleton::Stem, round: u16, times: u16) -> u16 {
         let lobes = self.courses.lobes(self.species, made) as u16;
         let wanted = times * lobes;
-        if lobes > 0 && round >= 8 && round < wanted && (lobes >= 8 || 3 * round >= wanted) { wanted } else { round }
+        if lobes > 0 && round >= 8 && round < wanted && (lobes >= 8 || 3 * round >= wanted) {
+            wanted
+        } else {
+            round
+        }
     }
 
     /// Widens stems for those of their level that are left out, and those that are too thin to be seen.

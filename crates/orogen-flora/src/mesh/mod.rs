@@ -148,7 +148,7 @@ pub fn mesh(species: &Species, plant: &Skeleton, detail: &Detail) -> PlantMesh {
     // Fewer leaves are larger, so that they cover as much.
     let grown = 1.0 / species.leaves.quality.sqrt();
     let crossed = is_round(species);
-    let cards = (0..plant.leaves.len() as u32).map(|leaf| Card { leaf, grown, cells: [1, 1], crossed }).collect();
+    let cards = (0..plant.leaves.len() as u32).map(|leaf| Card::single(leaf, grown, crossed)).collect();
     let keep = vec![true; courses.points.len()];
     draw(species, plant, &courses, &Plan { stems, keep, cards, rounding: 0.45, lobes: detail.lobes })
 }
