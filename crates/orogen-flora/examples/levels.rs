@@ -1,5 +1,5 @@
 //! Draws plants and their levels of detail side by side, shaded, to look at them:
-//! `cargo run -p orogen-flora --example levels -- FOLDER [near] [SPECIES ...]`.
+//! `cargo run -p orogen-flora --example levels -- FOLDER [near|bare] [SPECIES ...]`.
 
 #![allow(clippy::print_stdout, reason = "an example may print")]
 
@@ -17,14 +17,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1).peekable();
     let folder = args.next().ok_or("which folder?")?;
     let is_near = args.next_if(|arg| arg == "near").is_some();
+    let is_bare = args.next_if(|arg| arg == "bare").is_some();
     let wanted: Vec<String> = args.collect();
     std::fs::create_dir_all(&folder)?;
-    for entry in CATALOG.iter().filter(|entry| wanted.is_empty() || wanted.iter().any(|name| name == entry.name)) {
+    for entry in
+        CATALOG.iter().filter(|entry| wanted.is_empty() || wanted.iter().any(|name| name == entry.name))
+    {
         let species = Species::from_toml(entry.text)?.at(&Growth::MATURE)?;
         let plant = grow(&species, Seed(3))?;
         let full = mesh(&species, &plant, &orogen_flora::Detail::FULL);
         let levels = [0, 1, 2, 3].map(|level| lod(&species, &plant, level));
-        let counts = levels.each_ref().map(|made| format!("{}+{}", made.bark.triangles(), made.leaves.triangles()));
+        let counts =
+            levels.each_ref().map(|made| format!("{}+{}", made.bark.triangles(), made.leaves.triangles()));
         println!(
             "{}: {} stems, {} leaves, full {}+{}, levels {}",
             entry.name,
@@ -52,6 +56,40 @@ fn main() -> Result<(), Box<dyn Error>> {
                 })
                 .collect()
         };
+        if is_bare {
+            let (mut picture, mut joints) = (Picture::new(), Picture::new());
+            for (number, made) in [&full, &levels[0], &levels[1], &levels[2]].into_iter().enumerate() {
+                let made = PlantMesh { bark: made.bark.clone(), ..PlantMesh::default() };
+                let view = |middle: f64, width: f64| View {
+                    middle: [0.0, 0.0, middle],
+                    toward: [0.35, 1.0, -0.1],
+                    width_m: width,
+                    size: [1400, 1400],
+                };
+                picture.add(&species, &made, &view(0.42 * height, 0.25 * height));
+                if number == 1 {
+                    picture.new_row();
+                }
+                // Where the thickest limbs begin.
+                let mut limbs: Vec<_> = plant.stems.iter().filter(|stem| stem.level == 1).collect();
+                limbs.sort_by(|a, b| b.radius_m.total_cmp(&a.radius_m));
+                for limb in limbs.iter().skip(2).step_by(5).take(3).filter(|_| number < 2) {
+                    let node = plant.nodes_of(limb)[0];
+                    let width = 12.0 * f64::from(limb.radius_m);
+                    let [x, y, _] = node.along.map(f64::from);
+                    let toward = [-y - 0.1 * x, x - 0.1 * y, -0.1];
+                    let at = node.at.map(f64::from);
+                    let middle = [at[0] + 0.2 * width * x, at[1] + 0.2 * width * y, at[2]];
+                    joints.add(&species, &made, &View { middle, toward, width_m: width, size: [800, 900] });
+                }
+                if number == 0 {
+                    joints.new_row();
+                }
+            }
+            picture.save(&Path::new(&folder).join(format!("{}_bare.png", entry.name)))?;
+            joints.save(&Path::new(&folder).join(format!("{}_joints.png", entry.name)))?;
+            continue;
+        }
         let whole = seen(&full);
         for (level, made) in levels.iter().enumerate() {
             let shares: Vec<String> =
@@ -138,7 +176,9 @@ impl Picture {
                 let light = seen.light[pixel];
                 let above = 0.5 + 0.5 * normal[2];
                 let sun = sun.max(0.0) as f32 * (0.15 + 0.85 * light);
-                [0, 1, 2].map(|k| seen.color[pixel][k] * (2.6 * sun + (0.3 + 0.6 * above) * light * SKY[k] * 1.3 + 0.05))
+                [0, 1, 2].map(|k| {
+                    seen.color[pixel][k] * (2.6 * sun + (0.3 + 0.6 * above) * light * SKY[k] * 1.3 + 0.05)
+                })
             })
             .collect();
         // Half the size, four pixels to one.
@@ -169,8 +209,7 @@ impl Picture {
                 }
             }
         }
-        let mut encoder =
-            png::Encoder::new(std::fs::File::create(path)?, wide as u32, tall as u32);
+        let mut encoder = png::Encoder::new(std::fs::File::create(path)?, wide as u32, tall as u32);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.write_header()?.write_image_data(&bytes)?;

@@ -39,10 +39,50 @@ struct Level {
 }
 
 const LEVELS: [Level; 4] = [
-    Level { budget: BUDGETS[0], leaves: 0.6, rounding: 0.48, grown: 1.3, longest: 0.05, thinnest: 0.0, trunk_sides: 12, pieces: 16, flowers: true },
-    Level { budget: BUDGETS[1], leaves: 0.62, rounding: 0.52, grown: 1.6, longest: 0.08, thinnest: 2.5e-4, trunk_sides: 8, pieces: 4, flowers: true },
-    Level { budget: BUDGETS[2], leaves: 0.64, rounding: 0.56, grown: 1.8, longest: 0.1, thinnest: 6e-4, trunk_sides: 6, pieces: 2, flowers: false },
-    Level { budget: BUDGETS[3], leaves: 0.62, rounding: 0.6, grown: 2.0, longest: 0.2, thinnest: 1.5e-3, trunk_sides: 4, pieces: 1, flowers: false },
+    Level {
+        budget: BUDGETS[0],
+        leaves: 0.6,
+        rounding: 0.48,
+        grown: 1.3,
+        longest: 0.05,
+        thinnest: 0.0,
+        trunk_sides: 12,
+        pieces: 16,
+        flowers: true,
+    },
+    Level {
+        budget: BUDGETS[1],
+        leaves: 0.62,
+        rounding: 0.52,
+        grown: 1.6,
+        longest: 0.08,
+        thinnest: 2.5e-4,
+        trunk_sides: 8,
+        pieces: 4,
+        flowers: true,
+    },
+    Level {
+        budget: BUDGETS[2],
+        leaves: 0.64,
+        rounding: 0.56,
+        grown: 1.8,
+        longest: 0.1,
+        thinnest: 6e-4,
+        trunk_sides: 6,
+        pieces: 2,
+        flowers: false,
+    },
+    Level {
+        budget: BUDGETS[3],
+        leaves: 0.62,
+        rounding: 0.6,
+        grown: 2.0,
+        longest: 0.2,
+        thinnest: 1.5e-3,
+        trunk_sides: 4,
+        pieces: 1,
+        flowers: false,
+    },
 ];
 
 /// A plant at a level of detail: 0 the finest, 3 the coarsest (higher numbers are as 3). [`crate::mesh`] gives all of it.

@@ -10,6 +10,8 @@ use crate::species::Species;
 
 /// How much longer than the error a stem's size must be for it to be drawn.
 const SEEN: f64 = 9.0;
+/// So many trunks are never left out.
+const FEW: usize = 6;
 /// Most that a stem is widened in place of those that are left out.
 const WIDEST: f64 = 2.0;
 
@@ -31,16 +33,22 @@ impl<'a> Thinning<'a> {
         let mut errors = vec![f64::INFINITY; courses.points.len()];
         let mut sizes: Vec<f64> = Vec::with_capacity(plant.stems.len());
         let mut girths = Vec::with_capacity(plant.stems.len());
+        // Trunks stay; shoots of a tussock are many and may go.
+        let few = plant.stems.iter().filter(|stem| stem.level == 0 && !stem.is_clone).count() <= FEW;
         for (number, stem) in plant.stems.iter().enumerate() {
             let range = courses.range(number);
             let points = &courses.points[range.clone()];
             let girth = courses.girth(number);
             girths.push(girth);
             straighten(points, &mut errors[range], f64::INFINITY);
-            let long = points.last().zip(points.first()).map_or(0.0, |(last, first)| last.from_foot - first.from_foot);
+            let long = points
+                .last()
+                .zip(points.first())
+                .map_or(0.0, |(last, first)| last.from_foot - first.from_foot);
             // Stems that are much alike do not all go at once.
             let luck = 0.6 + 0.8 * Seed(number as u64).unit(3);
-            let own = if stem.level == 0 && !stem.is_clone { f64::INFINITY } else { luck * (girth * long).sqrt() };
+            let own =
+                if stem.level == 0 && !stem.is_clone && few { f64::INFINITY } else { luck * (girth * long).sqrt() };
             sizes.push(stem.parent.map_or(own, |parent| own.min(sizes[parent as usize])));
         }
         Self { species, plant, courses, level, errors, sizes, girths }
@@ -100,7 +108,11 @@ impl<'a> Thinning<'a> {
     fn ribbed(&self, made: &crate::skeleton::Stem, round: u16, times: u16) -> u16 {
         let lobes = self.courses.lobes(self.species, made) as u16;
         let wanted = times * lobes;
-        if lobes > 0 && round >= 8 && round < wanted && (lobes >= 8 || 3 * round >= wanted) { wanted } else { round }
+        if lobes > 0 && round >= 8 && round < wanted && (lobes >= 8 || 3 * round >= wanted) {
+            wanted
+        } else {
+            round
+        }
     }
 
     /// Widens stems for those of their level that are left out, and those that are too thin to be seen.

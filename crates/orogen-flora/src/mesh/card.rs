@@ -25,6 +25,8 @@ pub struct Card {
     pub crossed: bool,
     /// In how many pieces it bends.
     pub pieces: u16,
+    /// Where its middle is, if it shows many leaves: among those that it stands for.
+    pub middle: [f32; 3],
 }
 
 /// A flower that is drawn.
@@ -35,6 +37,18 @@ pub struct Bloom {
     pub grown: f64,
     /// Whether it is a cup or a cross, or one card.
     pub near: bool,
+}
+
+impl Card {
+    /// A card that shows its leaf only.
+    pub fn single(leaf: u32, grown: f64, crossed: bool) -> Self {
+        Self { leaf, grown, cells: [1, 1], crossed, pieces: 1, middle: [0.0; 3] }
+    }
+
+    /// Whether it is cut from a plane of many leaves.
+    fn is_bunch(&self) -> bool {
+        self.cells[0].max(self.cells[1]) > 2
+    }
 }
 
 /// Whether leaves of a species stand around a shoot, as needles do: they have no flat side.
@@ -69,12 +83,10 @@ impl Crown {
         Self { middle, reach }
     }
 
-    /// Which way the surface of an ellipsoid through a place looks, and how far out the place is: 1 at the edge.
-    pub fn outward(&self, at: Vec3) -> (Vec3, f64) {
+    /// Which way the surface of an ellipsoid through a place looks.
+    pub fn outward(&self, at: Vec3) -> Vec3 {
         let away = sub(at, self.middle);
-        let scaled = [0, 1, 2].map(|axis| away[axis] / self.reach[axis]);
-        let far = dot(scaled, scaled).sqrt();
-        (unit([0, 1, 2].map(|axis| scaled[axis] / self.reach[axis])), far)
+        unit([0, 1, 2].map(|axis| away[axis] / (self.reach[axis] * self.reach[axis])))
     }
 }
 
@@ -100,7 +112,7 @@ pub fn cards(species: &Species, plant: &Skeleton, plan: &Plan, light: &Light, sw
             let middle = scaled(add(quad.corners[0], quad.corners[2]), 0.5);
             let first = mesh.positions.len() as u32;
             for (number, corner) in quad.corners.into_iter().enumerate() {
-                let (outward, _) = crown.outward(corner);
+                let outward = crown.outward(corner);
                 let normal = between(quad.facing, outward, plan.rounding);
                 let normal = if dot(normal, normal) > 1e-4 { unit(normal) } else { quad.facing };
                 // A card of many leaves is as light as what it stands for, which does not reach as far.
@@ -186,21 +198,21 @@ impl Quad {
         let leaf_m = natural * card.grown;
         let (long, wide) = (rows * leaf_m, cols * leaf_m * leaves.width_share);
         let at = leaf.at.map(f64::from);
-        // A card of few leaves stands where its leaf does. One of many lies around it, and no further out than it.
-        let is_bunch = rows.max(cols) > 2.0;
-        let mut foot = add(at, scaled(along, leaves.stalk_share * natural));
-        let (outward, far) = crown.outward(at);
-        if is_bunch {
-            foot = sub(at, scaled(along, 0.5 * long));
-            foot = sub(foot, scaled(outward, 0.5 * long.min(wide) * far.min(1.0)));
-        }
+        // A card of few leaves stands where its leaf does. One of many lies among those that it stands for.
+        let is_bunch = card.is_bunch();
+        let foot = if is_bunch {
+            sub(card.middle.map(f64::from), scaled(along, 0.5 * long))
+        } else {
+            add(at, scaled(along, leaves.stalk_share * natural))
+        };
+        let outward = crown.outward(at);
         // The side that looks out of the crown is the front: renderers turn the normals of what they see from behind.
         if dot(facing, outward) < 0.0 && (is_bunch || turned) {
             (aside, facing) = (scaled(aside, -1.0), scaled(facing, -1.0));
         }
         let places = if is_bunch { outline(hash) } else { WHOLE };
-        let corners = places
-            .map(|[x, y]| add(add(foot, scaled(along, y * long)), scaled(aside, (x - 0.5) * wide)));
+        let corners =
+            places.map(|[x, y]| add(add(foot, scaled(along, y * long)), scaled(aside, (x - 0.5) * wide)));
         let [u0, v0, u1, v1] = leaf_cell(variant(species, card.leaf));
         let cell = if card.cells == [1, 1] {
             [u0, v0, u1, v1]

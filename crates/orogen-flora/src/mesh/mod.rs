@@ -157,8 +157,9 @@ pub fn mesh(species: &Species, plant: &Skeleton, detail: &Detail) -> PlantMesh {
     let grown = 1.0 / species.leaves.quality.sqrt();
     let crossed = is_round(species);
     let pieces = species.leaves.pieces() as u16;
-    let cards =
-        (0..plant.leaves.len() as u32).map(|leaf| Card { leaf, grown, cells: [1, 1], crossed, pieces }).collect();
+    let cards = (0..plant.leaves.len() as u32)
+        .map(|leaf| Card { pieces, ..Card::single(leaf, grown, crossed) })
+        .collect();
     let flowers =
         (0..plant.flowers.len() as u32).map(|flower| Bloom { flower, grown: 1.0, near: true }).collect();
     let keep = vec![true; courses.points.len()];
