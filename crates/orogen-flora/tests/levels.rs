@@ -9,33 +9,59 @@ use orogen_flora::{
     BUDGETS, CATALOG, Detail, Growth, Mesh, PlantMesh, Season, Seen, Skeleton, Species, View, grow, lod, mesh,
 };
 
-/// A plant of each species that comes with the program.
-fn plants() -> impl Iterator<Item = (&'static str, Species, Skeleton)> {
-    CATALOG.iter().map(|entry| {
+/// Every level of every species: budgets, areas, silhouettes. One in four species, so that tests run beside each other.
+fn hold(part: usize) {
+    let mut wrong = Vec::new();
+    for entry in CATALOG.iter().skip(part).step_by(4) {
+        let name = entry.name;
         let species = Species::from_toml(entry.text).unwrap().at(&Growth::MATURE).unwrap();
         let plant = grow(&species, Seed(3)).unwrap();
-        (entry.name, species, plant)
-    })
-}
-
-#[test]
-fn levels_keep_to_their_budgets() {
-    let mut wrong = Vec::new();
-    for (name, species, plant) in plants() {
-        let full = mesh(&species, &plant, &Detail::FULL).triangles();
-        for (level, budget) in BUDGETS.into_iter().enumerate() {
-            let made = lod(&species, &plant, level as u8);
-            sound(&made, name);
-            // What has fewer triangles altogether is drawn whole.
-            let wanted = budget.min(full) as f64;
-            let share = made.triangles() as f64 / wanted;
-            let is_whole = made.triangles() as f64 > 0.8 * full as f64;
+        let full = mesh(&species, &plant, &Detail::FULL);
+        let levels = [0, 1, 2, 3].map(|level| lod(&species, &plant, level));
+        for (level, made) in levels.iter().enumerate() {
+            sound(made, name);
+            // What has fewer triangles altogether is drawn whole, but without crossed cards.
+            let share = made.triangles() as f64 / BUDGETS[level].min(full.triangles()) as f64;
+            let is_whole = made.bark.triangles() as f64 > 0.95 * full.bark.triangles() as f64
+                && made.leaves.triangles() >= 2 * plant.leaves.len();
             if share > 1.2 || (share < 0.8 && !is_whole) {
-                wrong.push(format!("{name}, level {level}: {} triangles, not {wanted}", made.triangles()));
+                wrong.push(format!("{name}, level {level}: {} triangles", made.triangles()));
+            }
+        }
+        leaf_sizes(name, &species, &plant, &full, &levels);
+        let height = f64::from(plant.height_m());
+        let fine = silhouettes(&levels[0], height);
+        for level in 1..4 {
+            let coarse = silhouettes(&levels[level], height);
+            let [sides, above] = [0, 1].map(|k| coarse[k] / fine[k]);
+            let bounds = [0.05, 0.05, 0.08][level - 1];
+            if (sides - 1.0).abs() > bounds || (above - 1.0).abs() > 3.0 * bounds {
+                wrong
+                    .push(format!("{name}, level {level}: {sides:.3} from the sides, {above:.3} from above"));
             }
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn levels_of_species_1() {
+    hold(0);
+}
+
+#[test]
+fn levels_of_species_2() {
+    hold(1);
+}
+
+#[test]
+fn levels_of_species_3() {
+    hold(2);
+}
+
+#[test]
+fn levels_of_species_4() {
+    hold(3);
 }
 
 /// Whether what stands in a mesh can be drawn.
@@ -67,7 +93,7 @@ fn area(mesh: &Mesh, triangle: usize) -> f64 {
 /// Pixels that a plant covers from eight sides, and from above. Leaves are ovals in their cells.
 fn silhouettes(made: &PlantMesh, height: f64) -> [f64; 2] {
     let seen_from = |toward: [f64; 3]| {
-        let view = View { middle: [0.0, 0.0, 0.5 * height], toward, width_m: 1.5 * height, size: [300, 300] };
+        let view = View { middle: [0.0, 0.0, 0.5 * height], toward, width_m: 1.5 * height, size: [256, 256] };
         let mut seen = Seen::new(view.size);
         seen.draw(&made.bark, &view, false, |_| Some([0.0; 3]));
         seen.draw(&made.leaves, &view, true, |uv| {
@@ -89,51 +115,28 @@ fn silhouettes(made: &PlantMesh, height: f64) -> [f64; 2] {
     [sides.map(|[x, y]| seen_from([x, y, 0.0])).iter().sum::<f64>() / 8.0, seen_from([0.0, 0.0, -1.0])]
 }
 
-#[test]
-fn crowns_cover_as_much_at_every_level() {
-    let mut wrong = Vec::new();
-    for (name, species, plant) in plants() {
-        let height = f64::from(plant.height_m());
-        let fine = silhouettes(&lod(&species, &plant, 0), height);
-        for level in 1..4u8 {
-            let coarse = silhouettes(&lod(&species, &plant, level), height);
-            let [sides, above] = [0, 1].map(|k| coarse[k] / fine[k]);
-            let bounds = [0.06, 0.08, 0.12][usize::from(level) - 1];
-            if (sides - 1.0).abs() > bounds || (above - 1.0).abs() > 2.0 * bounds {
-                wrong
-                    .push(format!("{name}, level {level}: {sides:.3} from the sides, {above:.3} from above"));
-            }
-        }
+/// Near levels keep the area of the leaves, and none makes single leaves large.
+fn leaf_sizes(name: &str, species: &Species, plant: &Skeleton, full: &PlantMesh, levels: &[PlantMesh]) {
+    if plant.leaves.is_empty() {
+        return;
     }
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-}
-
-#[test]
-fn near_levels_keep_the_area_of_leaves_and_no_level_makes_them_large() {
-    for (name, species, plant) in plants().filter(|(_, _, plant)| !plant.leaves.is_empty()) {
-        let areas = |made: &PlantMesh| -> f64 {
-            (0..made.leaves.triangles()).map(|triangle| area(&made.leaves, triangle)).sum()
-        };
-        let all = areas(&mesh(&species, &plant, &Detail::FULL));
-        let leaf_m = species.leaves.length_m / species.leaves.quality.sqrt();
-        for level in 0..4u8 {
-            let made = lod(&species, &plant, level);
-            let share = areas(&made) / all;
-            // Leaves that nobody sees within a dense crown are spared, and a light one gets a little more.
-            assert!(share < 1.55, "{name}, level {level}: {share:.2} of the area");
-            if level == 0 {
-                assert!(share > 0.4, "{name}, level {level}: {share:.2} of the area");
-            }
-            // How long the picture of one leaf is, from how the corners lie on the atlas: a cell is half of it.
-            for corners in made.leaves.positions.chunks_exact(4).zip(made.leaves.uvs.chunks_exact(4)) {
-                let (at, uv) = corners;
-                let away = |k: usize| {
-                    (0..3).map(|axis| f64::from(at[k][axis] - at[0][axis]).powi(2)).sum::<f64>().sqrt()
-                };
-                let [du, dv] = [0, 1].map(|axis| 2.0 * f64::from(uv[2][axis] - uv[0][axis]).abs());
-                let length = away(2) / (dv * dv + du * du * species.leaves.width_share.powi(2)).sqrt();
-                assert!(length < 2.02 * leaf_m, "{name}, level {level}: {length} m, not {leaf_m}");
-            }
+    let areas = |made: &PlantMesh| -> f64 {
+        (0..made.leaves.triangles()).map(|triangle| area(&made.leaves, triangle)).sum()
+    };
+    // Crossed cards show each leaf twice.
+    let all = areas(full) * (2 * plant.leaves.len()) as f64 / full.leaves.triangles() as f64;
+    let leaf_m = species.leaves.length_m / species.leaves.quality.sqrt();
+    for (level, made) in levels.iter().enumerate() {
+        let share = areas(made) / all;
+        // Leaves that nobody sees within a dense crown are spared, and those of a light one get a little more.
+        let least = [0.75, 0.45, 0.2, 0.08][level];
+        assert!(share > least && share < 3.05, "{name}, level {level}: {share:.2} of the area");
+        // How long the picture of one leaf is, from how the corners lie on the atlas: a cell is half of it.
+        for (at, uv) in made.leaves.positions.chunks_exact(4).zip(made.leaves.uvs.chunks_exact(4)) {
+            let away = (0..3).map(|axis| f64::from(at[2][axis] - at[0][axis]).powi(2)).sum::<f64>().sqrt();
+            let [du, dv] = [0, 1].map(|axis| 2.0 * f64::from(uv[2][axis] - uv[0][axis]));
+            let length = away / (dv * dv + du * du * species.leaves.width_share.powi(2)).sqrt();
+            assert!(length < 2.02 * leaf_m, "{name}, level {level}: {length} m, not {leaf_m}");
         }
     }
 }
@@ -176,11 +179,17 @@ fn bare_saplings_and_dead_trees_have_levels_too() {
         for name in ["oak", "pine", "fan_palm", "heather", "column_cactus"] {
             let species = orogen_flora::species(name).unwrap().unwrap().at(&growth).unwrap();
             let plant = grow(&species, Seed(5)).unwrap();
-            let mut last = usize::MAX;
+            let mut last = usize::MAX / 2;
             for level in 0..4 {
                 let made = lod(&species, &plant, level);
                 sound(&made, name);
-                assert!(made.bark.triangles() > 0 && made.triangles() <= last.max(700), "{name}");
+                // Thin ends that are drawn wider are flat, not pointed.
+                let fits = made.triangles() <= (last + last / 50).max(800);
+                assert!(
+                    made.bark.triangles() > 0 && fits,
+                    "{name} {growth:?}: {} after {last}",
+                    made.triangles()
+                );
                 last = made.triangles();
             }
         }

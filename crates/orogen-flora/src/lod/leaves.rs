@@ -1,7 +1,7 @@
 //! Which leaves stand for all of them, and how much each card shows.
 
 use super::Level;
-use super::cover::Cover;
+use super::cover::{Cover, Seen};
 use crate::kinds::cards::flower_triangles;
 use crate::mesh::{Bloom, Card, is_round};
 use crate::skeleton::Skeleton;
@@ -18,7 +18,16 @@ const MOST_CELLS: f64 = 64.0;
 
 /// Cards for a budget of triangles: as large as their leaves together, or smaller where the crown covers as much with less, as
 /// leaves hide each other.
-pub fn cards(species: &Species, plant: &Skeleton, level: &Level, budget: usize) -> Vec<Card> {
+///
+/// `stems` gives what stems cover: those of the whole plant, or those of this level.
+pub fn cards(
+    species: &Species,
+    plant: &Skeleton,
+    level: &Level,
+    budget: usize,
+    cover: &Cover<'_>,
+    stems: impl Fn(bool) -> Seen,
+) -> Vec<Card> {
     let all = plant.leaves.len();
     let pieces = species.leaves.pieces().min(level.pieces) as u16;
     let count = (budget / (2 * usize::from(pieces))).min(all);
@@ -52,18 +61,19 @@ pub fn cards(species: &Species, plant: &Skeleton, level: &Level, budget: usize) 
     if stands_for <= 1.0 {
         return sized(1.0);
     }
-    let cover = Cover::new(species, plant);
     let whole: Vec<Card> = (0..all as u32).map(|leaf| Card::single(leaf, natural, crossed)).collect();
-    let wanted = cover.of(&whole);
-    let (mut low, mut high) = (0.02_f64, MOST_AREA);
-    let (mut best, mut nearest) = (high, cover.of(&sized(high)));
+    let wanted = cover.of(&whole, &stems(true));
+    let stems = stems(false);
+    // Crossed cards show each leaf twice.
+    let (mut low, mut high) = (level.area / each, MOST_AREA);
+    let (mut best, mut nearest) = (high, cover.of(&sized(high), &stems));
     if nearest <= wanted {
         return sized(high);
     }
     // Whole numbers of leaves make small steps on the way, so the nearest that was seen counts.
     for _ in 0..7 {
         let middle = (low * high).sqrt();
-        let covered = cover.of(&sized(middle));
+        let covered = cover.of(&sized(middle), &stems);
         if covered.abs_diff(wanted) < nearest.abs_diff(wanted) {
             (best, nearest) = (middle, covered);
         }

@@ -9,7 +9,7 @@ mod leaves;
 mod stems;
 
 use crate::kinds::cards::flower_triangles;
-use crate::mesh::{Courses, Plan, PlantMesh, draw};
+use crate::mesh::{Courses, Plan, PlantMesh, StemPlan, draw};
 use crate::skeleton::Skeleton;
 use crate::species::Species;
 
@@ -26,6 +26,8 @@ struct Level {
     rounding: f64,
     /// How much larger leaves are before cards show several.
     grown: f64,
+    /// Least area of the cards, as a share of that of all leaves.
+    area: f64,
     /// Longest card, as a share of the plant's height.
     longest: f64,
     /// Thinnest stem, as a share of the plant's height: half a pixel where the level is used.
@@ -44,6 +46,7 @@ const LEVELS: [Level; 4] = [
         leaves: 0.6,
         rounding: 0.48,
         grown: 1.3,
+        area: 0.8,
         longest: 0.05,
         thinnest: 0.0,
         trunk_sides: 12,
@@ -55,6 +58,7 @@ const LEVELS: [Level; 4] = [
         leaves: 0.62,
         rounding: 0.52,
         grown: 1.6,
+        area: 0.5,
         longest: 0.08,
         thinnest: 2.5e-4,
         trunk_sides: 8,
@@ -66,6 +70,7 @@ const LEVELS: [Level; 4] = [
         leaves: 0.64,
         rounding: 0.56,
         grown: 1.8,
+        area: 0.25,
         longest: 0.1,
         thinnest: 6e-4,
         trunk_sides: 6,
@@ -77,6 +82,7 @@ const LEVELS: [Level; 4] = [
         leaves: 0.62,
         rounding: 0.6,
         grown: 2.0,
+        area: 0.1,
         longest: 0.2,
         thinnest: 1.5e-3,
         trunk_sides: 4,
@@ -100,7 +106,15 @@ pub fn lod(species: &Species, plant: &Skeleton, level: u8) -> PlantMesh {
         .max(budget.saturating_sub(stems.most_triangles()))
         .min(most);
     let (plans, keep) = stems.plan(budget - for_leaves);
-    let cards = leaves::cards(species, plant, level, for_leaves);
+    let cover = cover::Cover::new(species, plant);
+    let cards = leaves::cards(species, plant, level, for_leaves, &cover, |full| {
+        let all = StemPlan { sides: 1, wider: 1.0 };
+        if full {
+            cover.stems(&courses, |_| all, |_| true)
+        } else {
+            cover.stems(&courses, |stem| plans[stem], |point| keep[point])
+        }
+    });
     let plan = Plan {
         stems: plans,
         keep,

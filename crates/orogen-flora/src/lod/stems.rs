@@ -56,32 +56,42 @@ impl<'a> Thinning<'a> {
 
     /// Triangles of all stems with all their points.
     pub fn most_triangles(&self) -> usize {
-        self.triangles(0.0)
+        self.triangles(0.0, 0.0)
     }
 
     /// Sides, and which points stay, so that stems have about so many triangles.
     pub fn plan(&self, budget: usize) -> (Vec<StemPlan>, Vec<bool>) {
-        // Halves the range of errors, as numbers fall with them.
-        let (mut low, mut high) = (1e-5, 10.0);
-        for _ in 0..24 {
-            let middle = f64::sqrt(low * high);
-            if self.triangles(middle) > budget { low = middle } else { high = middle }
-        }
-        let error = if self.triangles(low) <= budget { low } else { high };
+        let seen = self.smallest_within(budget, |error| self.triangles(error, error));
+        // Sides change in steps. What they leave is spent on points.
+        let bent = self.smallest_within(budget, |error| self.triangles(seen, error.min(seen))).min(seen);
         let mut stems: Vec<StemPlan> = (0..self.plant.stems.len())
-            .map(|stem| StemPlan { sides: self.sides(stem, error), wider: 1.0 })
+            .map(|stem| StemPlan { sides: self.sides(stem, seen), wider: 1.0 })
             .collect();
         self.widen(&mut stems);
-        (stems, self.errors.iter().map(|own| *own > error).collect())
+        (stems, self.errors.iter().map(|own| *own > bent).collect())
     }
 
-    fn triangles(&self, error: f64) -> usize {
+    /// The smallest error with which no more triangles are needed than there may be; they get fewer as it grows.
+    fn smallest_within(&self, budget: usize, triangles: impl Fn(f64) -> usize) -> f64 {
+        let (mut low, mut high) = (1e-5, 10.0);
+        if triangles(low) <= budget {
+            return low;
+        }
+        for _ in 0..20 {
+            let middle = f64::sqrt(low * high);
+            if triangles(middle) > budget { low = middle } else { high = middle }
+        }
+        high
+    }
+
+    /// Triangles of all stems, with sides for one error and points for another.
+    fn triangles(&self, seen: f64, bent: f64) -> usize {
         let count = |stem: usize| {
-            let sides = self.sides(stem, error);
+            let sides = self.sides(stem, seen);
             if sides == 0 {
                 return 0;
             }
-            let points = self.errors[self.courses.range(stem)].iter().filter(|own| **own > error).count();
+            let points = self.errors[self.courses.range(stem)].iter().filter(|own| **own > bent).count();
             let made = &self.plant.stems[stem];
             let has_collar = made.parent.is_some() && !made.is_clone;
             // Trunks and clones have one ring more at their foot.
