@@ -6,9 +6,9 @@
 
 use orogen_core::{Seed, math};
 
+use crate::frame::{Frame, Vec3, add, cross, dot, scaled, unit};
 use crate::kinds;
 use crate::kinds::climb::Way;
-use crate::frame::{Frame, Vec3, add, cross, dot, scaled, unit};
 use crate::skeleton::{Leaf, Node, Skeleton, Stem};
 use crate::species::{Climb, Level, Shape, Species, SpeciesError};
 
@@ -225,8 +225,7 @@ impl<'a> Growing<'a> {
             frame.at = [far * math::sin(around), far * math::cos(around), 0.0];
             let length_m =
                 (level.length + vary(path, For::Length, index, level.length_vary)) * self.plant.scale_m;
-            let shoot =
-                Shoot { length_m, radius_m: length_m * self.species.ratio, ..Shoot::trunk(path) };
+            let shoot = Shoot { length_m, radius_m: length_m * self.species.ratio, ..Shoot::trunk(path) };
             self.stem(shoot, frame, None)?;
         }
         Ok(())
@@ -239,11 +238,7 @@ impl<'a> Growing<'a> {
             let pieces = way.frames.len() as u32 - 1;
             let length_m = way.piece_m * f64::from(pieces);
             let path = Seed(self.seed.child("way").bits(number as u64));
-            let mut shoot = Shoot {
-                length_m,
-                radius_m: way.radius_m,
-                ..Shoot::trunk(path)
-            };
+            let mut shoot = Shoot { length_m, radius_m: way.radius_m, ..Shoot::trunk(path) };
             self.plant.scale_m = self.plant.scale_m.max(length_m);
             self.expect(&mut shoot, None);
             // The way has its own pieces; what stands on it is spread over them.
@@ -307,8 +302,7 @@ impl<'a> Growing<'a> {
         if shoot.level == self.leaf_level() {
             let leaves = &species.leaves;
             let along = parent.map_or(0.0, |parent| shoot.offset_m / parent.length_m);
-            let count = f64::from(leaves.count.unsigned_abs())
-                / (leaves.along[1] - leaves.along[0])
+            let count = f64::from(leaves.count.unsigned_abs()) / (leaves.along[1] - leaves.along[0])
                 * leaves.spread.ratio(along, &species.prune)
                 * leaves.quality;
             shoot.leaves = count / pieces;

@@ -437,14 +437,7 @@ impl Default for Climb {
 
 impl Default for DeadWood {
     fn default() -> Self {
-        Self {
-            of: Vec::new(),
-            logs: 1.0,
-            stumps: 0.0,
-            snags: 0.0,
-            log_m: [2.0, 4.0],
-            radius_m: [0.1, 0.3],
-        }
+        Self { of: Vec::new(), logs: 1.0, stumps: 0.0, snags: 0.0, log_m: [2.0, 4.0], radius_m: [0.1, 0.3] }
     }
 }
 
@@ -539,8 +532,7 @@ impl Species {
         if text.len() > MOST_BYTES {
             return Err(SpeciesError::Text(format!("a species of {} bytes is too long", text.len())));
         }
-        let species: Self =
-            toml::from_str(text).map_err(|e| SpeciesError::Text(sentence(text, &e)))?;
+        let species: Self = toml::from_str(text).map_err(|e| SpeciesError::Text(sentence(text, &e)))?;
         species.check()?;
         Ok(species)
     }
@@ -657,9 +649,7 @@ impl Species {
                     allowed: String::from("it must name a tree at least"),
                 });
             }
-            for (name, value) in
-                [("logs", wood.logs), ("stumps", wood.stumps), ("snags", wood.snags)]
-            {
+            for (name, value) in [("logs", wood.logs), ("stumps", wood.stumps), ("snags", wood.snags)] {
                 within(&format!("dead_wood.{name}"), value, 0.0, 1e6)?;
             }
             within("dead_wood.logs + stumps + snags", wood.logs + wood.stumps + wood.snags, 1e-6, 1e7)?;

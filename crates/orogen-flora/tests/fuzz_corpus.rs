@@ -20,10 +20,7 @@ const MOST_PARTS: usize = 3000;
 /// What reading a text of some kilobytes and growing so small a plant may hold at once.
 const MOST_BYTES: usize = 24 << 20;
 
-fn examine(
-    text: &str,
-    read: impl Fn(&str) -> Result<Species, SpeciesError>,
-) -> Result<(), Box<dyn Error>> {
+fn examine(text: &str, read: impl Fn(&str) -> Result<Species, SpeciesError>) -> Result<(), Box<dyn Error>> {
     let species = read(text)?;
     let plant = grow_within(&species, Seed(1), MOST_PARTS)?;
     let all = plant.nodes.iter().flat_map(|node| node.at.iter().chain(&node.along).chain([&node.radius_m]));

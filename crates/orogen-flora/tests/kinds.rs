@@ -56,7 +56,9 @@ fn shapes_are_about_as_large_as_scattering_takes_them_for() {
         for seed in 0..seeds {
             let plant = grow(&species, Seed(seed)).unwrap();
             let long = species.leaves.length_m as f32;
-            let tip = |leaf: &orogen_flora::Leaf| [0, 1, 2].map(|k| leaf.at[k] + 0.8 * long * leaf.size * leaf.along[k]);
+            let tip = |leaf: &orogen_flora::Leaf| {
+                [0, 1, 2].map(|k| leaf.at[k] + 0.8 * long * leaf.size * leaf.along[k])
+            };
             let mut places: Vec<[f32; 3]> = plant.nodes.iter().map(|node| node.at).collect();
             places.extend(plant.leaves.iter().map(tip));
             if !plant.stones.is_empty() {
@@ -95,7 +97,10 @@ fn plants_grow_up_and_die() {
         assert!(dead.0.leaves.is_empty() && dead.0.flowers.is_empty(), "{name}: what is dead has no leaves");
         assert!(!dead.0.stems.is_empty(), "{name}: a dead one stands");
         if species.leaves.count != 0 {
-            assert!(!young.0.leaves.is_empty() && !grown.0.leaves.is_empty(), "{name}: leaves from the first");
+            assert!(
+                !young.0.leaves.is_empty() && !grown.0.leaves.is_empty(),
+                "{name}: leaves from the first"
+            );
         }
     }
 }
@@ -140,12 +145,20 @@ fn flowers_stand_at_ends_of_stems_in_their_season() {
         }
         for season in [Season::Spring, Season::Summer, Season::Autumn, Season::Winter] {
             let plant = at(name, &Growth { season, ..Growth::MATURE });
-            assert_eq!(!plant.flowers.is_empty(), species.flowers.seasons.contains(&season), "{name} {season:?}");
+            assert_eq!(
+                !plant.flowers.is_empty(),
+                species.flowers.seasons.contains(&season),
+                "{name} {season:?}"
+            );
             for flower in &plant.flowers {
                 let stem = &plant.stems[flower.stem as usize];
                 assert!(stem.level >= species.flowers.level, "{name}");
                 let end = plant.nodes_of(stem).last().unwrap().at;
-                assert!((0..3).all(|k| (end[k] - flower.at[k]).abs() < 1e-4), "{name}: {end:?} {:?}", flower.at);
+                assert!(
+                    (0..3).all(|k| (end[k] - flower.at[k]).abs() < 1e-4),
+                    "{name}: {end:?} {:?}",
+                    flower.at
+                );
             }
         }
     }
@@ -253,7 +266,10 @@ fn stones_are_closed_at_every_level_and_have_sound_normals() {
             for (level, made) in levels.iter().enumerate() {
                 assert_eq!(open_edges(made), 0, "{name} {seed}, level {level}");
                 let triangles = made.indices.len() / 3;
-                assert!(triangles >= 48 && triangles <= orogen_flora::BUDGETS[level], "{triangles} at {level}");
+                assert!(
+                    triangles >= 48 && triangles <= orogen_flora::BUDGETS[level],
+                    "{triangles} at {level}"
+                );
                 let mut volume = 0.0;
                 for corners in made.indices.chunks_exact(3) {
                     let [a, b, c] = [0, 1, 2].map(|k| made.positions[corners[k] as usize].map(f64::from));
@@ -289,7 +305,8 @@ fn blades_bend_over_and_levels_of_detail_hold() {
             let [a, b] = [blade[2 * row], blade[2 * row + 1]].map(|v| v.map(f64::from));
             [0, 1, 2].map(|k| 0.5 * (a[k] + b[k]))
         };
-        let far = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt();
+        let far =
+            |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt();
         let length: f64 = (0..rows - 1).map(|row| far(middle(row), middle(row + 1))).sum();
         let wanted = grass.leaves.length_m * f64::from(leaf.size);
         assert!((length / wanted - 1.0).abs() < 1e-3, "{length} of {wanted}");

@@ -53,7 +53,13 @@ pub(crate) fn flower(flowers: &Flowers, flower: &Leaf, grown: f64, near: bool) -
         (true, true) => sheet.cone(at, [aside, along, up], [wide, length], flowers.cup),
         (true, false) => {
             let low = add(at, scaled(along, -0.5 * length));
-            sheet.strip(add(low, scaled(up, 0.25 * length * flowers.cup)), [along, up], [length, wide], 0.0, 1);
+            sheet.strip(
+                add(low, scaled(up, 0.25 * length * flowers.cup)),
+                [along, up],
+                [length, wide],
+                0.0,
+                1,
+            );
         }
         (false, _) => {
             sheet.strip(at, [along, up], [length, wide], 0.0, 1);

@@ -129,10 +129,7 @@ fn round(climb: &Climb, seed: Seed, nodes: &[Node], radius_m: f64) -> Vec<[Vec3;
         across = unit(add(across, scaled(along, -dot(across, along))));
         let turn =
             start + hand * TAU * climb.turns_per_m * at + stray * wander(seed.child("stray"), at / 0.9);
-        let out = add(
-            scaled(across, math::cos(turn)),
-            scaled(cross(along, across), math::sin(turn)),
-        );
+        let out = add(scaled(across, math::cos(turn)), scaled(cross(along, across), math::sin(turn)));
         let gap = mix(a.radius_m, b.radius_m) + 0.8 * radius_m;
         if step == 0 {
             // It roots beside the trunk.
@@ -202,7 +199,8 @@ fn way(points: &[[Vec3; 2]], radius_m: f64, leafy: f64) -> Option<Way> {
             while part + 2 < points.len() && reached[part + 1] < at {
                 part += 1;
             }
-            let share = ((at - reached[part]) / (reached[part + 1] - reached[part]).max(1e-9)).clamp(0.0, 1.0);
+            let share =
+                ((at - reached[part]) / (reached[part + 1] - reached[part]).max(1e-9)).clamp(0.0, 1.0);
             [0, 1].map(|which| {
                 let [a, b] = [points[part][which], points[part + 1][which]];
                 [0, 1, 2].map(|k| a[k] + (b[k] - a[k]) * share)

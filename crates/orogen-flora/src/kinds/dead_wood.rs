@@ -107,10 +107,8 @@ impl Piece {
                 (add(add(scaled(ahead, x), scaled(left, y)), [0.0, 0.0, z]), r)
             })
             .collect();
-        let broken = [
-            !has_foot && self.seed.child("break").unit(0) < 0.6,
-            self.seed.child("break").unit(1) < 0.8,
-        ];
+        let broken =
+            [!has_foot && self.seed.child("break").unit(0) < 0.6, self.seed.child("break").unit(1) < 0.8];
         let stem = self.stem(&laid, broken, 0, None, 0.0);
         let stubs = 2 + (5.0 * self.seed.child("stubs").unit(0)) as u32;
         for k in 0..stubs {
@@ -168,7 +166,8 @@ impl Piece {
         let part = between(self.seed, "part", [0.35, 0.7]);
         let places = self.trunk([0.0, part]);
         let top = places[places.len() - 1].0[2].max(1e-3);
-        let height = species.height_m + species.height_vary_m * (2.0 * self.seed.child("height").unit(0) - 1.0);
+        let height =
+            species.height_m + species.height_vary_m * (2.0 * self.seed.child("height").unit(0) - 1.0);
         let grown = height / top;
         let laid: Vec<Place> =
             places.iter().map(|&(at, r)| (at.map(|v| v * grown), r * grown.clamp(0.5, 1.5))).collect();
@@ -205,7 +204,14 @@ impl Piece {
     }
 
     /// Adds a stem through places; its ends are broken, with splinters, or flat.
-    fn stem(&mut self, places: &[Place], broken: [bool; 2], level: u8, parent: Option<u32>, offset: f64) -> u32 {
+    fn stem(
+        &mut self,
+        places: &[Place],
+        broken: [bool; 2],
+        level: u8,
+        parent: Option<u32>,
+        offset: f64,
+    ) -> u32 {
         let mut line = Vec::new();
         let tip = |end: Place, before: Place, what: &str| -> Vec<Place> {
             let way = unit([0, 1, 2].map(|k| end.0[k] - before.0[k]));

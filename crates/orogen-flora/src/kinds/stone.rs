@@ -28,9 +28,11 @@ pub(crate) fn lie(species: &Species, stone: &Stone, seed: Seed) -> Skeleton {
                 let vary = 1.0 + form.axes_vary * (2.0 * own.child("axes").unit(axis as u64) - 1.0);
                 HALF * height / form.axes[2].sqrt() * size * form.axes[axis] * vary
             });
-            let frame = Frame::UPRIGHT
-                .rolled(360.0 * own.child("turn").unit(0))
-                .bent(between(own, "lean", [-14.0, 14.0]));
+            let frame = Frame::UPRIGHT.rolled(360.0 * own.child("turn").unit(0)).bent(between(
+                own,
+                "lean",
+                [-14.0, 14.0],
+            ));
             let turn = TAU * own.child("place").unit(0);
             let far = if number == 0 { 0.0 } else { stone.apart_m * between(own, "far", [0.6, 1.2]) };
             let z = half[2] * (1.0 - 2.0 * stone.sunk);
@@ -76,7 +78,13 @@ fn append_one(stone: &Boulder, cells: u32, reach: f64, mesh: &mut Mesh) {
                 // The ground shades what lies low and looks down.
                 let open = 0.62 + 0.38 * normal[2];
                 let sway = [255, 0, 0, (255.0 * open.clamp(0.25, 1.0)) as u8];
-                mesh.corner(at.map(|v| v as f32), normal.map(|v| v as f32), [across(col), across(row)], sway, 0);
+                mesh.corner(
+                    at.map(|v| v as f32),
+                    normal.map(|v| v as f32),
+                    [across(col), across(row)],
+                    sway,
+                    0,
+                );
             }
         }
         let wide = cells + 1;
@@ -180,7 +188,8 @@ impl Surface {
     /// Which way the surface looks in a direction: from points around, so that it is the same however coarse the mesh is.
     fn normal(&self, toward: Vec3, step: f64) -> Vec3 {
         let step = step.clamp(0.01, 0.06);
-        let aside = unit(cross(toward, if toward[0].abs() < 0.8 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] }));
+        let aside =
+            unit(cross(toward, if toward[0].abs() < 0.8 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] }));
         let other = cross(toward, aside);
         let across = |way: Vec3| {
             let [p, q] = [step, -step].map(|by| self.at(unit(add(toward, scaled(way, by)))));
@@ -205,8 +214,7 @@ fn noise(seed: Seed, at: Vec3) -> f64 {
     let mut sum = 0.0;
     for corner in 0..8_i64 {
         let side = [corner & 1, corner >> 1 & 1, corner >> 2];
-        let weight: f64 =
-            (0..3).map(|k| if side[k] == 1 { ease[k] } else { 1.0 - ease[k] }).product();
+        let weight: f64 = (0..3).map(|k| if side[k] == 1 { ease[k] } else { 1.0 - ease[k] }).product();
         // The lattice is small: directions are not longer than one, times the grain.
         let [x, y, z] = [0, 1, 2].map(|k| low[k] + side[k]);
         sum += weight * (2.0 * seed.unit2(x, y << 20 | (z & 0xf_ffff)) - 1.0);

@@ -133,7 +133,11 @@ pub fn cards(species: &Species, plant: &Skeleton, plan: &Plan, light: &Light, sw
         let give = sway.give_at(plant, flower.stem, flower.at.map(f64::from));
         let phase = (hash(bloom.flower) >> 40) as u8;
         let place = Place { give, branch: sway.branch(flower.stem), phase, cell: leaf_cell(FLOWER_CELL) };
-        place.draw(&kinds::cards::flower(&species.flowers, flower, bloom.grown, bloom.near), light, &mut mesh);
+        place.draw(
+            &kinds::cards::flower(&species.flowers, flower, bloom.grown, bloom.near),
+            light,
+            &mut mesh,
+        );
     }
     mesh
 }

@@ -53,7 +53,14 @@ impl Mesh {
         self.indices.len() / 3
     }
 
-    pub(crate) fn corner(&mut self, at: [f32; 3], normal: [f32; 3], uv: [f32; 2], sway: [u8; 4], branch: u16) -> u32 {
+    pub(crate) fn corner(
+        &mut self,
+        at: [f32; 3],
+        normal: [f32; 3],
+        uv: [f32; 2],
+        sway: [u8; 4],
+        branch: u16,
+    ) -> u32 {
         self.positions.push(at);
         self.normals.push(normal);
         self.uvs.push(uv);
@@ -163,7 +170,12 @@ pub fn mesh(species: &Species, plant: &Skeleton, detail: &Detail) -> PlantMesh {
     let flowers =
         (0..plant.flowers.len() as u32).map(|flower| Bloom { flower, grown: 1.0, near: true }).collect();
     let keep = vec![true; courses.points.len()];
-    draw(species, plant, &courses, &Plan { stems, keep, cards, flowers, stones: STONES, rounding: 0.45, lobes: detail.lobes })
+    draw(
+        species,
+        plant,
+        &courses,
+        &Plan { stems, keep, cards, flowers, stones: STONES, rounding: 0.45, lobes: detail.lobes },
+    )
 }
 
 /// Draws a plan.
@@ -172,8 +184,5 @@ pub(crate) fn draw(species: &Species, plant: &Skeleton, courses: &Courses, plan:
     let sway = Sway::new(plant);
     let mut bark = tube::tubes(species, plant, courses, plan, &light, &sway);
     stone::append(&plant.stones, plan.stones, &mut bark);
-    PlantMesh {
-        bark,
-        leaves: card::cards(species, plant, plan, &light, &sway),
-    }
+    PlantMesh { bark, leaves: card::cards(species, plant, plan, &light, &sway) }
 }
