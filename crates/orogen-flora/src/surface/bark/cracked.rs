@@ -4,8 +4,8 @@ use orogen_core::Seed;
 use orogen_core::math::{lerp, smoothstep};
 use orogen_texture::color::{mix, scaled};
 use orogen_texture::dice::{hash, lattice_seed, unit};
-use orogen_texture::noise::{Cells, Noise, Octaves, Warp};
 use orogen_texture::filter::slope;
+use orogen_texture::noise::{Cells, Noise, Octaves, Warp};
 use orogen_texture::{Canvas, Field, Texel};
 use rayon::prelude::*;
 
@@ -199,7 +199,8 @@ fn torn(size: usize, seed: Seed, cracks: &Cracks) -> Canvas {
         let crack = (1.0 - smoothstep(0.5 * open, 1.6 * open, border)) * strength;
         let fibre = grain.at(u, v);
         let (fine_border, piece, other) = pieces.at(u, v);
-        let fine_there = smoothstep(0.35, 1.0, unit(hash(piece ^ other, 5, 0))) * smoothstep(-0.3, 0.4, fibre);
+        let fine_there =
+            smoothstep(0.35, 1.0, unit(hash(piece ^ other, 5, 0))) * smoothstep(-0.3, 0.4, fibre);
         let fine = fine_there * (1.0 - smoothstep(0.3 * cracks.fine_m, 1.8 * cracks.fine_m, fine_border));
         let mut height = cracks.depth_m * (rise.sqrt() - 1.0) * lerp(0.6, 1.0, strength)
             + cracks.grain_m * fibre

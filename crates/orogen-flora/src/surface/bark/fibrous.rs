@@ -143,8 +143,8 @@ pub(super) fn bare(size: usize, seed: Seed) -> Canvas {
     Canvas::from_fn(size, SIZE_M, |u, v| {
         let (su, sv) = sway.at(u, v);
         let f = fibre.at(su, sv);
-        let crack = (1.0 - smoothstep(0.0, 0.055, split.at(su, sv).abs()))
-            * smoothstep(-0.05, 0.35, there.at(u, v));
+        let crack =
+            (1.0 - smoothstep(0.0, 0.055, split.at(su, sv).abs())) * smoothstep(-0.05, 0.35, there.at(u, v));
         let color = scaled([1.0, 0.99, 0.97], (1.0 + 0.26 * f) * lerp(0.8, 1.15, 0.5 + stain.at(u, v)));
         Texel {
             height_m: 0.0016 * f - 0.007 * crack,

@@ -149,7 +149,8 @@ impl BarkKind {
     fn rock(self, texture: Texture, size: usize, base: Color, seed: Seed) -> BarkMaps {
         // The sizes of plants' pictures are sizes of ground textures too; were it not so, a plain surface would do.
         let Ok(maps) = texture.make(size, seed) else {
-            return self.finish(&Canvas::from_fn(size, SIZE_M, |_, _| orogen_texture::Texel::default()), base);
+            return self
+                .finish(&Canvas::from_fn(size, SIZE_M, |_, _| orogen_texture::Texel::default()), base);
         };
         let colors: Vec<Color> = maps.albedo.iter().map(|&bytes| from_srgb(bytes)).collect();
         BarkMaps {

@@ -146,7 +146,8 @@ pub(super) fn papery(size: usize, seed: Seed) -> Canvas {
         let (ru, rv) = ragged.at(u, v);
         let near = scars.nearest(ru, rv);
         let size = 0.04 + 0.62 * unit(hash(near.id, 8, 0)) * unit(hash(near.id, 9, 0));
-        let diamond = 1.0 - smoothstep(0.7 * size, size, near.offset[0].abs() * 0.8 + near.offset[1].abs() * 1.6);
+        let diamond =
+            1.0 - smoothstep(0.7 * size, size, near.offset[0].abs() * 0.8 + near.offset[1].abs() * 1.6);
         let r = rough.at(u, v);
         color = mix(color, scaled([0.12, 0.105, 0.095], 1.0 + 0.8 * r), diamond);
         height += diamond * (0.003 * r - 0.001);
@@ -185,7 +186,8 @@ pub(super) fn peeling(size: usize, seed: Seed) -> Canvas {
         let (sheet, part) = (level.floor().clamp(0.0, 4.0), level - level.floor());
         let f = fine.at(u, v);
         // Below the sheets the skin is smooth, from greenish over orange to dark red.
-        let tones = [[0.98, 1.06, 0.82], [1.2, 0.94, 0.72], [1.08, 0.86, 0.74], [0.82, 0.8, 0.8], [0.7, 0.72, 0.74]];
+        let tones =
+            [[0.98, 1.06, 0.82], [1.2, 0.94, 0.72], [1.08, 0.86, 0.74], [0.82, 0.8, 0.8], [0.7, 0.72, 0.74]];
         let mut color = tones[sheet as usize];
         let old = sheet / 4.0;
         // A rim that has come off and rolled up, pale at its edge and with a shade beside it.

@@ -226,22 +226,54 @@ impl Outline {
         match self {
             Self::Oval => plan(0.07, plain, twig(50.0, 0.12), 0.3),
             Self::Beech => {
-                let form = Form { width: 0.62, widest: 0.45, tip: 0.75, teeth: 8.0, tooth: 0.025, veins: 8.0, ..plain };
+                let form = Form {
+                    width: 0.62,
+                    widest: 0.45,
+                    tip: 0.75,
+                    teeth: 8.0,
+                    tooth: 0.025,
+                    veins: 8.0,
+                    ..plain
+                };
                 plan(0.085, form, twig(52.0, 0.1), 0.4)
             }
             Self::Birch => {
-                let form =
-                    Form { width: 0.72, widest: 0.3, base: 0.5, tip: 1.15, teeth: 14.0, tooth: 0.07, veins: 6.0, ..plain };
+                let form = Form {
+                    width: 0.72,
+                    widest: 0.3,
+                    base: 0.5,
+                    tip: 1.15,
+                    teeth: 14.0,
+                    tooth: 0.07,
+                    veins: 6.0,
+                    ..plain
+                };
                 plan(0.055, form, twig(55.0, 0.32), 0.3)
             }
             Self::Hazel => {
-                let form =
-                    Form { width: 0.82, widest: 0.5, base: 0.38, tip: 0.62, teeth: 15.0, tooth: 0.05, veins: 7.0, ..plain };
+                let form = Form {
+                    width: 0.82,
+                    widest: 0.5,
+                    base: 0.38,
+                    tip: 0.62,
+                    teeth: 15.0,
+                    tooth: 0.05,
+                    veins: 7.0,
+                    ..plain
+                };
                 plan(0.09, form, twig(52.0, 0.14), 0.15)
             }
             Self::Poplar => {
-                let form =
-                    Form { width: 0.9, widest: 0.22, base: 0.3, tip: 1.05, teeth: 17.0, tooth: 0.035, veins: 6.0, ..plain };
+                let form = Form {
+                    width: 0.9,
+                    widest: 0.22,
+                    base: 0.3,
+                    tip: 1.05,
+                    teeth: 17.0,
+                    tooth: 0.035,
+                    veins: 6.0,
+                    ..plain
+                };
                 plan(0.075, form, twig(58.0, 0.5), 0.45)
             }
             Self::Oak => {
@@ -274,14 +306,24 @@ impl Outline {
                 plan(0.15, form, twig(48.0, 0.22), 0.5)
             }
             Self::Maple => {
-                let form =
-                    Form { width: 0.64, widest: 0.52, base: 0.7, tip: 1.0, teeth: 3.2, tooth: 0.16, veins: 3.0, lean: 0.5, ..plain };
+                let form = Form {
+                    width: 0.64,
+                    widest: 0.52,
+                    base: 0.7,
+                    tip: 1.0,
+                    teeth: 3.2,
+                    tooth: 0.16,
+                    veins: 3.0,
+                    lean: 0.5,
+                    ..plain
+                };
                 const FINGERS: &[(f32, f32)] =
                     &[(-102.0, 0.58), (102.0, 0.58), (-49.0, 0.88), (49.0, 0.88), (0.0, 1.0)];
                 plan(0.075, form, Stand::Hand { fingers: FINGERS, stalk: 0.75 }, 0.3)
             }
             Self::Hand => {
-                let form = Form { width: 0.27, widest: 0.58, base: 1.0, tip: 0.8, veins: 13.0, lean: 0.5, ..plain };
+                let form =
+                    Form { width: 0.27, widest: 0.58, base: 1.0, tip: 0.8, veins: 13.0, lean: 0.5, ..plain };
                 const FINGERS: &[(f32, f32)] = &[
                     (-138.0, 0.62),
                     (138.0, 0.62),
@@ -294,7 +336,16 @@ impl Outline {
                 plan(0.15, form, Stand::Hand { fingers: FINGERS, stalk: 0.9 }, 0.35)
             }
             Self::Willow => {
-                let form = Form { width: 0.14, widest: 0.38, base: 0.8, tip: 1.0, teeth: 26.0, tooth: 0.04, veins: 16.0, ..plain };
+                let form = Form {
+                    width: 0.14,
+                    widest: 0.38,
+                    base: 0.8,
+                    tip: 1.0,
+                    teeth: 26.0,
+                    tooth: 0.04,
+                    veins: 16.0,
+                    ..plain
+                };
                 plan(0.1, form, twig(26.0, 0.06), 0.35)
             }
             Self::Olive => {
@@ -302,13 +353,29 @@ impl Outline {
                 plan(0.058, form, opposite(38.0, 0.06), 0.4)
             }
             Self::Holm => {
-                let form =
-                    Form { width: 0.44, widest: 0.45, base: 0.55, tip: 0.72, teeth: 6.0, tooth: 0.07, veins: 8.0, ..plain };
+                let form = Form {
+                    width: 0.44,
+                    widest: 0.45,
+                    base: 0.55,
+                    tip: 0.72,
+                    teeth: 6.0,
+                    tooth: 0.07,
+                    veins: 8.0,
+                    ..plain
+                };
                 plan(0.052, form, twig(50.0, 0.14), 0.55)
             }
             Self::Laurel => {
-                let form =
-                    Form { width: 0.42, widest: 0.56, base: 0.9, tip: 0.62, teeth: 24.0, tooth: 0.02, veins: 9.0, ..plain };
+                let form = Form {
+                    width: 0.42,
+                    widest: 0.56,
+                    base: 0.9,
+                    tip: 0.62,
+                    teeth: 24.0,
+                    tooth: 0.02,
+                    veins: 9.0,
+                    ..plain
+                };
                 plan(0.085, form, twig(46.0, 0.12), 0.75)
             }
             Self::Feather => {
@@ -316,11 +383,15 @@ impl Outline {
                 plan(0.006, form, Stand::Feathers, 0.2)
             }
             Self::Pine => plan(0.055, plain, Stand::Needles { angles_deg: [22.0, 58.0], density: 85.0 }, 0.4),
-            Self::LongPine => plan(0.095, plain, Stand::Needles { angles_deg: [12.0, 52.0], density: 110.0 }, 0.4),
+            Self::LongPine => {
+                plan(0.095, plain, Stand::Needles { angles_deg: [12.0, 52.0], density: 110.0 }, 0.4)
+            }
             Self::Larch => plan(0.026, plain, Stand::Rosettes, 0.2),
             Self::Spruce => plan(0.018, plain, Stand::Comb, 0.4),
             Self::Scales => plan(0.004, plain, Stand::Cords, 0.2),
-            Self::Juniper => plan(0.012, plain, Stand::Needles { angles_deg: [35.0, 75.0], density: 44.0 }, 0.3),
+            Self::Juniper => {
+                plan(0.012, plain, Stand::Needles { angles_deg: [35.0, 75.0], density: 44.0 }, 0.3)
+            }
             Self::Heath => plan(0.003, plain, Stand::Bells, 0.2),
             Self::Blade => {
                 let form = Form { width: 0.1, widest: 0.3, base: 0.35, tip: 0.9, veins: 0.0, ..plain };
@@ -331,13 +402,29 @@ impl Outline {
                 plan(0.02, form, Stand::Frond, 0.2)
             }
             Self::Nettle => {
-                let form =
-                    Form { width: 0.52, widest: 0.26, base: 0.4, tip: 1.05, teeth: 12.0, tooth: 0.11, veins: 6.0, ..plain };
+                let form = Form {
+                    width: 0.52,
+                    widest: 0.26,
+                    base: 0.4,
+                    tip: 1.05,
+                    teeth: 12.0,
+                    tooth: 0.11,
+                    veins: 6.0,
+                    ..plain
+                };
                 plan(0.075, form, opposite(58.0, 0.25), 0.1)
             }
             Self::Clover => {
-                let form =
-                    Form { width: 0.5, widest: 0.6, base: 0.75, tip: 0.42, teeth: 12.0, tooth: 0.05, veins: 8.0, ..plain };
+                let form = Form {
+                    width: 0.5,
+                    widest: 0.6,
+                    base: 0.75,
+                    tip: 0.42,
+                    teeth: 12.0,
+                    tooth: 0.05,
+                    veins: 8.0,
+                    ..plain
+                };
                 const FINGERS: &[(f32, f32)] = &[(-72.0, 0.95), (72.0, 0.95), (0.0, 1.0)];
                 plan(0.022, form, Stand::Hand { fingers: FINGERS, stalk: 0.8 }, 0.15)
             }

@@ -170,15 +170,23 @@ impl Sheet {
             let vein = vein * (1.0 - smoothstep(0.75, 1.0, side)) * 0.7;
             // Cells between the veins, as a faint mottle.
             let mottle = sin(along * 61.0 + aside * 83.0 + blade.dry_at) * sin(along * 37.0 - aside * 97.0);
-            let mut color = scaled(blade.color, 1.0 + 0.045 * mottle - 0.10 * side * side + 0.05 * (along - 0.5));
-            color = mix(color, [1.35 * blade.color[0] + 0.02, 1.3 * blade.color[1] + 0.02, 1.15 * blade.color[2]], blade.veins * rib.max(0.62 * vein));
+            let mut color =
+                scaled(blade.color, 1.0 + 0.045 * mottle - 0.10 * side * side + 0.05 * (along - 0.5));
+            color = mix(
+                color,
+                [1.35 * blade.color[0] + 0.02, 1.3 * blade.color[1] + 0.02, 1.15 * blade.color[2]],
+                blade.veins * rib.max(0.62 * vein),
+            );
             if blade.dry > 0.0 {
-                let patch = 0.5 + 0.5 * sin(along * 7.0 + blade.dry_at) * sin(across * 4.0 + 2.0 * blade.dry_at);
-                let brown = smoothstep(1.15 - blade.dry, 1.35 - 0.6 * blade.dry, side.max(along) + 0.4 * patch);
+                let patch =
+                    0.5 + 0.5 * sin(along * 7.0 + blade.dry_at) * sin(across * 4.0 + 2.0 * blade.dry_at);
+                let brown =
+                    smoothstep(1.15 - blade.dry, 1.35 - 0.6 * blade.dry, side.max(along) + 0.4 * patch);
                 color = mix(color, [0.13, 0.075, 0.032], 0.75 * brown);
             }
             // A trough along the midrib, swellings between the veins.
-            let trough = across.signum() * -0.26 * smoothstep(0.0, 0.15, side) + 0.14 * across + blade.roll * 0.8;
+            let trough =
+                across.signum() * -0.26 * smoothstep(0.0, 0.15, side) + 0.14 * across + blade.roll * 0.8;
             let up = 0.16 * blade.veins * bulge * (1.0 - 0.6 * side) + 0.15 * (along - 0.4);
             let normal = unit([trough * c + up * s, -trough * s + up * c, 1.0]);
             let through = blade.through * (1.0 - 0.55 * rib.max(0.6 * vein));

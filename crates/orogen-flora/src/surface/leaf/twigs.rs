@@ -49,7 +49,8 @@ impl Tones {
     }
 
     fn one(&self, dice: &mut Dice) -> Color {
-        let color = if dice.chance(self.turned) { mix(self.leaf, self.other, dice.unit()) } else { self.leaf };
+        let color =
+            if dice.chance(self.turned) { mix(self.leaf, self.other, dice.unit()) } else { self.leaf };
         let warm = 1.0 + 0.5 * self.vary * dice.normal();
         let tone = (1.0 + self.vary * dice.normal()).clamp(0.55, 1.5);
         [color[0] * tone * warm, color[1] * tone, color[2] * tone / warm]
@@ -252,10 +253,7 @@ impl Twig<'_> {
         let (aside, along) = (sin(angle) * sin(around), cos(angle));
         let depth = sin(angle) * cos(around);
         let (s, c) = (sin(axis), cos(axis));
-        let tip = [
-            foot[0] + length * (s * along + c * aside),
-            foot[1] + length * (c * along - s * aside),
-        ];
+        let tip = [foot[0] + length * (s * along + c * aside), foot[1] + length * (c * along - s * aside)];
         let wide = 0.5 * self.sheet.width() - 0.004;
         if tip[0].abs() > wide || tip[1] > 0.992 {
             return;
@@ -271,14 +269,19 @@ impl Twig<'_> {
 
     /// Needles around a shoot, those behind first.
     fn shoot(&mut self, shoot: &Stalk, length: f32, angles_deg: [f32; 2], count: usize, half: f32) {
-        let mut around: Vec<(f32, f32)> =
-            (0..count).map(|i| ((i as f32 + self.dice.unit()) / count as f32, self.dice.between(0.0, TAU))).collect();
+        let mut around: Vec<(f32, f32)> = (0..count)
+            .map(|i| ((i as f32 + self.dice.unit()) / count as f32, self.dice.between(0.0, TAU)))
+            .collect();
         around.sort_by(|a, b| cos(a.1).total_cmp(&cos(b.1)));
         let twig_after = count / 2;
         for (i, (t, around)) in around.into_iter().enumerate() {
             if i == twig_after {
                 let bark = self.tones.twig;
-                self.stalk(shoot, [1.5 * half + 0.004, half + 0.002], [bark, mix(bark, self.tones.leaf, 0.3)]);
+                self.stalk(
+                    shoot,
+                    [1.5 * half + 0.004, half + 0.002],
+                    [bark, mix(bark, self.tones.leaf, 0.3)],
+                );
             }
             let angle = self.dice.between(angles_deg[0], angles_deg[1]).to_radians() * lerp(1.1, 0.45, t * t);
             let length = length * self.dice.between(0.8, 1.06) * lerp(1.0, 0.85, t);
@@ -313,7 +316,12 @@ impl Twig<'_> {
         let share = self.share.min(0.3);
         let half = (0.0005 / self.plan.blade_m * share).max(self.sheet.least_half());
         let wide = 0.5 * self.sheet.width();
-        let mut twigs = vec![Stalk { foot: [0.0, 0.0], turn: 0.0, length: 0.985 - share, bend: 0.1 * self.dice.normal() }];
+        let mut twigs = vec![Stalk {
+            foot: [0.0, 0.0],
+            turn: 0.0,
+            length: 0.985 - share,
+            bend: 0.1 * self.dice.normal(),
+        }];
         for side in [-1.0, 1.0, -1.0, 1.0] {
             let t = self.dice.between(0.05, 0.5);
             let turn = side * self.dice.between(0.5, 0.85);
@@ -327,7 +335,8 @@ impl Twig<'_> {
                 let t = node as f32 / count as f32;
                 let side = if node % 2 == 0 { 1.0 } else { -1.0 };
                 let knob = twig.at(t);
-                let axis = twig.turn_at(t) + side * if node == count { 0.0 } else { self.dice.between(0.7, 1.3) };
+                let axis =
+                    twig.turn_at(t) + side * if node == count { 0.0 } else { self.dice.between(0.7, 1.3) };
                 let rays = 30;
                 for ray in 0..rays {
                     let around = TAU * (ray as f32 + self.dice.unit()) / rays as f32;
@@ -344,12 +353,18 @@ impl Twig<'_> {
         let share = self.share.min(0.2);
         let half = (0.0009 / self.plan.blade_m * share).max(self.sheet.least_half());
         let wide = 0.5 * self.sheet.width() - 1.1 * share;
-        let main = Stalk { foot: [0.0, 0.0], turn: 0.0, length: 0.985 - 0.8 * share, bend: 0.05 * self.dice.normal() };
+        let main = Stalk {
+            foot: [0.0, 0.0],
+            turn: 0.0,
+            length: 0.985 - 0.8 * share,
+            bend: 0.05 * self.dice.normal(),
+        };
         let pairs = 10;
         let mut shoots = Vec::new();
         for pair in 0..pairs {
             for side in [-1.0, 1.0] {
-                let t = (pair as f32 + 0.25 + 0.25 * self.dice.unit() + if side > 0.0 { 0.3 } else { 0.0 }) / pairs as f32;
+                let t = (pair as f32 + 0.25 + 0.25 * self.dice.unit() + if side > 0.0 { 0.3 } else { 0.0 })
+                    / pairs as f32;
                 let turn = side * self.dice.between(0.75, 0.98);
                 // The spray is a narrow triangle.
                 let most = (wide / sin(turn).abs()).min((0.95 - t) * 0.62).max(0.05);
@@ -374,14 +389,23 @@ impl Twig<'_> {
             let t = (node as f32 + self.dice.unit()) / nodes as f32 * 0.95;
             let turn = main.turn_at(t) + side * self.dice.between(0.45, 0.75);
             let most = (wide / sin(turn).abs().max(0.2)).min(0.62 * (1.02 - t));
-            let branch = Stalk { foot: main.at(t), turn, length: most * self.dice.between(0.75, 1.0), bend: -0.35 * side };
+            let branch = Stalk {
+                foot: main.at(t),
+                turn,
+                length: most * self.dice.between(0.75, 1.0),
+                bend: -0.35 * side,
+            };
             let twigs = (branch.length / 0.022) as usize;
             for twig in 0..twigs {
                 let sign = if twig % 2 == 0 { 1.0 } else { -1.0 };
                 let t = (twig as f32 + 0.6) / twigs as f32;
                 let turn = branch.turn_at(t) + sign * self.dice.between(0.5, 0.85);
                 let length = 0.13 * (1.15 - t) * self.dice.between(0.6, 1.1);
-                cords.push((Stalk { foot: branch.at(t), turn, length, bend: -0.4 * sign }, 0.75 * half, self.dice.unit()));
+                cords.push((
+                    Stalk { foot: branch.at(t), turn, length, bend: -0.4 * sign },
+                    0.75 * half,
+                    self.dice.unit(),
+                ));
             }
             cords.push((branch, half, self.dice.between(0.3, 1.0)));
         }
@@ -412,7 +436,8 @@ impl Twig<'_> {
         let wide = 0.5 * self.sheet.width();
         let green = from_srgb([86, 98, 58]);
         let flower = self.tones.flowers;
-        let mut shoots = vec![Stalk { foot: [0.0, 0.0], turn: 0.0, length: 0.95, bend: 0.1 * self.dice.normal() }];
+        let mut shoots =
+            vec![Stalk { foot: [0.0, 0.0], turn: 0.0, length: 0.95, bend: 0.1 * self.dice.normal() }];
         for side in [-1.0, 1.0, -1.0, 1.0, 1.0, -1.0] {
             let turn = side * self.dice.between(0.25, 0.6);
             let most = ((wide - 0.03) / sin(turn).abs()).min(0.75);
@@ -435,7 +460,12 @@ impl Twig<'_> {
                 let tip = [foot[0] + length * sin(turn), foot[1] + length * cos(turn)];
                 if tip[0].abs() < wide - half && tip[1] < 0.97 {
                     let colors = [scaled(color, 0.8), color];
-                    self.sheet.rod(&Rod { ends: [foot, tip], half: [0.7 * half, half], colors, through: 0.3 });
+                    self.sheet.rod(&Rod {
+                        ends: [foot, tip],
+                        half: [0.7 * half, half],
+                        colors,
+                        through: 0.3,
+                    });
                 }
             }
         }
@@ -468,9 +498,18 @@ impl Twig<'_> {
         for leaf in 0..7 {
             let side = if leaf % 2 == 0 { -1.0 } else { 1.0 };
             let t = if leaf == 6 { 1.0 } else { (leaf as f32 + 0.4) / 6.5 };
-            let turn = if leaf == 6 { main.turn_at(1.0) } else { main.turn_at(t) + side * self.dice.between(0.75, 1.1) };
+            let turn = if leaf == 6 {
+                main.turn_at(1.0)
+            } else {
+                main.turn_at(t) + side * self.dice.between(0.75, 1.1)
+            };
             let most = (wide / sin(turn).abs().max(0.2)).min((0.985 - main.at(t)[1]) / cos(turn).max(0.2));
-            let rachis = Stalk { foot: main.at(t), turn, length: most.min(0.4) * self.dice.between(0.85, 1.0), bend: -0.3 * side };
+            let rachis = Stalk {
+                foot: main.at(t),
+                turn,
+                length: most.min(0.4) * self.dice.between(0.85, 1.0),
+                bend: -0.3 * side,
+            };
             self.stalk(&rachis, [0.004, 0.003], [green; 2]);
             let pinnae = 7;
             for pinna in 0..pinnae {
@@ -491,7 +530,12 @@ impl Twig<'_> {
                             if tip[0].abs() < wide + 0.01 && tip[1] < 0.99 {
                                 let tone = self.dice.between(0.85, 1.15);
                                 let colors = [scaled(color, 0.9 * tone), scaled(color, 1.1 * tone)];
-                                self.sheet.rod(&Rod { ends: [foot, tip], half: [0.0045, 0.004], colors, through: 0.45 });
+                                self.sheet.rod(&Rod {
+                                    ends: [foot, tip],
+                                    half: [0.0045, 0.004],
+                                    colors,
+                                    through: 0.45,
+                                });
                             }
                         }
                     }
@@ -512,7 +556,8 @@ impl Twig<'_> {
             for side in [-1.0, 1.0] {
                 let angle = lerp(1.35, 0.85, t);
                 let turn = main.turn_at(t) + side * angle;
-                let long = (0.62 * outline).min(1.0) * wide / 0.5 / sin(angle) * self.dice.between(0.92, 1.04);
+                let long =
+                    (0.62 * outline).min(1.0) * wide / 0.5 / sin(angle) * self.dice.between(0.92, 1.04);
                 let foot = main.at(t);
                 let pinna = Stalk { foot, turn, length: long.min(wide / sin(angle)), bend: -0.25 * side };
                 let color = self.tones.one(self.dice);
@@ -555,7 +600,12 @@ impl Twig<'_> {
                 let side = if ray % 2 == 0 { 1.0 } else { -1.0 };
                 let turn = main.turn_at(t) + side * self.dice.between(0.2, 0.8);
                 let most = (wide / sin(turn).abs().max(0.1)).min(0.34 * (1.1 - t));
-                let branch = Stalk { foot: main.at(t), turn, length: most * self.dice.between(0.5, 1.0), bend: 0.4 * side };
+                let branch = Stalk {
+                    foot: main.at(t),
+                    turn,
+                    length: most * self.dice.between(0.5, 1.0),
+                    bend: 0.4 * side,
+                };
                 self.stalk(&branch, [0.002, 0.001], [straw; 2]);
                 for grain in 0..5 {
                     let t = 0.35 + 0.65 * grain as f32 / 4.0;
@@ -585,7 +635,8 @@ impl Twig<'_> {
                 if ring == 1 && petal % 2 == 0 {
                     continue;
                 }
-                let turn = start + (petal as f32 + 0.4 * ring as f32 + 0.12 * self.dice.normal()) * TAU / count as f32;
+                let turn = start
+                    + (petal as f32 + 0.4 * ring as f32 + 0.12 * self.dice.normal()) * TAU / count as f32;
                 let length = radius * self.dice.between(0.88, 1.0) * if ring == 1 { 0.92 } else { 1.0 };
                 self.blade(middle, turn, length, self.plan.form);
             }
@@ -597,7 +648,12 @@ impl Twig<'_> {
     fn flowers(&mut self, flat: bool) {
         let wide = 0.5 * self.sheet.width() - 0.03;
         let green = mix(self.tones.twig, from_srgb([104, 122, 66]), 0.6);
-        let foot = Stalk { foot: [0.0, 0.0], turn: 0.0, length: if flat { 0.45 } else { 0.85 }, bend: 0.05 * self.dice.normal() };
+        let foot = Stalk {
+            foot: [0.0, 0.0],
+            turn: 0.0,
+            length: if flat { 0.45 } else { 0.85 },
+            bend: 0.05 * self.dice.normal(),
+        };
         self.stalk(&foot, [0.012, 0.008], [green; 2]);
         let mut heads = Vec::new();
         let rays = if flat { 17 } else { 34 };
@@ -619,7 +675,10 @@ impl Twig<'_> {
         for head in heads {
             for _ in 0..if flat { 14 } else { 9 } {
                 let spread = if flat { 0.045 } else { 0.032 };
-                let at = [head[0] + spread * self.dice.normal() * 0.7, head[1] + 0.6 * spread * self.dice.normal()];
+                let at = [
+                    head[0] + spread * self.dice.normal() * 0.7,
+                    head[1] + 0.6 * spread * self.dice.normal(),
+                ];
                 let radius = self.dice.between(0.008, 0.015);
                 if at[0].abs() < wide + 0.015 && (0.02..0.975).contains(&at[1]) {
                     let color = scaled(self.tones.flowers, 1.0 + 0.15 * self.dice.normal());
