@@ -16,7 +16,7 @@ use orogen::io::{png8, preview, relief};
 use orogen::prelude::{BuildOptions, Unobserved};
 use serde_json::Value;
 
-use crate::{shell, stubs};
+use crate::{plants, shell, stubs};
 
 const SUMMARY: &str = "docs/src/SUMMARY.md";
 const PAGES: &str = "docs/src/operators";
@@ -24,6 +24,8 @@ const EXAMPLES: &str = "docs/examples";
 const PRESETS: &str = "docs/src/presets";
 /// The line of the table of contents under which operators are listed, up to the end.
 const LIST_HEAD: &str = "# Operators\n";
+/// The same of the species.
+const SPECIES_HEAD: &str = "# Species\n";
 const README_PICTURE: &str = "docs/island.png";
 /// One land by rules, by an image, and by both.
 const SATELLITE_PICTURE: &str = "docs/src/tutorial/satellite.png";
@@ -58,6 +60,7 @@ pub fn run(check: bool) -> Result<()> {
         let png = picture(operator).with_context(|| format!("the example of {}", operator.id))?;
         pictures.push((Path::new(PAGES).join(format!("{}.png", operator.id)), png));
     }
+    pictures.extend(plants::pictures()?.into_iter().map(|(path, png)| (PathBuf::from(path), png)));
     for (path, png) in pictures {
         let path = shell::root().join(path);
         if png.len() > MAX_PICTURE_BYTES {
@@ -74,7 +77,7 @@ pub fn run(check: bool) -> Result<()> {
         note(&path, check, &png, &mut stale)?;
     }
     for path in leftovers()? {
-        stale.push(format!("{}: belongs to no operator", path.display()));
+        stale.push(format!("{}: belongs to no operator, preset or species", path.display()));
         if !check {
             fs::remove_file(&path)?;
         }
@@ -123,6 +126,7 @@ fn texts() -> Result<Vec<(String, String)>> {
     for operator in orogen::catalog().operators() {
         texts.push((format!("{PAGES}/{}.md", operator.id), page(operator)?));
     }
+    texts.extend(plants::texts(generated)?);
     Ok(texts)
 }
 
@@ -139,8 +143,10 @@ fn leftovers() -> Result<Vec<PathBuf>> {
             [Some(format!("{}.png", preset.name)), zooms].into_iter().flatten()
         })
         .collect();
+    let species =
+        orogen::flora::names().flat_map(|name| [format!("{name}.md"), format!("{name}.png")]).collect();
     let mut found = Vec::new();
-    for (folder, known) in [(PAGES, pages), (PRESETS, presets)] {
+    for (folder, known) in [(PAGES, pages), (PRESETS, presets), (plants::FOLDER, species)] {
         let known: BTreeSet<String> = known;
         for entry in fs::read_dir(shell::root().join(folder)).with_context(|| folder.to_owned())? {
             let path = entry?.path();
@@ -179,7 +185,13 @@ fn summary() -> Result<String> {
     let text = fs::read_to_string(shell::root().join(SUMMARY)).context(SUMMARY)?;
     let (by_hand, _) =
         text.split_once(LIST_HEAD).ok_or_else(|| anyhow!("{SUMMARY}: no line {:?}", LIST_HEAD.trim()))?;
-    let mut text = format!("{by_hand}{LIST_HEAD}\n- [All operators](operators.md)\n");
+    // Species are listed above the operators.
+    let (by_hand, _) = by_hand
+        .split_once(SPECIES_HEAD)
+        .ok_or_else(|| anyhow!("{SUMMARY}: no line {:?}", SPECIES_HEAD.trim()))?;
+    let species = plants::contents()?;
+    let mut text =
+        format!("{by_hand}{SPECIES_HEAD}\n{species}\n{LIST_HEAD}\n- [All operators](operators.md)\n");
     for operator in orogen::catalog().operators() {
         text.push_str(&format!("  - [{0}](operators/{0}.md)\n", operator.id));
     }

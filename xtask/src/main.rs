@@ -4,6 +4,7 @@
 mod bench;
 mod docs;
 mod peers;
+mod plants;
 mod python;
 mod realism;
 mod shell;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use orogen::ExportKind;
 use orogen::core::Rect;
+use orogen::flora::{Fineness, LEVELS, PlantFile, Season};
 
 use crate::dem::Dem;
 
@@ -48,6 +49,8 @@ Example:
     Schema,
     /// Make seamless textures of the ground: rock, soil, grass, snow ...
     Textures(Textures),
+    /// Grow a plant as a glb file, list the species, or draw all of them.
+    Plants(Plants),
 }
 
 /// `orogen new`
@@ -235,6 +238,86 @@ pub struct Textures {
     /// Print only errors.
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// `orogen plants`
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  orogen plants oak                         oak.glb here
+  orogen plants birch --seed 7 --age 0.1 --season autumn -o birch.glb
+  orogen plants spruce --lod 2 -o far.glb   about 4,000 triangles
+  orogen plants spruce --lod all            four levels in a file (MSFT_lod)
+  orogen plants --sheet plants.png          all species side by side
+  orogen plants --list --json")]
+pub struct Plants {
+    /// The species to grow.
+    #[arg(value_name = "SPECIES", required_unless_present_any = ["list", "sheet"], conflicts_with_all = ["list", "sheet"])]
+    pub species: Option<String>,
+    /// The seed, any text: another seed is another plant of the species.
+    #[arg(long, value_name = "TEXT", default_value = "orogen")]
+    pub seed: String,
+    /// Share of its life that has gone by: 0.06 a sapling, 0.5 in its prime, 0.95 old.
+    #[arg(long, value_name = "A", default_value = "0.5", value_parser = parse_share, allow_hyphen_values = true)]
+    pub age: f64,
+    /// How well it does, from 0 (dead) to 1.
+    #[arg(long, value_name = "V", default_value = "1", value_parser = parse_share, allow_hyphen_values = true)]
+    pub vigour: f64,
+    /// The time of the year: spring, summer, autumn or winter.
+    #[arg(long, value_name = "S", default_value = "summer", value_parser = parse_season)]
+    pub season: Season,
+    /// Level of detail, from 0 (about 60,000 triangles) to 3 (about 800); `full` for every leaf, `all` for four levels in a file.
+    #[arg(long, value_name = "N", default_value = "0", value_parser = parse_lod, allow_hyphen_values = true)]
+    pub lod: PlantFile,
+    /// Where to write; `-` for standard output [default: SPECIES.glb]
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Draw all species side by side into a PNG instead.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "out"])]
+    pub sheet: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    pub force: bool,
+    /// List the species and write nothing.
+    #[arg(long)]
+    pub list: bool,
+    /// With --list: as JSON.
+    #[arg(long, requires = "list")]
+    pub json: bool,
+    /// Print only errors.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    let number: f64 = text.trim().parse().map_err(|_| format!("expected a number, found {text:?}"))?;
+    if (0.0..=1.0).contains(&number) { Ok(number) } else { Err(format!("{text} is outside 0 to 1")) }
+}
+
+fn parse_season(text: &str) -> Result<Season, String> {
+    match text {
+        "spring" => Ok(Season::Spring),
+        "summer" => Ok(Season::Summer),
+        "autumn" => Ok(Season::Autumn),
+        "winter" => Ok(Season::Winter),
+        _ => Err(String::from("expected spring, summer, autumn or winter")),
+    }
+}
+
+fn parse_lod(text: &str) -> Result<PlantFile, String> {
+    match text {
+        "full" => Ok(PlantFile::One(Fineness::Full)),
+        "all" => Ok(PlantFile::Levels),
+        _ => {
+            let level: i64 = text
+                .parse()
+                .map_err(|_| format!("expected a level from 0 to 3, full or all, found {text:?}"))?;
+            let inside = u8::try_from(level).ok().filter(|level| *level < LEVELS);
+            inside
+                .map(|level| PlantFile::One(Fineness::Level(level)))
+                .ok_or_else(|| format!("{level} is outside 0 to {}", LEVELS - 1))
+        }
+    }
 }
 
 fn parse_bytes(text: &str) -> Result<u64, String> {

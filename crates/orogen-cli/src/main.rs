@@ -13,6 +13,7 @@ mod message;
 mod new;
 mod operators;
 mod output;
+mod plants;
 mod progress;
 mod signals;
 mod streams;
@@ -72,5 +73,6 @@ fn run(args: Args) -> anyhow::Result<()> {
         Command::Ops(args) => operators::list(&args),
         Command::Schema => operators::schema(),
         Command::Textures(args) => textures::run(&args),
+        Command::Plants(args) => plants::run(&args),
     }
 }

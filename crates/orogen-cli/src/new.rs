@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use orogen::BuildError;
-use orogen::io::OutputFolder;
 use orogen::presets::{PRESETS, preset};
 
 use crate::args::New;
@@ -26,22 +25,7 @@ pub fn run(args: &New) -> Result<()> {
     if file == Path::new("-") {
         return output::print(&text);
     }
-    write(&file, &text, args.force)?;
+    output::write_file(&file, text.as_bytes(), args.force)?;
     eprintln!("wrote {}; now: orogen build {}", file.display(), file.display());
-    Ok(())
-}
-
-/// Writes aside and renames, so that a full disk costs nobody the recipe that was there.
-fn write(file: &Path, text: &str, force: bool) -> Result<(), BuildError> {
-    let wrong = |what: &str| BuildError::Call(format!("{}: {what}", file.display()));
-    let name = file.file_name().ok_or_else(|| wrong("not a file name"))?;
-    // Also a link that leads nowhere is somebody's.
-    if file.symlink_metadata().is_ok() && !force {
-        return Err(wrong("the file already exists; replace it with --force"));
-    }
-    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folder = OutputFolder::new(parent.unwrap_or(Path::new(".")))?;
-    folder.write(name, text.as_bytes())?;
-    folder.commit()?;
     Ok(())
 }

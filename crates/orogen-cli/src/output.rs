@@ -2,15 +2,23 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _, stdout};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use orogen::BuildError;
 use orogen::core::Cancel;
+use orogen::io::OutputFolder;
 
 use crate::streams::until_cancelled;
 
 /// Prints data; a pipe that the reader closed is not an error.
 pub fn print(text: &str) -> Result<()> {
     written(put(text.as_bytes()))
+}
+
+/// Prints bytes; a pipe that the reader closed is not an error.
+pub fn print_bytes(bytes: &[u8]) -> Result<()> {
+    written(put(bytes))
 }
 
 /// As [`fn@print`], until the work is cancelled: a pipe that nobody reads would hold the program for ever.
@@ -35,6 +43,28 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
 /// As [`print_json`], until the work is cancelled.
 pub fn print_json_watched(value: &impl serde::Serialize, cancel: &Cancel) -> Result<()> {
     print_watched(document(value)?, cancel)
+}
+
+/// Refuses to replace a file that nobody said may go; asked before the work as well, which would be for nothing.
+pub fn refuse_existing(file: &Path, force: bool) -> Result<(), BuildError> {
+    // Also a link that leads nowhere is somebody's.
+    if file != Path::new("-") && file.symlink_metadata().is_ok() && !force {
+        let what = "the file already exists; replace it with --force";
+        return Err(BuildError::Call(format!("{}: {what}", file.display())));
+    }
+    Ok(())
+}
+
+/// Writes a file aside and renames it, so that a full disk costs nobody what was there.
+pub fn write_file(file: &Path, bytes: &[u8], force: bool) -> Result<(), BuildError> {
+    let wrong = |what: &str| BuildError::Call(format!("{}: {what}", file.display()));
+    let name = file.file_name().ok_or_else(|| wrong("not a file name"))?;
+    refuse_existing(file, force)?;
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = OutputFolder::new(parent.unwrap_or(Path::new(".")))?;
+    folder.write(name, bytes)?;
+    folder.commit()?;
+    Ok(())
 }
 
 fn document(value: &impl serde::Serialize) -> Result<String> {

@@ -9,6 +9,15 @@ pub fn add(a: Vec3, b: Vec3) -> Vec3 {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
+pub fn sub(a: Vec3, b: Vec3) -> Vec3 {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+/// A place on the way from one to another.
+pub fn between(a: Vec3, b: Vec3, t: f64) -> Vec3 {
+    [0, 1, 2].map(|k| a[k] + t * (b[k] - a[k]))
+}
+
 pub fn scaled(a: Vec3, by: f64) -> Vec3 {
     a.map(|v| v * by)
 }

@@ -27,6 +27,8 @@ pub struct Seen {
     pub normal: Vec<[f32; 3]>,
     /// Colour, in linear light.
     pub color: Vec<[f32; 3]>,
+    /// Share of the sky's light that reaches the surface through the leaves.
+    pub light: Vec<f32>,
 }
 
 impl Seen {
@@ -39,6 +41,7 @@ impl Seen {
             depth: vec![f32::INFINITY; pixels],
             normal: vec![[0.0; 3]; pixels],
             color: vec![[0.0; 3]; pixels],
+            light: vec![1.0; pixels],
         }
     }
 
@@ -100,6 +103,10 @@ impl Seen {
                     self.depth[pixel] = depth;
                     self.normal[pixel] = unit(normal).map(|v| (facing * v) as f32);
                     self.color[pixel] = color;
+                    if !mesh.sway.is_empty() {
+                        let lights = ids.map(|id| f32::from(mesh.sway[id][3]) / 255.0);
+                        self.light[pixel] = mix(lights);
+                    }
                 }
             }
         }

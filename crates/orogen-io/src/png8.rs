@@ -39,6 +39,30 @@ pub fn encode_grey(picture: &Raster<u8>) -> Vec<u8> {
     in_memory(|out| write(picture, color, depth, |row, bytes| bytes.copy_from_slice(row), out))
 }
 
+/// The bytes of a PNG that is as small as PNGs get: grey, grey with alpha, RGB or RGBA by `N`; other numbers of bytes give
+/// nothing.
+#[must_use]
+pub fn encode_small<const N: usize>(samples: &Raster<[u8; N]>) -> Vec<u8> {
+    let color = match N {
+        1 => png::ColorType::Grayscale,
+        2 => png::ColorType::GrayscaleAlpha,
+        3 => png::ColorType::Rgb,
+        4 => png::ColorType::Rgba,
+        _ => return Vec::new(),
+    };
+    in_memory(|out| {
+        // Rasters that fit memory fit a PNG.
+        let mut encoder = png::Encoder::new(out, samples.cols() as u32, samples.rows() as u32);
+        encoder.set_color(color);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_compression(png::Compression::High);
+        encoder.set_filter(png::Filter::Adaptive);
+        let mut file = encoder.write_header()?;
+        file.write_image_data(samples.as_slice().as_flattened())?;
+        Ok(file.finish()?)
+    })
+}
+
 /// The bytes of what is written to memory, which cannot fail but for a wrong size, and that comes from the raster.
 pub(crate) fn in_memory(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Vec<u8> {
     let mut out = Vec::new();

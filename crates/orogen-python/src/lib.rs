@@ -3,6 +3,7 @@
 mod convert;
 mod errors;
 mod picture;
+mod plants;
 mod read;
 mod session;
 mod terrain;
@@ -157,6 +158,9 @@ fn _orogen(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(operators_json, module)?)?;
     module.add_function(wrap_pyfunction!(operators_text, module)?)?;
     module.add_function(wrap_pyfunction!(describe, module)?)?;
+    module.add_class::<plants::Plant>()?;
+    module.add_function(wrap_pyfunction!(plants::plant, module)?)?;
+    module.add_function(wrap_pyfunction!(plants::plant_names, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
     module.add_function(wrap_pyfunction!(build, module)?)
 }

@@ -25,6 +25,7 @@ mod describe;
 mod error;
 mod explain;
 pub mod export;
+pub mod flora;
 mod manifest;
 mod plants;
 pub mod presets;

@@ -1,0 +1,112 @@
+//! Plants: from the name of a species to meshes, files and pictures.
+
+use orogen_core::Seed;
+use orogen_core::param::nearest;
+use orogen_flora::{CATALOG, Entry, GrowError, Species, grow, species};
+use orogen_io::png8::Picture;
+use orogen_io::sheet;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::error::BuildError;
+
+pub use orogen_flora::{Growth, Mesh, PlantMesh, Season, names};
+pub use orogen_io::plant::{Fineness, LEVELS, Plant, PlantFile, portrait};
+
+/// A plant as a glb file: y up, metres, its foot at the origin.
+///
+/// # Errors
+/// When it has no surface at all, or too much of it for a file.
+pub fn plant_glb(plant: &Plant, name: &str, what: PlantFile) -> Result<Vec<u8>, BuildError> {
+    orogen_io::plant::plant_glb(plant, name, what).map_err(BuildError::Write)
+}
+
+/// Grows a plant of a species by its name, from a seed of any text.
+///
+/// # Errors
+/// When there is no such species (the sentence says which name is most like it), or age or vigour lie outside 0 to 1.
+pub fn plant(name: &str, seed: &str, growth: Growth) -> Result<Plant, BuildError> {
+    let species = species_named(name)?.at(&growth).map_err(|e| BuildError::Call(e.to_string()))?;
+    let skeleton = grow(&species, Seed::from_text(seed)).map_err(|e| match e {
+        GrowError::Species(e) => BuildError::Call(e.to_string()),
+        other => BuildError::Call(format!("{name}: {other}")),
+    })?;
+    Ok(Plant { species, growth, skeleton })
+}
+
+/// A species that comes with the program.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn species_named(name: &str) -> Result<Species, BuildError> {
+    match species(name) {
+        Some(Ok(species)) => Ok(species),
+        Some(Err(e)) => Err(BuildError::Internal(format!("species {name}: {e}"))),
+        None => {
+            let hint = nearest(name, names()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            Err(BuildError::Call(format!("no such species {name:?}{hint}")))
+        }
+    }
+}
+
+/// Pixels along a side of a plant on the sheet.
+const SHEET_PX: usize = 360;
+const SHEET_COLUMNS: usize = 7;
+
+/// A picture of all species side by side, each grown up, with its name and height.
+///
+/// # Errors
+/// When age or vigour lie outside 0 to 1.
+pub fn plant_sheet(seed: &str, growth: Growth) -> Result<Picture, BuildError> {
+    let all: Vec<&str> = names().collect();
+    let pictures: Vec<(String, Picture)> = all
+        .par_iter()
+        .map(|name| {
+            let plant = plant(name, seed, growth)?;
+            let height = plant.skeleton.height_m();
+            let text = format!("{} {height:.1} m", name.replace('_', " "));
+            Ok((text, portrait(&plant, SHEET_PX)))
+        })
+        .collect::<Result<_, BuildError>>()?;
+    Ok(sheet::sheet(&pictures, SHEET_COLUMNS))
+}
+
+/// What a list of species says of one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outlook {
+    /// Its name.
+    pub name: &'static str,
+    /// What it looks like, in a sentence.
+    pub about: String,
+    /// Heights of grown plants.
+    pub height_range_m: [f64; 2],
+    /// Whether it keeps its leaves in winter.
+    pub evergreen: bool,
+    /// How its bark is built.
+    pub bark: &'static str,
+    /// What its leaves look like, if it has any.
+    pub leaves: Option<&'static str>,
+}
+
+/// All species.
+///
+/// # Errors
+/// When the file of one is not sound, which a test rules out.
+pub fn outlooks() -> Result<Vec<Outlook>, BuildError> {
+    CATALOG
+        .iter()
+        .map(|Entry { name, text }| {
+            let species = species_named(name)?;
+            // The comment that its file begins with.
+            let about = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
+            Ok(Outlook {
+                name,
+                about: about.collect::<Vec<_>>().join(" "),
+                height_range_m: species.life.height_range_m,
+                evergreen: species.life.evergreen,
+                bark: species.bark_kind.name(),
+                leaves: (species.leaves.count != 0).then(|| species.leaves.outline().name()),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,85 @@
+//! The pages and pictures of the species.
+
+use anyhow::{Result, anyhow};
+use orogen::flora::{Growth, Outlook, Season, outlooks, plant, portrait};
+use orogen::io::{png8, sheet};
+
+/// Where they are.
+pub const FOLDER: &str = "docs/src/plants";
+/// Pixels along a side of each plant.
+const SIZE_PX: usize = 300;
+const SEED: &str = "orogen";
+
+/// What a page shows: a name, then age, vigour and season.
+fn shown(evergreen: bool) -> Vec<(&'static str, Growth)> {
+    let mut all = vec![("young", Growth::SAPLING), ("summer", Growth::MATURE)];
+    if !evergreen {
+        all.push(("autumn", Growth { season: Season::Autumn, ..Growth::MATURE }));
+        all.push(("winter", Growth { season: Season::Winter, ..Growth::MATURE }));
+    }
+    all.push(("dead", Growth::DEAD));
+    all
+}
+
+/// The texts with their paths: the list, then a page for each.
+pub fn texts(generated: impl Fn(&str) -> String) -> Result<Vec<(String, String)>> {
+    let all = outlooks()?;
+    let mut index = format!(
+        "# All species\n\n{}\n\n`orogen plants NAME` grows one; see [Plants](plants.md).\n\n| species | height | what it looks like |\n\
+         | --- | --- | --- |\n",
+        generated("the species of `orogen-flora`")
+    );
+    let mut texts = Vec::new();
+    for species in &all {
+        let name = species.name;
+        let [low, high] = species.height_range_m;
+        index
+            .push_str(&format!("| [`{name}`](plants/{name}.md) | {low} to {high} m | {} |\n", species.about));
+        texts.push((format!("{FOLDER}/{name}.md"), page(species, &generated)));
+    }
+    texts.insert(0, (String::from("docs/src/species.md"), index));
+    Ok(texts)
+}
+
+fn page(species: &Outlook, generated: impl Fn(&str) -> String) -> String {
+    let name = species.name;
+    let [low, high] = species.height_range_m;
+    let shown: Vec<&str> = shown(species.evergreen).into_iter().map(|(what, _)| what).collect();
+    let leaves = species.leaves.map_or(String::from("none"), |outline| format!("`{outline}`"));
+    let green = if species.evergreen { "all year" } else { "until autumn" };
+    format!(
+        "# {name}\n\n{}\n\n{}\n\n![{name}: {}]({name}.png)\n\n*From the left: {}.*\n\n| | |\n| --- | --- |\n\
+         | height of grown plants | {low} to {high} m |\n| leaves | {leaves}, {green} |\n| bark | `{}` |\n\n\
+         As a file:\n\n\
+         ```text\norogen plants {name} --seed 7 -o {name}.glb\n```\n",
+        generated(&format!("`crates/orogen-flora/species/{name}.toml`")),
+        species.about,
+        shown.join(", "),
+        shown.join(", "),
+        species.bark,
+    )
+}
+
+/// Lines of the table of contents.
+pub fn contents() -> Result<String> {
+    let mut text = String::from("- [All species](species.md)\n");
+    for species in outlooks()? {
+        text.push_str(&format!("  - [{0}](plants/{0}.md)\n", species.name));
+    }
+    Ok(text)
+}
+
+/// The names of the pictures, and what draws them.
+pub fn pictures() -> Result<Vec<(String, Vec<u8>)>> {
+    let draw = |species: Outlook| -> Result<(String, Vec<u8>)> {
+        let mut drawn = Vec::new();
+        for (what, growth) in shown(species.evergreen) {
+            let grown = plant(species.name, SEED, growth).map_err(|e| anyhow!("{}: {e}", species.name))?;
+            let height = grown.skeleton.height_m();
+            drawn.push((format!("{what}, {height:.1} m"), portrait(&grown, SIZE_PX)));
+        }
+        let sheet = sheet::sheet(&drawn, drawn.len());
+        Ok((format!("{FOLDER}/{}.png", species.name), png8::encode_small(&sheet)))
+    };
+    outlooks()?.into_iter().map(draw).collect()
+}
