@@ -16,7 +16,7 @@ const OPAQUE: f64 = 0.86;
 /// Outlines are this much darker than crowns.
 const OUTLINE: f64 = 0.62;
 
-/// Colours that are told apart side by side, for species in their order; they start over after the last.
+/// Colours that differ clearly side by side, for species in their order; they start over after the last.
 pub const COLORS: [[u8; 3]; 10] = [
     [58, 110, 68],
     [222, 178, 74],
