@@ -91,7 +91,7 @@ const fn row(
     }
 }
 
-/// Every species, trees first.
+/// Every species that lands have by themselves, trees first.
 #[rustfmt::skip]
 pub const SPECIES: &[Info] = {
     use Biome::*;
@@ -99,13 +99,13 @@ pub const SPECIES: &[Info] = {
     &[
         row("oak", Tree, (4.5, 22.0, 60.0), (0.3, 8.0, 0.2, 35.0), (0.4, 400.0, 40.0), [6.0, 17.0], [0.35, 0.9], [88, 110, 52], &[DeciduousForest, Grassland]),
         row("beech", Tree, (4.5, 28.0, 80.0), (0.8, 7.0, 0.1, 40.0), (0.5, 250.0, 30.0), [4.0, 14.0], [0.45, 0.95], [84, 116, 54], &[DeciduousForest, TemperateRainForest]),
-        row("birch", Tree, (2.5, 18.0, 90.0), (0.1, 8.0, 0.2, 38.0), (0.6, 90.0, 80.0), [-3.0, 12.0], [0.3, 1.0], [122, 142, 74], &[DeciduousForest, Taiga, TemperateRainForest]),
+        row("birch", Tree, (2.5, 18.0, 90.0), (0.1, 8.0, 0.2, 38.0), (0.6, 90.0, 80.0), [-0.5, 12.0], [0.3, 1.0], [122, 142, 74], &[DeciduousForest, Taiga, TemperateRainForest]),
         row("maple", Tree, (4.0, 22.0, 60.0), (0.6, 7.0, 0.1, 38.0), (0.4, 200.0, 60.0), [4.0, 15.0], [0.45, 1.0], [98, 124, 54], &[DeciduousForest, TemperateRainForest]),
         row("willow", Tree, (4.0, 14.0, 70.0), (0.1, 8.0, 0.3, 20.0), (0.6, 80.0, 120.0), [2.0, 20.0], [0.7, 1.0], [128, 144, 92], &[DeciduousForest, Grassland, TemperateRainForest]),
         row("poplar", Tree, (2.5, 26.0, 50.0), (0.1, 7.0, 0.3, 20.0), (0.6, 100.0, 150.0), [4.0, 18.0], [0.5, 1.0], [110, 136, 66], &[DeciduousForest, Grassland]),
-        row("spruce", Tree, (2.3, 28.0, 320.0), (0.7, 7.0, 0.1, 45.0), (0.4, 300.0, 50.0), [-2.5, 8.5], [0.4, 1.0], [48, 72, 46], &[Taiga, TemperateRainForest]),
-        row("pine", Tree, (2.6, 22.0, 180.0), (0.2, 9.0, 0.3, 50.0), (0.5, 300.0, 60.0), [-2.0, 13.0], [0.2, 0.8], [66, 88, 52], &[Taiga, Shrubland, DeciduousForest]),
-        row("larch", Tree, (2.4, 24.0, 130.0), (0.1, 9.0, 0.1, 48.0), (0.5, 350.0, 60.0), [-4.0, 7.0], [0.3, 0.9], [112, 132, 66], &[Taiga, Tundra]),
+        row("spruce", Tree, (2.3, 28.0, 320.0), (0.7, 7.0, 0.1, 45.0), (0.4, 300.0, 50.0), [1.0, 8.5], [0.4, 1.0], [48, 72, 46], &[Taiga, TemperateRainForest]),
+        row("pine", Tree, (2.6, 22.0, 180.0), (0.2, 9.0, 0.3, 50.0), (0.5, 300.0, 60.0), [0.5, 13.0], [0.2, 0.8], [66, 88, 52], &[Taiga, Shrubland, DeciduousForest]),
+        row("larch", Tree, (2.4, 24.0, 130.0), (0.1, 9.0, 0.1, 48.0), (0.5, 350.0, 60.0), [-1.0, 7.0], [0.3, 0.9], [112, 132, 66], &[Taiga, Tundra]),
         row("holm_oak", Tree, (3.2, 12.0, 130.0), (0.6, 9.0, 0.5, 45.0), (0.5, 300.0, 25.0), [11.0, 20.0], [0.25, 0.7], [74, 86, 50], &[Shrubland, DeciduousForest, TropicalSeasonalForest, Grassland]),
         row("aleppo_pine", Tree, (3.0, 15.0, 150.0), (0.1, 10.0, 0.6, 50.0), (0.6, 150.0, 60.0), [12.0, 21.0], [0.15, 0.6], [96, 112, 62], &[Shrubland, Grassland, TropicalSeasonalForest]),
         row("stone_pine", Tree, (4.5, 18.0, 40.0), (0.1, 9.0, 0.6, 30.0), (0.5, 200.0, 30.0), [12.0, 21.0], [0.2, 0.6], [82, 102, 54], &[Shrubland, Grassland, Beach]),
@@ -138,10 +138,33 @@ pub const SPECIES: &[Info] = {
     ]
 };
 
+/// Species that stand only where a recipe names them: kin of others, and what stands on or among them.
+#[rustfmt::skip]
+pub const ON_REQUEST: &[Info] = {
+    use Biome::*;
+    use Kind::*;
+    &[
+        row("black_oak", Tree, (4.5, 20.0, 60.0), (0.3, 8.0, 0.1, 38.0), (0.4, 200.0, 40.0), [8.0, 20.0], [0.3, 0.85], [84, 104, 50], &[DeciduousForest, Grassland]),
+        row("black_tupelo", Tree, (4.0, 21.0, 60.0), (0.5, 8.0, 0.2, 30.0), (0.5, 300.0, 40.0), [9.0, 22.0], [0.5, 1.0], [82, 112, 52], &[DeciduousForest, TemperateRainForest]),
+        row("poppy", Herb, (0.15, 0.45, 3000.0), (0.1, 12.0, 0.2, 40.0), (0.9, 1.0, 20.0), [6.0, 20.0], [0.15, 0.6], [206, 60, 40], &[Grassland, Shrubland]),
+        row("cow_parsley", Herb, (0.25, 0.9, 2000.0), (0.6, 10.0, 0.1, 40.0), (0.7, 3.0, 15.0), [2.0, 16.0], [0.35, 1.0], [214, 216, 198], &[Grassland, DeciduousForest]),
+        row("grass", Herb, (0.25, 0.3, 20000.0), (0.4, 20.0, 0.4, 60.0), (0.3, 6.0, 20.0), [-4.0, 28.0], [0.15, 1.0], [102, 132, 56], &[Grassland, DeciduousForest, Shrubland, Tundra]),
+        row("tussock", Herb, (0.5, 0.6, 4000.0), (0.2, 25.0, 0.5, 60.0), (0.5, 30.0, 30.0), [-6.0, 18.0], [0.2, 1.0], [140, 142, 80], &[Tundra, Grassland, Beach]),
+        row("liana", Shrub, (1.0, 14.0, 60.0), (1.0, 10.0, 0.2, 50.0), (0.5, 60.0, 40.0), [18.0, 32.0], [0.5, 1.0], [78, 114, 50], &[TropicalRainForest, TropicalSeasonalForest]),
+        row("ivy", Shrub, (0.5, 6.0, 150.0), (1.0, 12.0, 0.3, 60.0), (0.6, 100.0, 20.0), [4.0, 20.0], [0.35, 1.0], [56, 84, 44], &[DeciduousForest, TemperateRainForest]),
+        row("snag", Litter, (0.5, 8.0, 8.0), (1.0, 30.0, 1.0, 50.0), (0.6, 60.0, 5.0), [-6.0, 34.0], [0.1, 1.0], [138, 128, 116], &[DeciduousForest, Taiga, TemperateRainForest, Scorched]),
+    ]
+};
+
+/// All that have a name, first those that lands have by themselves.
+pub fn all() -> impl Iterator<Item = &'static Info> {
+    SPECIES.iter().chain(ON_REQUEST)
+}
+
 /// A species by its name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Info> {
-    SPECIES.iter().find(|info| info.name == name)
+    all().find(|info| info.name == name)
 }
 
 #[cfg(test)]
@@ -158,8 +181,8 @@ mod tests {
 
     #[test]
     fn rows_make_sense() {
-        for (i, s) in SPECIES.iter().enumerate() {
-            assert!(SPECIES[..i].iter().all(|other| other.name != s.name), "{} is listed twice", s.name);
+        for (i, s) in all().enumerate() {
+            assert!(all().take(i).all(|other| other.name != s.name), "{} is listed twice", s.name);
             assert!(s.temperature_c[0] < s.temperature_c[1] && s.moisture[0] < s.moisture[1], "{}", s.name);
             assert!(!s.biomes.is_empty() && s.per_ha > 0.0 && s.radius_m > 0.0, "{}", s.name);
             // Crowns of one species alone do not fill more than the ground there is.

@@ -3,6 +3,9 @@
 /// How many variants of a leaf there are across the atlas, and along it.
 pub(crate) const CELLS: u32 = 2;
 
+/// The picture that shows the flower, of species that have any when it is drawn.
+pub(crate) const FLOWER_CELL: u32 = 3;
+
 /// The part of the atlas that shows a variant of the leaf: u and v of its corner at the stalk, then of the one at the tip.
 ///
 /// The atlas repeats: a card of many leaves reaches over several cells, and beyond 0 to 1.

@@ -6,11 +6,13 @@
 
 use orogen_core::{Seed, math};
 
-use crate::frame::{Frame, Vec3, cross, dot, unit};
+use crate::frame::{Frame, Vec3, add, cross, dot, scaled, unit};
+use crate::kinds;
+use crate::kinds::climb::Way;
 use crate::skeleton::{Leaf, Node, Skeleton, Stem};
-use crate::species::{Level, Shape, Species, SpeciesError};
+use crate::species::{Climb, Level, Shape, Species, SpeciesError};
 
-/// Most stems and leaves of a plant: a real tree with all its leaves has fewer.
+/// Most stems, points along them and leaves of a plant: a real tree with all its leaves has fewer.
 const MOST: usize = 4_000_000;
 
 /// Stems shorter than this are not made, in metres.
@@ -24,9 +26,9 @@ pub enum GrowError {
     Species(#[from] SpeciesError),
     /// The plant would be too large to hold.
     #[error(
-        "the plant has more than {MOST} stems or leaves; fewer branches, splits or leaves make a smaller one"
+        "the plant has more than {0} stems or leaves; fewer branches, splits or leaves make a smaller one"
     )]
-    TooLarge,
+    TooLarge(usize),
 }
 
 /// Grows a plant. The same seed gives the same plant, any other another of the same species.
@@ -34,9 +36,50 @@ pub enum GrowError {
 /// # Errors
 /// When the species has numbers that make no plant, or too many stems and leaves.
 pub fn grow(species: &Species, seed: Seed) -> Result<Skeleton, GrowError> {
+    grow_within(species, seed, MOST)
+}
+
+/// Grows a plant that has no more than so many stems, so many points along them and so many leaves: for species that strangers
+/// made.
+///
+/// # Errors
+/// As those of [`grow`].
+pub fn grow_within(species: &Species, seed: Seed, most: usize) -> Result<Skeleton, GrowError> {
     species.check()?;
-    let mut growing = Growing::new(species, seed);
+    if let Some(stone) = &species.stone {
+        return Ok(kinds::stone::lie(species, stone, seed.child("plant")));
+    }
+    if let Some(wood) = &species.dead_wood {
+        return kinds::dead_wood::lie(species, wood, seed);
+    }
+    if let Some(climb) = &species.climb {
+        return climb_within(species, climb, seed, &kinds::climb::post(climb), most);
+    }
+    let mut growing = Growing::new(species, seed, most);
     growing.trunks()?;
+    Ok(growing.plant)
+}
+
+/// Grows a plant on another: what climbs goes round its trunk and hangs from its branches. Others stand as they would alone.
+///
+/// # Errors
+/// As those of [`grow`].
+pub fn grow_on(species: &Species, seed: Seed, host: &Skeleton) -> Result<Skeleton, GrowError> {
+    let Some(climb) = &species.climb else { return grow(species, seed) };
+    species.check()?;
+    climb_within(species, climb, seed, host, MOST)
+}
+
+fn climb_within(
+    species: &Species,
+    climb: &Climb,
+    seed: Seed,
+    host: &Skeleton,
+    most: usize,
+) -> Result<Skeleton, GrowError> {
+    let ways = kinds::climb::ways(species, climb, seed.child("climb"), host, most);
+    let mut growing = Growing::new(species, seed, most);
+    growing.along(&ways)?;
     Ok(growing.plant)
 }
 
@@ -63,6 +106,9 @@ enum For {
     LeafLean,
     Break,
     BreakPlace,
+    LeafSize,
+    Flower,
+    FlowerTurn,
 }
 
 /// What is carried on from stem to stem of a level, so that sums come out even.
@@ -87,6 +133,10 @@ struct Growing<'a> {
     seed: Seed,
     plant: Skeleton,
     carried: [Carried; 4],
+    /// Most stems, nodes, leaves and flowers.
+    most: usize,
+    /// Work that is left, in pieces, tries and children, most of which come to something.
+    left: u64,
 }
 
 /// A stem while it grows.
@@ -116,12 +166,41 @@ struct Shoot {
     clones: u64,
 }
 
+impl Shoot {
+    /// A trunk that has no size yet.
+    fn trunk(path: Seed) -> Self {
+        Self {
+            path,
+            level: 0,
+            parent: None,
+            is_clone: false,
+            offset_m: 0.0,
+            length_m: 0.0,
+            radius_m: 0.0,
+            child_length: 0.0,
+            children: 0.0,
+            leaves: 0.0,
+            parent_radius_m: 0.0,
+            turned: 0.0,
+            leaf_turned: 0.0,
+            back_deg: 0.0,
+            clones: 0,
+        }
+    }
+}
+
 impl<'a> Growing<'a> {
-    fn new(species: &'a Species, seed: Seed) -> Self {
+    fn new(species: &'a Species, seed: Seed, most: usize) -> Self {
         let mut plant = Skeleton::default();
         let seed = seed.child("plant");
         plant.scale_m = species.height_m + vary(seed, For::Scale, 0, species.height_vary_m);
-        Self { species, seed, plant, carried: [Carried::default(); 4] }
+        Self { species, seed, plant, carried: [Carried::default(); 4], most, left: 32 * most as u64 }
+    }
+
+    /// Counts work, so that no species takes for ever and comes to nothing.
+    fn spend(&mut self, work: usize) -> Result<(), GrowError> {
+        self.left = self.left.saturating_sub(work as u64);
+        if self.left == 0 { Err(GrowError::TooLarge(self.most)) } else { Ok(()) }
     }
 
     fn trunks(&mut self) -> Result<(), GrowError> {
@@ -146,26 +225,61 @@ impl<'a> Growing<'a> {
             frame.at = [far * math::sin(around), far * math::cos(around), 0.0];
             let length_m =
                 (level.length + vary(path, For::Length, index, level.length_vary)) * self.plant.scale_m;
-            let shoot = Shoot {
-                path,
-                level: 0,
-                parent: None,
-                is_clone: false,
-                offset_m: 0.0,
-                length_m,
-                radius_m: length_m * self.species.ratio,
-                child_length: 0.0,
-                children: 0.0,
-                leaves: 0.0,
-                parent_radius_m: 0.0,
-                turned: 0.0,
-                leaf_turned: 0.0,
-                back_deg: 0.0,
-                clones: 0,
-            };
+            let shoot = Shoot { length_m, radius_m: length_m * self.species.ratio, ..Shoot::trunk(path) };
             self.stem(shoot, frame, None)?;
         }
         Ok(())
+    }
+
+    /// Makes trunks that go along given ways.
+    fn along(&mut self, ways: &[Way]) -> Result<(), GrowError> {
+        let level = self.species.levels[0];
+        for (number, way) in ways.iter().enumerate() {
+            let pieces = way.frames.len() as u32 - 1;
+            let length_m = way.piece_m * f64::from(pieces);
+            let path = Seed(self.seed.child("way").bits(number as u64));
+            let mut shoot = Shoot { length_m, radius_m: way.radius_m, ..Shoot::trunk(path) };
+            self.plant.scale_m = self.plant.scale_m.max(length_m);
+            self.expect(&mut shoot, None);
+            // The way has its own pieces; what stands on it is spread over them.
+            let share = f64::from(level.pieces) / f64::from(pieces);
+            shoot.children *= share * way.leafy;
+            shoot.leaves *= share * way.leafy;
+            let stem = self.plant.stems.len() as u32;
+            self.spend(way.frames.len())?;
+            if self.plant.nodes.len() + way.frames.len() > self.most {
+                return Err(GrowError::TooLarge(self.most));
+            }
+            let mut waiting = Vec::new();
+            let first = self.plant.nodes.len() as u32;
+            for (piece, frame) in way.frames.iter().enumerate() {
+                let node = self.node(&shoot, *frame, piece as f64 * way.piece_m);
+                self.plant.nodes.push(node);
+            }
+            self.plant.stems.push(Stem {
+                level: 0,
+                parent: None,
+                is_clone: false,
+                length_m: length_m as f32,
+                radius_m: self.plant.nodes[first as usize].radius_m,
+                offset_m: 0.0,
+                first,
+                count: pieces + 1,
+            });
+            for (piece, frame) in way.frames.iter().enumerate().take(pieces as usize) {
+                self.children(&mut shoot, stem, *frame, piece as u32, way.piece_m, &mut waiting)?;
+                self.leaves(&mut shoot, stem, *frame, piece as u32, way.piece_m)?;
+            }
+            for (child, frame) in waiting {
+                self.stem(child, frame, Some(&shoot))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The level that leaves stand on.
+    fn leaf_level(&self) -> usize {
+        usize::from(self.species.leaves.level).min(self.species.levels.len() - 1)
     }
 
     /// Works out how many children and leaves a shoot has, given its parent.
@@ -184,10 +298,11 @@ impl<'a> Growing<'a> {
                 (_, Some(parent)) => (most * (1.0 - 0.5 * shoot.offset_m / parent.length_m)).floor(),
             };
             shoot.children = count / pieces;
-        } else {
+        }
+        if shoot.level == self.leaf_level() {
             let leaves = &species.leaves;
             let along = parent.map_or(0.0, |parent| shoot.offset_m / parent.length_m);
-            let count = f64::from(leaves.count.unsigned_abs())
+            let count = f64::from(leaves.count.unsigned_abs()) / (leaves.along[1] - leaves.along[0])
                 * leaves.spread.ratio(along, &species.prune)
                 * leaves.quality;
             shoot.leaves = count / pieces;
@@ -197,7 +312,7 @@ impl<'a> Growing<'a> {
     /// Makes a stem with all that stands on it.
     fn stem(&mut self, mut shoot: Shoot, frame: Frame, parent: Option<&Shoot>) -> Result<(), GrowError> {
         if shoot.level > 0 && self.species.prune.ratio > 0.0 {
-            self.prune(&mut shoot, frame);
+            self.prune(&mut shoot, frame)?;
         }
         // Nothing grows from where the parent has met the ground.
         if shoot.length_m < SHORTEST_M || frame.at[2] < 0.0 {
@@ -209,10 +324,11 @@ impl<'a> Growing<'a> {
 
     /// Makes the pieces of a stem from one on.
     fn pieces(&mut self, mut shoot: Shoot, mut frame: Frame, first: u32) -> Result<(), GrowError> {
-        if self.plant.stems.len() >= MOST || self.plant.nodes.len() >= MOST {
-            return Err(GrowError::TooLarge);
+        if self.plant.stems.len() >= self.most || self.plant.nodes.len() >= self.most {
+            return Err(GrowError::TooLarge(self.most));
         }
         let level = self.species.levels[shoot.level];
+        self.spend(level.pieces as usize)?;
         let piece_m = shoot.length_m / f64::from(level.pieces);
         let number = self.plant.stems.len() as u32;
         // Nodes of one stem lie in a row, and its children are made on the way: they wait here.
@@ -234,7 +350,7 @@ impl<'a> Growing<'a> {
                 frame = self.turned(&shoot, frame, piece);
             }
             nodes[(piece - first) as usize].along = frame.z.map(|v| v as f32);
-            self.children(&mut shoot, number, frame, piece, piece_m, &mut waiting);
+            self.children(&mut shoot, number, frame, piece, piece_m, &mut waiting)?;
             self.leaves(&mut shoot, number, frame, piece, piece_m)?;
             let share = above_ground(frame, piece_m);
             frame = frame.forward(share * piece_m);
@@ -245,6 +361,9 @@ impl<'a> Growing<'a> {
             if piece + 1 < end {
                 self.split(&mut shoot, number, &mut frame, piece)?;
             }
+        }
+        if end == level.pieces {
+            self.flower(&shoot, number, frame)?;
         }
         let stem = &mut self.plant.stems[number as usize];
         (stem.first, stem.count) = (self.plant.nodes.len() as u32, nodes.len() as u32);
@@ -328,17 +447,21 @@ impl<'a> Growing<'a> {
         piece: u32,
         piece_m: f64,
         waiting: &mut Vec<(Shoot, Frame)>,
-    ) {
-        let Some(next) = self.species.levels.get(shoot.level + 1).copied() else { return };
+    ) -> Result<(), GrowError> {
+        let Some(next) = self.species.levels.get(shoot.level + 1).copied() else { return Ok(()) };
         let start_m = f64::from(piece) * piece_m;
         let bare_m = self.species.bare_share * self.plant.scale_m;
         let (share, from) = match shoot.level {
-            0 if start_m + piece_m <= bare_m => return,
+            0 if start_m + piece_m <= bare_m => return Ok(()),
             0 if start_m < bare_m => (1.0 - (bare_m - start_m) / piece_m, (bare_m - start_m) / piece_m),
             _ if shoot.level > 0 && piece == 0 => (1.0, (shoot.parent_radius_m / piece_m).min(1.0)),
             _ => (1.0, 0.0),
         };
         let count = Carried::whole(&mut self.carried[shoot.level].children, share * shoot.children);
+        self.spend(count as usize)?;
+        if self.plant.stems.len() + waiting.len() + count as usize > self.most {
+            return Err(GrowError::TooLarge(self.most));
+        }
         let apart = (1.0 - from) / f64::from(count.max(1)) * next.branch_spread.min(1.0);
         for k in 0..count {
             let index = u64::from(piece) << 16 | u64::from(k);
@@ -374,6 +497,7 @@ impl<'a> Growing<'a> {
             place = place.rolled(toward[1]).bent(toward[0]);
             waiting.push((child, place));
         }
+        Ok(())
     }
 
     /// How much of a lean that changes along the stem a child has: -1 at the foot to 1 at the top, about.
@@ -414,8 +538,9 @@ impl<'a> Growing<'a> {
         }
         let from = if piece == 0 { (shoot.parent_radius_m / piece_m).min(1.0) } else { 0.0 };
         let count = Carried::whole(&mut self.carried[shoot.level].leaves, shoot.leaves);
-        if self.plant.leaves.len() + count as usize > MOST {
-            return Err(GrowError::TooLarge);
+        self.spend(count as usize)?;
+        if self.plant.leaves.len() + count as usize > self.most {
+            return Err(GrowError::TooLarge(self.most));
         }
         let apart = (1.0 - from) / f64::from(count.max(1));
         let angles = [leaves.down_deg, leaves.down_vary_deg, leaves.rotate_deg, leaves.rotate_vary_deg];
@@ -424,6 +549,10 @@ impl<'a> Growing<'a> {
             let at =
                 from + apart * (0.5 + f64::from(k)) + vary(shoot.path, For::LeafPlace, index, 0.5 * apart);
             let offset_m = (f64::from(piece) + at) * piece_m;
+            let share = offset_m / shoot.length_m;
+            if !(leaves.along[0]..=leaves.along[1]).contains(&share) {
+                continue;
+            }
             let along = self.lean_along(shoot, offset_m);
             let toward = side(
                 shoot.path,
@@ -433,8 +562,12 @@ impl<'a> Growing<'a> {
                 along,
                 &mut shoot.leaf_turned,
             );
-            let place = frame.forward(at * piece_m).rolled(toward[1]).bent(toward[0]);
-            self.leaf(number, place);
+            let mut place = frame.forward(at * piece_m).rolled(toward[1]).bent(toward[0]);
+            if leaves.flat {
+                place.y = unit(add(frame.y, scaled(place.z, -dot(frame.y, place.z))));
+                place.x = cross(place.y, place.z);
+            }
+            self.leaf(number, place, self.leaf_size(shoot, index, share));
         }
         Ok(())
     }
@@ -442,9 +575,10 @@ impl<'a> Growing<'a> {
     /// Leaves in a fan at the end of a stem.
     fn fan(&mut self, shoot: &Shoot, number: u32, end: Frame) -> Result<(), GrowError> {
         let level = &self.species.levels[shoot.level];
-        let count = (shoot.leaves * f64::from(level.pieces) + 0.5) as u32;
-        if self.plant.leaves.len() + count as usize > MOST {
-            return Err(GrowError::TooLarge);
+        let [from, to] = self.species.leaves.along;
+        let count = (shoot.leaves * f64::from(level.pieces) * (to - from) + 0.5) as u32;
+        if self.plant.leaves.len() + count as usize > self.most {
+            return Err(GrowError::TooLarge(self.most));
         }
         let leaves = &self.species.leaves;
         let wide = if count > 1 { leaves.rotate_deg / f64::from(count - 1) } else { 0.0 };
@@ -453,13 +587,50 @@ impl<'a> Growing<'a> {
             let lean =
                 leaves.down_deg + vary(shoot.path, For::LeafLean, u64::from(k), leaves.down_vary_deg.abs());
             let turn = vary(shoot.path, For::LeafTurn, u64::from(k), leaves.rotate_vary_deg);
-            self.leaf(number, end.about(end.y, across + turn).bent(lean));
+            let size = self.leaf_size(shoot, u64::from(k), 0.0);
+            self.leaf(number, end.about(end.y, across + turn).bent(lean), size);
         }
         Ok(())
     }
 
+    /// Length of a leaf against that of the species.
+    fn leaf_size(&self, shoot: &Shoot, index: u64, along: f64) -> f64 {
+        let leaves = &self.species.leaves;
+        let drawn = 0.5 + 0.5 * vary(shoot.path, For::LeafSize, index, 1.0);
+        (1.0 - leaves.length_vary * drawn) * (1.0 - leaves.shrink * along)
+    }
+
+    /// What stands at the end of a stem.
+    fn flower(&mut self, shoot: &Shoot, number: u32, end: Frame) -> Result<(), GrowError> {
+        let flowers = &self.species.flowers;
+        if flowers.share == 0.0 || shoot.level < usize::from(flowers.level) || end.at[2] < 0.0 {
+            return Ok(());
+        }
+        if 0.5 + 0.5 * vary(shoot.path, For::Flower, 0, 1.0) >= flowers.share {
+            return Ok(());
+        }
+        if self.plant.flowers.len() >= self.most {
+            return Err(GrowError::TooLarge(self.most));
+        }
+        let mut end = end.rolled(vary(shoot.path, For::FlowerTurn, 0, 180.0));
+        let lean = end.lean_deg();
+        let axis = cross(end.z, [0.0, 0.0, 1.0]);
+        if flowers.bend > 0.0 && dot(axis, axis) > 1e-12 {
+            end = end.about(unit(axis), flowers.bend * lean);
+        }
+        let [along, up] = if flowers.flat { [end.y, end.z] } else { [end.z, end.y] };
+        self.plant.flowers.push(Leaf {
+            at: end.at.map(|v| v as f32),
+            along: along.map(|v| v as f32),
+            up: up.map(|v| v as f32),
+            size: (1.0 + vary(shoot.path, For::Flower, 1, 0.2)) as f32,
+            stem: number,
+        });
+        Ok(())
+    }
+
     /// A leaf that goes along a frame, turned towards the light.
-    fn leaf(&mut self, number: u32, frame: Frame) {
+    fn leaf(&mut self, number: u32, frame: Frame, size: f64) {
         let mut frame = frame;
         let bend = self.species.leaves.bend;
         if bend > 0.0 {
@@ -481,6 +652,7 @@ impl<'a> Growing<'a> {
             at: frame.at.map(|v| v as f32),
             along: frame.z.map(|v| v as f32),
             up: frame.y.map(|v| v as f32),
+            size: size as f32,
             stem: number,
         });
     }
@@ -563,26 +735,42 @@ impl<'a> Growing<'a> {
     }
 
     /// Shortens a stem until it ends within the outline, as far as the species wants.
-    fn prune(&self, shoot: &mut Shoot, frame: Frame) {
+    fn prune(&mut self, shoot: &mut Shoot, frame: Frame) -> Result<(), GrowError> {
         let wanted = shoot.length_m;
         let shortest = 0.001 * self.plant.scale_m;
         let mut length = wanted;
         while length > shortest {
             let mut carried = self.carried[shoot.level].splits;
             let shorter = Shoot { length_m: length, ..*shoot };
-            let Some(inside) = self.inside(shorter, frame, 0, &mut carried) else { break };
+            let mut left = self.left;
+            let inside = self.inside(shorter, frame, 0, &mut carried, &mut left);
+            self.left = left;
+            self.spend(1)?;
+            let Some(inside) = inside else { break };
             // By a fifteenth at least, and by half at most.
             length = inside.max(0.5 * length).min(length - wanted / 15.0);
         }
         shoot.length_m = wanted + self.species.prune.ratio * (length.max(0.0) - wanted);
         shoot.radius_m *= math::pow(shoot.length_m / wanted, self.species.ratio_power);
+        Ok(())
     }
 
     /// How much of a stem, and of what it splits into, lies within the outline; `None` where all of it does.
-    fn inside(&self, mut shoot: Shoot, mut frame: Frame, first: u32, carried: &mut f64) -> Option<f64> {
+    fn inside(
+        &self,
+        mut shoot: Shoot,
+        mut frame: Frame,
+        first: u32,
+        carried: &mut f64,
+        left: &mut u64,
+    ) -> Option<f64> {
         let level: &Level = &self.species.levels[shoot.level];
         let piece_m = shoot.length_m / f64::from(level.pieces);
         for piece in first..level.pieces {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                return Some(0.0);
+            }
             if piece > 0 {
                 frame = self.turned(&shoot, frame, piece);
             }
@@ -593,7 +781,7 @@ impl<'a> Growing<'a> {
             let count = if piece + 1 < level.pieces { Carried::whole(carried, level.splits) } else { 0 };
             for k in 0..count {
                 let (clone, turned) = self.clone_of(&mut shoot, None, frame, piece, [k, count]);
-                if let Some(inside) = self.inside(clone, turned, piece + 1, carried) {
+                if let Some(inside) = self.inside(clone, turned, piece + 1, carried, left) {
                     return Some(inside);
                 }
             }

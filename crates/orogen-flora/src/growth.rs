@@ -82,6 +82,10 @@ impl Species {
             }
         }
         let mut now = self.clone();
+        // Stones and dead wood have no age and no season.
+        if self.stone.is_some() || self.dead_wood.is_some() {
+            return Ok(now);
+        }
         now.age(growth);
         now.weaken(growth);
         now.turn_leaves(growth.season);
@@ -95,6 +99,7 @@ impl Species {
         match season {
             Season::Spring => self.colors.spring,
             Season::Autumn => self.colors.autumn,
+            Season::Winter if self.life.withers => self.colors.autumn,
             Season::Summer | Season::Winter => self.colors.summer,
         }
     }
@@ -107,6 +112,10 @@ impl Species {
         self.height_vary_m *= share;
         // Young trunks are slender, and a trunk still thickens when the tree has stopped to rise.
         self.ratio = (self.ratio * math::pow(young, 0.3) * (1.0 + 0.4 * past)).min(1.0);
+        if let Some(climb) = &mut self.climb {
+            climb.reach = climb.reach.map(|share| (share * young).max(0.01));
+            climb.hanging = (f64::from(climb.hanging) * young).round() as u32;
+        }
         // The lowest branches die as the crown rises; a palm's bare stem grows while its crown stays as long as it was.
         let crown = (1.0 - self.bare_share) * math::pow(share, self.life.crown_growth - 1.0);
         let rising = self.bare_share * (0.25 + 0.75 * young) * self.life.crown_growth
@@ -130,7 +139,7 @@ impl Species {
             level.splits *= young * self.life.crown_growth.max(0.5);
         }
         if young < 0.2 && self.levels.len() > 2 {
-            self.levels.pop();
+            self.drop_level();
             self.leaves.count = (2 * self.leaves.count).clamp(-10_000, 10_000);
         }
         // What storms have left of an old crown.
@@ -141,19 +150,33 @@ impl Species {
         let lost = 1.0 - growth.vigour;
         self.height_m *= 1.0 - 0.15 * lost;
         self.height_vary_m *= 1.0 - 0.15 * lost;
-        self.broken_share = (self.broken_share + 0.75 * lost * lost).min(1.0);
+        self.broken_share = (self.broken_share + 0.6 * lost * lost).min(1.0);
         self.leaves.count = (f64::from(self.leaves.count) * (1.0 - lost * lost)).round() as i32;
         if growth.vigour == 0.0 {
             // The finest twigs are the first to fall.
             self.leaves.count = 0;
+            self.flowers.share = 0.0;
             if self.levels.len() > 3 {
-                self.levels.pop();
+                self.drop_level();
             }
         }
     }
 
+    /// Takes the finest stems away; what stood on them stands on those before.
+    fn drop_level(&mut self) {
+        self.levels.pop();
+        let last = self.levels.len() as u8 - 1;
+        self.flowers.level = self.flowers.level.min(last);
+        if self.leaves.level != u8::MAX {
+            self.leaves.level = self.leaves.level.min(last);
+        }
+    }
+
     fn turn_leaves(&mut self, season: Season) {
-        if self.life.evergreen {
+        if !self.flowers.seasons.contains(&season) {
+            self.flowers.share = 0.0;
+        }
+        if self.life.evergreen || self.life.withers {
             return;
         }
         let left = match season {

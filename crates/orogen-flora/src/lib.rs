@@ -8,6 +8,7 @@ mod catalog;
 mod frame;
 mod grow;
 mod growth;
+mod kinds;
 mod lod;
 mod mesh;
 mod picture;
@@ -19,13 +20,16 @@ mod surface;
 pub use arbaro::from_arbaro;
 pub use atlas::leaf_cell;
 pub use catalog::{CATALOG, Entry, names, species};
-pub use grow::{GrowError, grow};
+pub use grow::{GrowError, grow, grow_on, grow_within};
 pub use growth::{Growth, Season};
 pub use lod::{BUDGETS, lod};
 pub use mesh::{BARK_M, Detail, Mesh, PlantMesh, mesh};
 pub use picture::{Seen, View};
-pub use skeleton::{Leaf, Node, Skeleton, Stem};
-pub use species::{Colors, Leaves, Level, Life, Prune, Shape, Species, SpeciesError};
+pub use skeleton::{Boulder, Leaf, Node, Skeleton, Stem};
+pub use species::{
+    Climb, Colors, DeadWood, Flowers, Leaves, Level, Life, Prune, Shape, Species, SpeciesError, Stone,
+    StoneForm,
+};
 pub use surface::{
     BarkKind, BarkMaps, LeafLevel, LeafMaps, Outline, SURFACE_SIZES, Surface, leaf_maps, levels, surface,
 };

@@ -1,5 +1,9 @@
 //! What a plant is made of before it has a surface.
 
+use orogen_core::Seed;
+
+use crate::species::StoneForm;
+
 /// A plant as lines with radii, and its leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Skeleton {
@@ -11,6 +15,10 @@ pub struct Skeleton {
     pub nodes: Vec<Node>,
     /// Leaves.
     pub leaves: Vec<Leaf>,
+    /// Flowers, and what else stands at the ends of stems. Those that are flat look up, as leaves do.
+    pub flowers: Vec<Leaf>,
+    /// Stones.
+    pub stones: Vec<Boulder>,
 }
 
 /// A trunk, branch or twig.
@@ -56,8 +64,23 @@ pub struct Leaf {
     pub along: [f32; 3],
     /// The way its upper side looks; of length 1.
     pub up: [f32; 3],
+    /// Its length against that of the species.
+    pub size: f32,
     /// The stem that it stands on.
     pub stem: u32,
+}
+
+/// A stone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Boulder {
+    /// Its middle.
+    pub at: [f32; 3],
+    /// Half its length, width and height, each along an axis of its own: three vectors at right angles.
+    pub axes: [[f32; 3]; 3],
+    /// What it looks like.
+    pub form: StoneForm,
+    /// What makes it another stone than others of the same form.
+    pub seed: Seed,
 }
 
 impl Skeleton {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::growth::Season;
 use crate::surface::{BarkKind, Outline};
 
 /// A kind of plant, after Weber & Penn, "Creation and rendering of realistic trees", SIGGRAPH 1995, with the extensions of the
@@ -52,6 +53,14 @@ pub struct Species {
     pub bark_kind: BarkKind,
     /// The leaves.
     pub leaves: Leaves,
+    /// The flowers, or what stands at the ends of its stems in their place: plumes, cobs, spikes.
+    pub flowers: Flowers,
+    /// How it climbs, for what needs a host to stand.
+    pub climb: Option<Climb>,
+    /// What it broke from, for wood that lies or stands dead.
+    pub dead_wood: Option<DeadWood>,
+    /// What it looks like, for a stone.
+    pub stone: Option<Stone>,
     /// The levels: trunk first.
     pub levels: Vec<Level>,
 }
@@ -103,6 +112,8 @@ pub struct Prune {
 pub struct Life {
     /// Whether it keeps its leaves in winter.
     pub evergreen: bool,
+    /// Whether it dries up where it stands, as grass does, and does not shed its leaves.
+    pub withers: bool,
     /// Heights of grown plants, from the lowest to the highest.
     pub height_range_m: [f64; 2],
     /// How its crown widens with its height: 1 in step, 0 for palms, whose leaves have their full length from early on.
@@ -155,6 +166,120 @@ pub struct Leaves {
     pub bend: f64,
     /// Share of them that is made, larger for that: below 1 for plants seen from afar.
     pub quality: f64,
+    /// How much shorter some are, as a share of the length.
+    pub length_vary: f64,
+    /// How much shorter those at the top of a stem are than those at its foot, as a share of the length.
+    pub shrink: f64,
+    /// How far they bend over from stalk to tip.
+    pub droop_deg: f64,
+    /// In how many pieces they bend, seen from near.
+    pub pieces: u32,
+    /// The level that they stand on; 255 for the last.
+    pub level: u8,
+    /// Where on a stem they stand, as shares of its length.
+    pub along: [f64; 2],
+    /// Whether they lie in one plane with the stem, as the barbs of a feather, and look where it does.
+    pub flat: bool,
+}
+
+/// What stands at the ends of stems.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Flowers {
+    /// Share of the ends of stems that have one, from 0 to 1.
+    pub share: f64,
+    /// First level of stems that have them.
+    pub level: u8,
+    /// Name of their form.
+    pub form: String,
+    /// What they look like; by their form where it is not said.
+    pub outline: Option<Outline>,
+    /// Length; of round ones how wide they are.
+    pub length_m: f64,
+    /// Width, as a share of the length.
+    pub width_share: f64,
+    /// Whether they are flat and look along the stem, as daisies do, or go on where the stem ends, as spikes do.
+    pub flat: bool,
+    /// How far the rim of a flat one stands up, as a share of its radius: 1 for a bowl, below 0 for a roof.
+    pub cup: f64,
+    /// How far they turn to the sky, from 0 to 1.
+    pub bend: f64,
+    /// When there are any.
+    pub seasons: Vec<Season>,
+    /// Their petals, in sRGB.
+    pub color: [u8; 3],
+    /// Their middle, in sRGB.
+    pub middle: [u8; 3],
+}
+
+/// How a plant climbs on another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Climb {
+    /// How many times it goes round its host on a metre; some wind the other way.
+    pub turns_per_m: f64,
+    /// How far it strays from that way, in degrees.
+    pub stray_deg: f64,
+    /// How high it gets, as shares of the host's height.
+    pub reach: [f64; 2],
+    /// How many stems hang from the branches of its host.
+    pub hanging: u32,
+    /// Height of a post that it climbs where there is no host.
+    pub post_m: f64,
+    /// Radius of that post.
+    pub post_radius_m: f64,
+}
+
+/// Wood that has died.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeadWood {
+    /// The trees that it may come from, by the names of their species.
+    pub of: Vec<String>,
+    /// How often it is a trunk that lies, against the others.
+    pub logs: f64,
+    /// How often it is the foot of a trunk that broke or was cut.
+    pub stumps: f64,
+    /// How often it is a trunk that still stands, without its top.
+    pub snags: f64,
+    /// Length of trunks that lie, from the shortest to the longest.
+    pub log_m: [f64; 2],
+    /// Their radius.
+    pub radius_m: [f64; 2],
+}
+
+/// A stone, or several that lie together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Stone {
+    /// How many lie together, from the fewest to the most.
+    pub count: [u32; 2],
+    /// How far apart they lie.
+    pub apart_m: f64,
+    /// How deep in the ground, as a share of the height.
+    pub sunk: f64,
+    /// The forms; each stone has one of them.
+    pub forms: Vec<StoneForm>,
+}
+
+/// A form of stones: a sphere that planes have cut, pressed flat, worn and rough.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoneForm {
+    /// Length, width and height against each other.
+    pub axes: [f64; 3],
+    /// How much those vary, as a share.
+    pub axes_vary: f64,
+    /// How many planes cut it.
+    pub cuts: u32,
+    /// How deep, as a share of the radius.
+    pub cut_depth: f64,
+    /// How round its edges are worn, from 0 (sharp) to 1.
+    pub worn: f64,
+    /// How far bumps stand out, as a share of the radius.
+    pub rough: f64,
+    /// How far beds of rock stand out, as a share of the radius.
+    pub beds: f64,
 }
 
 /// Stems of a level.
@@ -218,6 +343,10 @@ impl Default for Species {
             colors: Colors::default(),
             bark_kind: BarkKind::default(),
             leaves: Leaves::default(),
+            flowers: Flowers::default(),
+            climb: None,
+            dead_wood: None,
+            stone: None,
             levels: vec![Level { branches: 1, branch_spread: 0.0, length: 1.0, ..Level::default() }],
         }
     }
@@ -231,7 +360,7 @@ impl Default for Prune {
 
 impl Default for Life {
     fn default() -> Self {
-        Self { evergreen: false, height_range_m: [0.0, 200.0], crown_growth: 1.0 }
+        Self { evergreen: false, withers: false, height_range_m: [0.0, 200.0], crown_growth: 1.0 }
     }
 }
 
@@ -263,6 +392,65 @@ impl Default for Leaves {
             stalk_share: 0.5,
             bend: 0.3,
             quality: 1.0,
+            length_vary: 0.0,
+            shrink: 0.0,
+            droop_deg: 0.0,
+            pieces: 1,
+            level: u8::MAX,
+            along: [0.0, 1.0],
+            flat: false,
+        }
+    }
+}
+
+impl Default for Flowers {
+    fn default() -> Self {
+        Self {
+            share: 0.0,
+            level: 0,
+            form: String::from("daisy"),
+            outline: None,
+            length_m: 0.03,
+            width_share: 1.0,
+            flat: true,
+            cup: 0.0,
+            bend: 0.0,
+            seasons: vec![Season::Spring, Season::Summer],
+            color: [240, 236, 226],
+            middle: [226, 186, 60],
+        }
+    }
+}
+
+impl Default for Climb {
+    fn default() -> Self {
+        Self {
+            turns_per_m: 0.2,
+            stray_deg: 40.0,
+            reach: [0.4, 0.9],
+            hanging: 0,
+            post_m: 6.0,
+            post_radius_m: 0.2,
+        }
+    }
+}
+
+impl Default for DeadWood {
+    fn default() -> Self {
+        Self { of: Vec::new(), logs: 1.0, stumps: 0.0, snags: 0.0, log_m: [2.0, 4.0], radius_m: [0.1, 0.3] }
+    }
+}
+
+impl Default for StoneForm {
+    fn default() -> Self {
+        Self {
+            axes: [1.0, 0.8, 0.6],
+            axes_vary: 0.2,
+            cuts: 12,
+            cut_depth: 0.3,
+            worn: 0.3,
+            rough: 0.05,
+            beds: 0.0,
         }
     }
 }
@@ -291,6 +479,11 @@ impl Default for Level {
 }
 
 impl Leaves {
+    /// In how many pieces they bend, seen from near; one for those that do not.
+    pub(crate) fn pieces(&self) -> u32 {
+        if self.droop_deg == 0.0 { 1 } else { self.pieces }
+    }
+
     /// What they look like.
     #[must_use]
     pub fn outline(&self) -> Outline {
@@ -319,6 +512,17 @@ pub enum SpeciesError {
 /// Largest text of a species, in bytes.
 const MOST_BYTES: usize = 1 << 20;
 
+/// What is wrong with a text, and where; the line is shown unless it is longer than anybody reads.
+fn sentence(text: &str, error: &toml::de::Error) -> String {
+    let whole = error.to_string();
+    if whole.len() <= 1500 {
+        return whole.trim_end().to_owned();
+    }
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let message: String = error.message().chars().take(400).collect();
+    format!("line {}: {message}", before.matches('\n').count() + 1)
+}
+
 impl Species {
     /// A species from TOML.
     ///
@@ -328,8 +532,7 @@ impl Species {
         if text.len() > MOST_BYTES {
             return Err(SpeciesError::Text(format!("a species of {} bytes is too long", text.len())));
         }
-        let species: Self =
-            toml::from_str(text).map_err(|e| SpeciesError::Text(e.to_string().trim_end().to_owned()))?;
+        let species: Self = toml::from_str(text).map_err(|e| SpeciesError::Text(sentence(text, &e)))?;
         species.check()?;
         Ok(species)
     }
@@ -385,6 +588,16 @@ impl Species {
         within("leaves.stalk_share", self.leaves.stalk_share, -10.0, 10.0)?;
         within("leaves.bend", self.leaves.bend, 0.0, 1.0)?;
         within("leaves.quality", self.leaves.quality, 0.01, 1.0)?;
+        within("leaves.length_vary", self.leaves.length_vary, 0.0, 0.95)?;
+        within("leaves.shrink", self.leaves.shrink, 0.0, 0.95)?;
+        within("leaves.droop_deg", self.leaves.droop_deg, -720.0, 720.0)?;
+        within("leaves.pieces", f64::from(self.leaves.pieces), 1.0, 16.0)?;
+        within("leaves.along[0]", self.leaves.along[0], 0.0, 0.99)?;
+        within("leaves.along[1]", self.leaves.along[1], self.leaves.along[0] + 0.01, 1.0)?;
+        if self.leaves.level != u8::MAX {
+            within("leaves.level", f64::from(self.leaves.level), 0.0, self.levels.len() as f64 - 1.0)?;
+        }
+        self.check_kinds(&within)?;
         for (number, level) in self.levels.iter().enumerate() {
             let within = |name: &str, value: f64, low: f64, high: f64| {
                 within(&format!("levels[{number}].{name}"), value, low, high)
@@ -405,6 +618,66 @@ impl Species {
             within("splits", level.splits, 0.0, 3.0)?;
             within("split_deg", level.split_deg, 0.0, 360.0)?;
             within("split_vary_deg", level.split_vary_deg, 0.0, 360.0)?;
+        }
+        Ok(())
+    }
+
+    /// What belongs to some kinds only.
+    fn check_kinds(
+        &self,
+        within: &impl Fn(&str, f64, f64, f64) -> Result<(), SpeciesError>,
+    ) -> Result<(), SpeciesError> {
+        within("flowers.share", self.flowers.share, 0.0, 1.0)?;
+        within("flowers.length_m", self.flowers.length_m, 1e-4, 20.0)?;
+        within("flowers.width_share", self.flowers.width_share, 1e-3, 10.0)?;
+        within("flowers.cup", self.flowers.cup, -3.0, 3.0)?;
+        within("flowers.bend", self.flowers.bend, 0.0, 1.0)?;
+        if let Some(climb) = &self.climb {
+            within("climb.turns_per_m", climb.turns_per_m, -10.0, 10.0)?;
+            within("climb.stray_deg", climb.stray_deg, 0.0, 360.0)?;
+            within("climb.reach[0]", climb.reach[0], 0.01, 1.0)?;
+            within("climb.reach[1]", climb.reach[1], climb.reach[0], 1.0)?;
+            within("climb.hanging", f64::from(climb.hanging), 0.0, 200.0)?;
+            within("climb.post_m", climb.post_m, 0.1, 100.0)?;
+            within("climb.post_radius_m", climb.post_radius_m, 0.01, 10.0)?;
+        }
+        if let Some(wood) = &self.dead_wood {
+            if wood.of.is_empty() {
+                return Err(SpeciesError::Value {
+                    name: String::from("dead_wood.of"),
+                    value: String::from("empty"),
+                    allowed: String::from("it must name a tree at least"),
+                });
+            }
+            for (name, value) in [("logs", wood.logs), ("stumps", wood.stumps), ("snags", wood.snags)] {
+                within(&format!("dead_wood.{name}"), value, 0.0, 1e6)?;
+            }
+            within("dead_wood.logs + stumps + snags", wood.logs + wood.stumps + wood.snags, 1e-6, 1e7)?;
+            within("dead_wood.log_m[0]", wood.log_m[0], 0.1, 60.0)?;
+            within("dead_wood.log_m[1]", wood.log_m[1], wood.log_m[0], 60.0)?;
+            within("dead_wood.radius_m[0]", wood.radius_m[0], 0.01, 5.0)?;
+            within("dead_wood.radius_m[1]", wood.radius_m[1], wood.radius_m[0], 5.0)?;
+        }
+        if let Some(stone) = &self.stone {
+            within("stone.count[0]", f64::from(stone.count[0]), 1.0, 100.0)?;
+            within("stone.count[1]", f64::from(stone.count[1]), f64::from(stone.count[0]), 100.0)?;
+            within("stone.apart_m", stone.apart_m, 0.0, 100.0)?;
+            within("stone.sunk", stone.sunk, 0.0, 0.9)?;
+            within("the number of stone.forms", stone.forms.len() as f64, 1.0, 100.0)?;
+            for (number, form) in stone.forms.iter().enumerate() {
+                let within = |name: &str, value: f64, low: f64, high: f64| {
+                    within(&format!("stone.forms[{number}].{name}"), value, low, high)
+                };
+                for axis in form.axes {
+                    within("axes", axis, 0.05, 1.0)?;
+                }
+                within("axes_vary", form.axes_vary, 0.0, 0.9)?;
+                within("cuts", f64::from(form.cuts), 0.0, 100.0)?;
+                within("cut_depth", form.cut_depth, 0.0, 0.8)?;
+                within("worn", form.worn, 0.0, 1.0)?;
+                within("rough", form.rough, 0.0, 0.3)?;
+                within("beds", form.beds, 0.0, 0.3)?;
+            }
         }
         Ok(())
     }

@@ -4,10 +4,12 @@
 //! thinnest of them go; their leaves stay. Leaves are thinned, and what is left shows more of them: up to a little larger at
 //! first, then as cards of several leaves in their own size. The leaves of a level are among those of the finer one.
 
+mod cover;
 mod leaves;
 mod stems;
 
-use crate::mesh::{Courses, Plan, PlantMesh, draw};
+use crate::kinds::cards::flower_triangles;
+use crate::mesh::{Courses, Plan, PlantMesh, StemPlan, draw};
 use crate::skeleton::Skeleton;
 use crate::species::Species;
 
@@ -24,19 +26,69 @@ struct Level {
     rounding: f64,
     /// How much larger leaves are before cards show several.
     grown: f64,
+    /// Least area of the cards, as a share of that of all leaves.
+    area: f64,
     /// Longest card, as a share of the plant's height.
     longest: f64,
     /// Thinnest stem, as a share of the plant's height: half a pixel where the level is used.
     thinnest: f64,
     /// Fewest sides of a trunk.
     trunk_sides: u16,
+    /// In how many pieces a leaf bends at most.
+    pieces: u32,
+    /// Whether flowers are cups and crosses.
+    flowers: bool,
 }
 
 const LEVELS: [Level; 4] = [
-    Level { budget: BUDGETS[0], leaves: 0.6, rounding: 0.45, grown: 1.3, longest: 0.08, thinnest: 0.0, trunk_sides: 12 },
-    Level { budget: BUDGETS[1], leaves: 0.62, rounding: 0.55, grown: 1.5, longest: 0.1, thinnest: 2.5e-4, trunk_sides: 8 },
-    Level { budget: BUDGETS[2], leaves: 0.64, rounding: 0.65, grown: 1.8, longest: 0.13, thinnest: 6e-4, trunk_sides: 6 },
-    Level { budget: BUDGETS[3], leaves: 0.62, rounding: 0.75, grown: 2.0, longest: 0.2, thinnest: 1.5e-3, trunk_sides: 4 },
+    Level {
+        budget: BUDGETS[0],
+        leaves: 0.6,
+        rounding: 0.48,
+        grown: 1.3,
+        area: 0.8,
+        longest: 0.05,
+        thinnest: 0.0,
+        trunk_sides: 12,
+        pieces: 16,
+        flowers: true,
+    },
+    Level {
+        budget: BUDGETS[1],
+        leaves: 0.62,
+        rounding: 0.52,
+        grown: 1.6,
+        area: 0.5,
+        longest: 0.08,
+        thinnest: 2.5e-4,
+        trunk_sides: 8,
+        pieces: 4,
+        flowers: true,
+    },
+    Level {
+        budget: BUDGETS[2],
+        leaves: 0.64,
+        rounding: 0.56,
+        grown: 1.8,
+        area: 0.25,
+        longest: 0.1,
+        thinnest: 6e-4,
+        trunk_sides: 6,
+        pieces: 2,
+        flowers: false,
+    },
+    Level {
+        budget: BUDGETS[3],
+        leaves: 0.62,
+        rounding: 0.6,
+        grown: 2.0,
+        area: 0.1,
+        longest: 0.2,
+        thinnest: 1.5e-3,
+        trunk_sides: 4,
+        pieces: 1,
+        flowers: false,
+    },
 ];
 
 /// A plant at a level of detail: 0 the finest, 3 the coarsest (higher numbers are as 3). [`crate::mesh`] gives all of it.
@@ -45,13 +97,33 @@ pub fn lod(species: &Species, plant: &Skeleton, level: u8) -> PlantMesh {
     let level = &LEVELS[usize::from(level).min(LEVELS.len() - 1)];
     let courses = Courses::new(species, plant);
     let stems = stems::Thinning::new(species, plant, &courses, level);
+    let blooms = leaves::flowers(species, plant, level.flowers, level.budget / 4);
+    let each = flower_triangles(&species.flowers, level.flowers);
+    let budget = level.budget - each * blooms.len();
     // What one of the two does not need, the other may have.
-    let most = leaves::most_triangles(species, plant);
-    let for_leaves = ((level.leaves * level.budget as f64) as usize)
-        .max(level.budget.saturating_sub(stems.most_triangles()))
+    let most = 2 * species.leaves.pieces().min(level.pieces) as usize * plant.leaves.len();
+    let for_leaves = ((level.leaves * budget as f64) as usize)
+        .max(budget.saturating_sub(stems.most_triangles()))
         .min(most);
-    let (plans, keep) = stems.plan(level.budget - for_leaves);
-    let cards = leaves::cards(species, plant, level, for_leaves);
-    let plan = Plan { stems: plans, keep, cards, rounding: level.rounding, lobes: true };
+    let (plans, keep) = stems.plan(budget - for_leaves);
+    let cover = cover::Cover::new(species, plant);
+    let cards = leaves::cards(species, plant, level, for_leaves, &cover, |full| {
+        let all = StemPlan { sides: 1, wider: 1.0 };
+        if full {
+            cover.stems(&courses, |_| all, |_| true)
+        } else {
+            cover.stems(&courses, |stem| plans[stem], |point| keep[point])
+        }
+    });
+    let plan = Plan {
+        stems: plans,
+        keep,
+        cards,
+        flowers: blooms,
+        // Stones are smooth enough with fewer.
+        stones: level.budget / 4,
+        rounding: level.rounding,
+        lobes: true,
+    };
     draw(species, plant, &courses, &plan)
 }

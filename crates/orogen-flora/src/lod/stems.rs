@@ -4,12 +4,14 @@ use orogen_core::{Seed, math};
 
 use super::Level;
 use crate::frame::{between, dot, sub};
-use crate::mesh::{Courses, Point, StemPlan, tube_triangles};
+use crate::mesh::{Courses, Detail, Point, StemPlan, tube_triangles};
 use crate::skeleton::Skeleton;
 use crate::species::Species;
 
 /// How much longer than the error a stem's size must be for it to be drawn.
 const SEEN: f64 = 9.0;
+/// So many trunks are never left out.
+const FEW: usize = 6;
 /// Most that a stem is widened in place of those that are left out.
 const WIDEST: f64 = 2.0;
 
@@ -31,16 +33,25 @@ impl<'a> Thinning<'a> {
         let mut errors = vec![f64::INFINITY; courses.points.len()];
         let mut sizes: Vec<f64> = Vec::with_capacity(plant.stems.len());
         let mut girths = Vec::with_capacity(plant.stems.len());
+        // Trunks stay; shoots of a tussock are many and may go.
+        let few = plant.stems.iter().filter(|stem| stem.level == 0 && !stem.is_clone).count() <= FEW;
         for (number, stem) in plant.stems.iter().enumerate() {
             let range = courses.range(number);
             let points = &courses.points[range.clone()];
             let girth = courses.girth(number);
             girths.push(girth);
             straighten(points, &mut errors[range], f64::INFINITY);
-            let long = points.last().zip(points.first()).map_or(0.0, |(last, first)| last.from_foot - first.from_foot);
+            let long = points
+                .last()
+                .zip(points.first())
+                .map_or(0.0, |(last, first)| last.from_foot - first.from_foot);
             // Stems that are much alike do not all go at once.
             let luck = 0.6 + 0.8 * Seed(number as u64).unit(3);
-            let own = if stem.level == 0 && !stem.is_clone { f64::INFINITY } else { luck * (girth * long).sqrt() };
+            let own = if stem.level == 0 && !stem.is_clone && few {
+                f64::INFINITY
+            } else {
+                luck * (girth * long).sqrt()
+            };
             sizes.push(stem.parent.map_or(own, |parent| own.min(sizes[parent as usize])));
         }
         Self { species, plant, courses, level, errors, sizes, girths }
@@ -48,32 +59,42 @@ impl<'a> Thinning<'a> {
 
     /// Triangles of all stems with all their points.
     pub fn most_triangles(&self) -> usize {
-        self.triangles(0.0)
+        self.triangles(0.0, 0.0)
     }
 
     /// Sides, and which points stay, so that stems have about so many triangles.
     pub fn plan(&self, budget: usize) -> (Vec<StemPlan>, Vec<bool>) {
-        // Halves the range of errors, as numbers fall with them.
-        let (mut low, mut high) = (1e-5, 10.0);
-        for _ in 0..24 {
-            let middle = f64::sqrt(low * high);
-            if self.triangles(middle) > budget { low = middle } else { high = middle }
-        }
-        let error = if self.triangles(low) <= budget { low } else { high };
+        let seen = self.smallest_within(budget, |error| self.triangles(error, error));
+        // Sides change in steps. What they leave is spent on points.
+        let bent = self.smallest_within(budget, |error| self.triangles(seen, error.min(seen))).min(seen);
         let mut stems: Vec<StemPlan> = (0..self.plant.stems.len())
-            .map(|stem| StemPlan { sides: self.sides(stem, error), wider: 1.0 })
+            .map(|stem| StemPlan { sides: self.sides(stem, seen), wider: 1.0 })
             .collect();
         self.widen(&mut stems);
-        (stems, self.errors.iter().map(|own| *own > error).collect())
+        (stems, self.errors.iter().map(|own| *own > bent).collect())
     }
 
-    fn triangles(&self, error: f64) -> usize {
+    /// The smallest error with which no more triangles are needed than there may be; they get fewer as it grows.
+    fn smallest_within(&self, budget: usize, triangles: impl Fn(f64) -> usize) -> f64 {
+        let (mut low, mut high) = (1e-5, 10.0);
+        if triangles(low) <= budget {
+            return low;
+        }
+        for _ in 0..20 {
+            let middle = f64::sqrt(low * high);
+            if triangles(middle) > budget { low = middle } else { high = middle }
+        }
+        high
+    }
+
+    /// Triangles of all stems, with sides for one error and points for another.
+    fn triangles(&self, seen: f64, bent: f64) -> usize {
         let count = |stem: usize| {
-            let sides = self.sides(stem, error);
+            let sides = self.sides(stem, seen);
             if sides == 0 {
                 return 0;
             }
-            let points = self.errors[self.courses.range(stem)].iter().filter(|own| **own > error).count();
+            let points = self.errors[self.courses.range(stem)].iter().filter(|own| **own > bent).count();
             let made = &self.plant.stems[stem];
             let has_collar = made.parent.is_some() && !made.is_clone;
             // Trunks and clones have one ring more at their foot.
@@ -89,17 +110,22 @@ impl<'a> Thinning<'a> {
         }
         let made = &self.plant.stems[stem];
         let round = (2.22 * (self.girths[stem] / error.max(1e-4)).sqrt()).ceil().clamp(3.0, 28.0) as u16;
+        let most = Detail::FULL.sides(self.girths[stem], self.courses.lobes(self.species, made));
         if made.level > 0 {
-            return self.ribbed(made, round, 3);
+            return self.ribbed(made, round, 3).min(most);
         }
-        self.ribbed(made, round.max(self.level.trunk_sides), 4)
+        self.ribbed(made, round.max(self.level.trunk_sides), 4).min(most)
     }
 
     /// Enough sides for lobes, where they are near enough to be had.
     fn ribbed(&self, made: &crate::skeleton::Stem, round: u16, times: u16) -> u16 {
         let lobes = self.courses.lobes(self.species, made) as u16;
         let wanted = times * lobes;
-        if lobes > 0 && round >= 8 && round < wanted && (lobes >= 8 || 3 * round >= wanted) { wanted } else { round }
+        if lobes > 0 && round >= 8 && round < wanted && (lobes >= 8 || 3 * round >= wanted) {
+            wanted
+        } else {
+            round
+        }
     }
 
     /// Widens stems for those of their level that are left out, and those that are too thin to be seen.

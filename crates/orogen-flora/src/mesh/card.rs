@@ -1,12 +1,15 @@
 //! Leaves as cards.
 
-use orogen_core::Seed;
+use std::f64::consts::FRAC_PI_2;
+
+use orogen_core::{Seed, math};
 
 use super::light::Light;
 use super::wind::Sway;
 use super::{Mesh, Plan};
-use crate::atlas::{CELLS, leaf_cell};
+use crate::atlas::{CELLS, FLOWER_CELL, leaf_cell};
 use crate::frame::{Vec3, add, between, cross, dot, scaled, sub, unit};
+use crate::kinds;
 use crate::skeleton::{Leaf, Skeleton};
 use crate::species::Species;
 
@@ -20,6 +23,32 @@ pub struct Card {
     pub cells: [u16; 2],
     /// Whether another card stands across it.
     pub crossed: bool,
+    /// In how many pieces it bends.
+    pub pieces: u16,
+    /// Where its middle is, if it shows many leaves: among those that it stands for.
+    pub middle: [f32; 3],
+}
+
+/// A flower that is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bloom {
+    pub flower: u32,
+    /// How much larger it is than it grew.
+    pub grown: f64,
+    /// Whether it is a cup or a cross, or one card.
+    pub near: bool,
+}
+
+impl Card {
+    /// A card that shows its leaf only.
+    pub fn single(leaf: u32, grown: f64, crossed: bool) -> Self {
+        Self { leaf, grown, cells: [1, 1], crossed, pieces: 1, middle: [0.0; 3] }
+    }
+
+    /// Whether it is cut from a plane of many leaves.
+    fn is_bunch(&self) -> bool {
+        self.cells[0].max(self.cells[1]) > 2
+    }
 }
 
 /// Whether leaves of a species stand around a shoot, as needles do: they have no flat side.
@@ -54,12 +83,10 @@ impl Crown {
         Self { middle, reach }
     }
 
-    /// Which way the surface of an ellipsoid through a place looks, and how far out the place is: 1 at the edge.
-    pub fn outward(&self, at: Vec3) -> (Vec3, f64) {
+    /// Which way the surface of an ellipsoid through a place looks.
+    pub fn outward(&self, at: Vec3) -> Vec3 {
         let away = sub(at, self.middle);
-        let scaled = [0, 1, 2].map(|axis| away[axis] / self.reach[axis]);
-        let far = dot(scaled, scaled).sqrt();
-        (unit([0, 1, 2].map(|axis| scaled[axis] / self.reach[axis])), far)
+        unit([0, 1, 2].map(|axis| away[axis] / (self.reach[axis] * self.reach[axis])))
     }
 }
 
@@ -72,72 +99,151 @@ pub fn cards(species: &Species, plant: &Skeleton, plan: &Plan, light: &Light, sw
     for card in &plan.cards {
         let leaf = &plant.leaves[card.leaf as usize];
         let give = sway.give_at(plant, leaf.stem, leaf.at.map(f64::from));
-        let hash = Seed(u64::from(card.leaf)).bits(2);
-        let quad = Quad { species, leaf, card, crown: &crown, rounding: plan.rounding, hash };
-        for turned in 0..1 + usize::from(card.crossed) {
-            quad.draw(turned == 1, &mut mesh, |at, tip| {
-                let flutter = if tip { 255 } else { 0 };
-                ([255 - give, (hash >> 48) as u8, flutter, light.at(at)], sway.branch(leaf.stem))
-            });
+        let branch = sway.branch(leaf.stem);
+        let phase = (hash(card.leaf) >> 48) as u8;
+        if card.pieces > 1 {
+            let sheet = kinds::cards::leaf(&species.leaves, leaf, card.grown, u32::from(card.pieces));
+            let place = Place { give, branch, phase, cell: leaf_cell(variant(species, card.leaf)) };
+            place.draw(&sheet, light, &mut mesh);
+            continue;
         }
+        for turned in 0..1 + usize::from(card.crossed) {
+            let quad = Quad::new(species, leaf, card, &crown, turned == 1);
+            let middle = scaled(add(quad.corners[0], quad.corners[2]), 0.5);
+            let first = mesh.positions.len() as u32;
+            for (number, corner) in quad.corners.into_iter().enumerate() {
+                let outward = crown.outward(corner);
+                let normal = between(quad.facing, outward, plan.rounding);
+                let normal = if dot(normal, normal) > 1e-4 { unit(normal) } else { quad.facing };
+                // A card of many leaves is as light as what it stands for, which does not reach as far.
+                let lit = if quad.is_bunch { between(middle, corner, 0.4) } else { corner };
+                let light = light.at(lit.map(|v| v as f32));
+                let flutter = (255.0 * quad.places[number][1].clamp(0.0, 1.0)) as u8;
+                let [u0, v0, u1, v1] = quad.cell;
+                let [x, y] = quad.places[number].map(|v| v as f32);
+                let uv = [u0 + x * (u1 - u0), v0 + y * (v1 - v0)];
+                let sway = [255 - give, phase, flutter, light];
+                mesh.corner(corner.map(|v| v as f32), normal.map(|v| v as f32), uv, sway, branch);
+            }
+            mesh.indices.extend([first, first + 1, first + 2, first, first + 2, first + 3]);
+        }
+    }
+    for bloom in &plan.flowers {
+        let flower = &plant.flowers[bloom.flower as usize];
+        let give = sway.give_at(plant, flower.stem, flower.at.map(f64::from));
+        let phase = (hash(bloom.flower) >> 40) as u8;
+        let place = Place { give, branch: sway.branch(flower.stem), phase, cell: leaf_cell(FLOWER_CELL) };
+        place.draw(
+            &kinds::cards::flower(&species.flowers, flower, bloom.grown, bloom.near),
+            light,
+            &mut mesh,
+        );
     }
     mesh
 }
 
-struct Quad<'a> {
-    species: &'a Species,
-    leaf: &'a Leaf,
-    card: &'a Card,
-    crown: &'a Crown,
-    rounding: f64,
-    hash: u64,
+/// What all corners of a card share.
+struct Place {
+    give: u8,
+    branch: u16,
+    phase: u8,
+    cell: [f32; 4],
 }
 
-impl Quad<'_> {
-    fn draw(&self, turned: bool, mesh: &mut Mesh, sway: impl Fn([f32; 3], bool) -> ([u8; 4], u16)) {
-        let leaves = &self.species.leaves;
-        let (along, up) = (self.leaf.along.map(f64::from), self.leaf.up.map(f64::from));
+impl Place {
+    fn draw(&self, sheet: &kinds::cards::Sheet, light: &Light, mesh: &mut Mesh) {
+        let first = mesh.positions.len() as u32;
+        let [u0, v0, u1, v1] = self.cell;
+        for (at, normal, place) in &sheet.corners {
+            let at = at.map(|v| v as f32);
+            let flutter = (255.0 * place[1].clamp(0.0, 1.0)) as u8;
+            let sway = [255 - self.give, self.phase, flutter, light.at(at)];
+            let [x, y] = place.map(|v| v as f32);
+            let uv = [u0 + x * (u1 - u0), v0 + y * (v1 - v0)];
+            mesh.corner(at, normal.map(|v| v as f32), uv, sway, self.branch);
+        }
+        mesh.indices.extend(sheet.triangles.iter().flatten().map(|corner| first + corner));
+    }
+}
+
+/// Which picture of the atlas a leaf shows: one of four, of three where the last shows the flower.
+fn variant(species: &Species, leaf: u32) -> u32 {
+    let hash = hash(leaf);
+    if species.flowers.share > 0.0 { (hash % u64::from(FLOWER_CELL)) as u32 } else { (hash & 3) as u32 }
+}
+
+fn hash(leaf: u32) -> u64 {
+    Seed(u64::from(leaf)).bits(2)
+}
+
+/// The whole of a card.
+const WHOLE: [[f64; 2]; 4] = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+
+/// A card in space.
+pub struct Quad {
+    pub corners: [Vec3; 4],
+    /// Where the corners are on the picture of the card: across, and from the stalk.
+    pub places: [[f64; 2]; 4],
+    /// The picture's place in the atlas.
+    cell: [f32; 4],
+    facing: Vec3,
+    is_bunch: bool,
+}
+
+impl Quad {
+    pub fn new(species: &Species, leaf: &Leaf, card: &Card, crown: &Crown, turned: bool) -> Self {
+        let leaves = &species.leaves;
+        let hash = hash(card.leaf);
+        let (along, up) = (leaf.along.map(f64::from), leaf.up.map(f64::from));
         let side = cross(along, up);
         let (mut aside, mut facing) = if turned { (up, scaled(side, -1.0)) } else { (side, up) };
-        let [cols, rows] = self.card.cells.map(f64::from);
-        let leaf_m = leaves.length_m * self.card.grown;
+        let [cols, rows] = card.cells.map(f64::from);
+        let natural = leaves.length_m * f64::from(leaf.size);
+        let leaf_m = natural * card.grown;
         let (long, wide) = (rows * leaf_m, cols * leaf_m * leaves.width_share);
-        let at = self.leaf.at.map(f64::from);
-        let stalk = add(at, scaled(along, leaves.stalk_share * leaves.length_m));
-        // A card of few leaves stands where its leaf does. One of many lies around it, and no further out than it.
-        let is_bunch = rows > 2.0;
-        let foot = if is_bunch { sub(at, scaled(along, 0.5 * long)) } else { stalk };
-        let middle = add(foot, scaled(along, 0.5 * long));
-        let (outward, far) = self.crown.outward(middle);
+        let at = leaf.at.map(f64::from);
+        // A card of few leaves stands where its leaf does. One of many lies among those that it stands for.
+        let is_bunch = card.is_bunch();
         let foot = if is_bunch {
-            sub(foot, scaled(outward, 0.3 * long.min(wide) * far.min(1.0)))
+            sub(card.middle.map(f64::from), scaled(along, 0.5 * long))
         } else {
-            foot
+            add(at, scaled(along, leaves.stalk_share * natural))
         };
-        // The side that looks out of the crown is the front, so that renderers that turn the normals of backs turn few.
-        if dot(facing, outward) < 0.0 && (self.rounding > 0.5 || turned) {
+        let outward = crown.outward(at);
+        // The side that looks out of the crown is the front: renderers turn the normals of what they see from behind.
+        if dot(facing, outward) < 0.0 && (is_bunch || turned) {
             (aside, facing) = (scaled(aside, -1.0), scaled(facing, -1.0));
         }
-        let half = scaled(aside, 0.5 * wide);
-        let [u0, v0, u1, v1] = self.cell();
-        let first = mesh.positions.len() as u32;
-        for (far, sign, uv) in [(0.0, -1.0, [u0, v0]), (0.0, 1.0, [u1, v0]), (1.0, 1.0, [u1, v1]), (1.0, -1.0, [u0, v1])] {
-            let at = add(add(foot, scaled(along, far * long)), scaled(half, sign));
-            let (outward, _) = self.crown.outward(at);
-            let normal = between(facing, outward, self.rounding);
-            let normal = if dot(normal, normal) > 1e-4 { unit(normal) } else { facing };
-            let at = at.map(|v| v as f32);
-            let (sway, branch) = sway(at, far > 0.5);
-            mesh.corner(at, normal.map(|v| v as f32), uv, sway, branch);
-        }
-        mesh.indices.extend([first, first + 1, first + 2, first, first + 2, first + 3]);
+        let places = if is_bunch { outline(hash) } else { WHOLE };
+        let corners =
+            places.map(|[x, y]| add(add(foot, scaled(along, y * long)), scaled(aside, (x - 0.5) * wide)));
+        let [u0, v0, u1, v1] = leaf_cell(variant(species, card.leaf));
+        let cell = if card.cells == [1, 1] {
+            [u0, v0, u1, v1]
+        } else {
+            let [cols, rows] = card.cells.map(|count| f32::from(count) / CELLS as f32);
+            [u0, v0, u0 + cols, v0 + rows]
+        };
+        Self { corners, places, cell, facing, is_bunch }
     }
+}
 
-    /// The part of the atlas on it.
-    fn cell(&self) -> [f32; 4] {
-        let which = (self.hash & 3) as u32;
-        let [u0, v0, u1, v1] = leaf_cell(which);
-        let [cols, rows] = self.card.cells.map(|count| f32::from(count) / CELLS as f32);
-        if self.card.cells == [1, 1] { [u0, v0, u1, v1] } else { [u0, v0, u0 + cols, v0 + rows] }
-    }
+/// Corners of a card that is cut from a plane of leaves, as large as a square with sides of 1: no two are alike, so that crowns
+/// show no squares.
+fn outline(hash: u64) -> [[f64; 2]; 4] {
+    let share = |k: u32| ((hash >> (2 + 6 * k)) & 63) as f64 / 63.0;
+    let start = share(0) * FRAC_PI_2;
+    let corners = [0, 1, 2, 3].map(|k| {
+        let turn = start + FRAC_PI_2 * (f64::from(k) + 0.3 * (share(k + 1) - 0.5));
+        let far = 0.8 + 0.4 * share(k + 5);
+        [far * math::cos(turn), far * math::sin(turn)]
+    });
+    let area: f64 = (0..4)
+        .map(|k| {
+            let [a, b] = [corners[k], corners[(k + 1) % 4]];
+            0.5 * (a[0] * b[1] - a[1] * b[0])
+        })
+        .sum();
+    let size = 1.0 / area.sqrt();
+    corners.map(|corner| corner.map(|v| 0.5 + size * v))
 }

@@ -99,11 +99,15 @@ impl Courses {
                     let at = add(straight, scaled(sub(ahead(number - 1), ahead(number)), bulge));
                     let middle = 0.5 * (before.from_foot + from_foot);
                     if 8.0 * middle > length || stem.level > 0 || species.flare == 0.0 {
-                        self.push(first, Point { at, radius: 0.5 * (before.radius + radius), from_foot: middle });
+                        self.push(
+                            first,
+                            Point { at, radius: 0.5 * (before.radius + radius), from_foot: middle },
+                        );
                     }
                 }
                 if number + 1 == nodes.len() && level.taper > 1.0 && level.taper < 2.0 {
-                    let thick = f64::from(stem.radius_m) / if stem.level == 0 { 1.0 + species.flare } else { 1.0 };
+                    let thick =
+                        f64::from(stem.radius_m) / if stem.level == 0 { 1.0 + species.flare } else { 1.0 };
                     self.rounded(level.taper, thick, length, before, after);
                 }
             }

@@ -81,7 +81,8 @@ impl Light {
 
     /// Light that reaches the middle of a cell.
     fn through(&self, dense: &[f32], cell: usize) -> f32 {
-        let start = [cell % self.size[0], cell / self.size[0] % self.size[1], cell / self.size[0] / self.size[1]];
+        let start =
+            [cell % self.size[0], cell / self.size[0] % self.size[1], cell / self.size[0] / self.size[1]];
         let (mut sum, mut all) = (0.0, 0.0);
         for (way, share) in FROM {
             // Half of what is in the cell itself lies before its middle.
@@ -118,7 +119,9 @@ impl Light {
         for corner in 0..8usize {
             let bit = |axis: usize| corner >> axis & 1;
             let share = |axis: usize| if bit(axis) == 1 { t[axis] } else { 1.0 - t[axis] };
-            sum += share(0) * share(1) * share(2)
+            sum += share(0)
+                * share(1)
+                * share(2)
                 * self.light[self.index(low[0] + bit(0), low[1] + bit(1), low[2] + bit(2))];
         }
         (255.0 * sum + 0.5) as u8

@@ -8,10 +8,11 @@ mod light;
 mod tube;
 mod wind;
 
+use crate::kinds::stone;
 use crate::skeleton::Skeleton;
 use crate::species::Species;
 
-pub(crate) use card::Card;
+pub(crate) use card::{Bloom, Card, Crown, Quad, is_round};
 pub(crate) use course::{Courses, Point};
 pub(crate) use tube::{StemPlan, triangles as tube_triangles};
 
@@ -52,7 +53,14 @@ impl Mesh {
         self.indices.len() / 3
     }
 
-    fn corner(&mut self, at: [f32; 3], normal: [f32; 3], uv: [f32; 2], sway: [u8; 4], branch: u16) -> u32 {
+    pub(crate) fn corner(
+        &mut self,
+        at: [f32; 3],
+        normal: [f32; 3],
+        uv: [f32; 2],
+        sway: [u8; 4],
+        branch: u16,
+    ) -> u32 {
         self.positions.push(at);
         self.normals.push(normal);
         self.uvs.push(uv);
@@ -104,10 +112,19 @@ pub struct Detail {
 impl Detail {
     /// Everything.
     pub const FULL: Self = Self { sides: 24.0, fewest_sides: 4, levels: 4, lobes: true };
+
+    /// Corners around a stem.
+    pub(crate) fn sides(&self, girth: f64, lobes: u32) -> u16 {
+        let round = (self.sides * (2.0 * girth).sqrt()) as u32;
+        round.max(self.fewest_sides).max(4 * lobes).clamp(3, 1000) as u16
+    }
 }
 
 /// Metres of bark that a texture shows.
 pub const BARK_M: f64 = 1.0;
+
+/// Triangles of stones at their finest.
+const STONES: usize = 60_000;
 
 /// What is drawn of a plant.
 pub(crate) struct Plan {
@@ -117,6 +134,10 @@ pub(crate) struct Plan {
     pub keep: Vec<bool>,
     /// The leaves.
     pub cards: Vec<Card>,
+    /// The flowers.
+    pub flowers: Vec<Bloom>,
+    /// Triangles of stones.
+    pub stones: usize,
     /// How far normals of cards lean to where the crown looks: 0 not, 1 entirely.
     pub rounding: f64,
     /// Whether lobes are carved.
@@ -135,25 +156,33 @@ pub fn mesh(species: &Species, plant: &Skeleton, detail: &Detail) -> PlantMesh {
             if made.level >= detail.levels {
                 return StemPlan::NONE;
             }
-            let sides = (detail.sides * (2.0 * courses.girth(stem)).sqrt()) as u32;
             let lobes = if detail.lobes { courses.lobes(species, made) } else { 0 };
-            StemPlan { sides: sides.max(detail.fewest_sides).max(4 * lobes) as u16, wider: 1.0 }
+            StemPlan { sides: detail.sides(courses.girth(stem), lobes), wider: 1.0 }
         })
         .collect();
     // Fewer leaves are larger, so that they cover as much.
     let grown = 1.0 / species.leaves.quality.sqrt();
-    let crossed = card::is_round(species);
-    let cards = (0..plant.leaves.len() as u32).map(|leaf| Card { leaf, grown, cells: [1, 1], crossed }).collect();
+    let crossed = is_round(species);
+    let pieces = species.leaves.pieces() as u16;
+    let cards = (0..plant.leaves.len() as u32)
+        .map(|leaf| Card { pieces, ..Card::single(leaf, grown, crossed) })
+        .collect();
+    let flowers =
+        (0..plant.flowers.len() as u32).map(|flower| Bloom { flower, grown: 1.0, near: true }).collect();
     let keep = vec![true; courses.points.len()];
-    draw(species, plant, &courses, &Plan { stems, keep, cards, rounding: 0.35, lobes: detail.lobes })
+    draw(
+        species,
+        plant,
+        &courses,
+        &Plan { stems, keep, cards, flowers, stones: STONES, rounding: 0.45, lobes: detail.lobes },
+    )
 }
 
 /// Draws a plan.
 pub(crate) fn draw(species: &Species, plant: &Skeleton, courses: &Courses, plan: &Plan) -> PlantMesh {
     let light = Light::new(species, plant);
     let sway = Sway::new(plant);
-    PlantMesh {
-        bark: tube::tubes(species, plant, courses, plan, &light, &sway),
-        leaves: card::cards(species, plant, plan, &light, &sway),
-    }
+    let mut bark = tube::tubes(species, plant, courses, plan, &light, &sway);
+    stone::append(&plant.stones, plan.stones, &mut bark);
+    PlantMesh { bark, leaves: card::cards(species, plant, plan, &light, &sway) }
 }

@@ -32,11 +32,11 @@ impl StemPlan {
 /// Fewest corners around a stem that has a collar.
 const COLLAR_SIDES: u16 = 6;
 /// Where the rings of a collar are, from the parent's surface to its end.
-const COLLAR_AT: [f64; 3] = [0.0, 0.38, 1.0];
+const COLLAR_AT: [f64; 4] = [0.0, 0.2, 0.5, 1.0];
 /// How much wider a branch is where it leaves its parent.
-const COLLAR_FLARE: f64 = 0.45;
+const COLLAR_FLARE: f64 = 0.8;
 /// How far a collar reaches beyond the parent's surface, in radii of the branch.
-const COLLAR_REACH: f64 = 1.6;
+const COLLAR_REACH: f64 = 2.2;
 /// Widest that a branch may be where it begins, against its parent.
 const WIDEST_FOOT: f64 = 0.82;
 /// How deep trunks go on below the ground, in radii, so that none hangs in the air on a slope.
@@ -200,7 +200,7 @@ impl Builder<'_> {
         for (stem, plan) in self.plan.stems.iter().enumerate().filter(|(_, plan)| plan.sides > 0) {
             let range = self.courses.range(stem);
             let points = self.plan.keep[range].iter().filter(|keep| **keep).count();
-            let rings = points + if plan.sides >= COLLAR_SIDES { 3 } else { 1 };
+            let rings = points + if plan.sides >= COLLAR_SIDES { COLLAR_AT.len() } else { 1 };
             let wide = usize::from(plan.sides);
             corners += rings * wide + if plan.sides >= COLLAR_SIDES { rings + wide } else { 1 };
             triangles += 2 * wide * rings;
@@ -361,7 +361,8 @@ impl Builder<'_> {
     /// A stem at a distance from its foot.
     fn station_at(&self, tube: &Tube, from_foot: f64) -> Station {
         let stations = &self.stations[tube.first as usize..][..tube.count as usize];
-        let after = stations.iter().position(|s| s.from_foot > from_foot).unwrap_or(stations.len() - 1).max(1);
+        let after =
+            stations.iter().position(|s| s.from_foot > from_foot).unwrap_or(stations.len() - 1).max(1);
         let [a, b] = [&stations[after - 1], &stations[after]];
         let t = ((from_foot - a.from_foot) / (b.from_foot - a.from_foot)).clamp(0.0, 1.0);
         let mut found = a.toward(b, t);
@@ -379,7 +380,8 @@ impl Builder<'_> {
         let length = end.from_foot - foot.from_foot;
         let has_collar = tube.sides >= COLLAR_SIDES;
         // The parent is a little thinner than its radius says: between corners, and between lobes.
-        let facets = self.circles[usize::from(parent.sides)].get(1).map_or(0.5, |[cos, _]| ((1.0 + cos) * 0.5).sqrt());
+        let facets =
+            self.circles[usize::from(parent.sides)].get(1).map_or(0.5, |[cos, _]| ((1.0 + cos) * 0.5).sqrt());
         let lobed = if parent.lobes > 0 { 1.0 - self.species.lobe_depth } else { 1.0 };
         let thick = 0.96 * on_parent.radius * facets * lobed;
         let flare = if has_collar { COLLAR_FLARE } else { 0.0 };
@@ -414,11 +416,7 @@ impl Builder<'_> {
             }
         };
         let far = farthest.unwrap_or(0.0);
-        let reach = if has_collar {
-            (COLLAR_REACH * foot.radius).min(0.5 * (length - far))
-        } else {
-            0.0
-        };
+        let reach = if has_collar { (COLLAR_REACH * foot.radius).min(0.5 * (length - far)) } else { 0.0 };
         let collar_end = far + reach;
         let at: &[f64] = if has_collar { &COLLAR_AT } else { &COLLAR_AT[..1] };
         for share in at {
@@ -427,11 +425,12 @@ impl Builder<'_> {
                 let turn = (side % u32::from(tube.sides)) as usize;
                 let [cos, sin] = circle[turn];
                 // A little inside the parent, so that nothing shows between its corners.
-                let start = (exits[turn] - 0.35 * wide - 0.02 * thick).max(0.0);
+                let start = (exits[turn] - 0.12 * wide - 0.03 * thick).max(0.0);
                 let along = start + share * (collar_end - start);
                 let place = self.station_at(tube, foot.from_foot + along);
                 let radius = place.radius + left * (wide - place.radius);
-                let slope = place.slope - 2.0 * (1.0 - share) * (wide - place.radius) / (collar_end - start).max(1e-6);
+                let slope = place.slope
+                    - 2.0 * (1.0 - share) * (wide - place.radius) / (collar_end - start).max(1e-6);
                 let own = cross(place.along, place.across);
                 let out = add(scaled(place.across, cos), scaled(own, sin));
                 let at = add(place.at, scaled(out, radius));

@@ -35,9 +35,8 @@ impl Sway {
             let [from, to] = [0, nodes.len().saturating_sub(1)]
                 .map(|end| nodes.get(end).map_or(0.0, |node| f64::from(node.from_foot_m)));
             let parent = stem.parent.map(|parent| &stems[parent as usize]);
-            let foot = parent.map_or(0.0, |parent| {
-                parent.at(if stem.is_clone { from } else { f64::from(stem.offset_m) })
-            });
+            let foot = parent
+                .map_or(0.0, |parent| parent.at(if stem.is_clone { from } else { f64::from(stem.offset_m) }));
             let branch = match parent {
                 _ if stem.level == 0 => 0,
                 Some(parent) if stem.level > 1 || stem.is_clone => parent.branch,
@@ -68,7 +67,8 @@ impl Sway {
     /// The same at the place of a leaf, which stands between the ends of its stem.
     pub fn give_at(&self, plant: &Skeleton, stem: u32, at: Vec3) -> u8 {
         let made = &self.stems[stem as usize];
-        let foot = plant.nodes_of(&plant.stems[stem as usize]).first().map_or(at, |node| node.at.map(f64::from));
+        let foot =
+            plant.nodes_of(&plant.stems[stem as usize]).first().map_or(at, |node| node.at.map(f64::from));
         let away = sub(at, foot);
         self.give(stem, made.from + dot(away, away).sqrt())
     }

@@ -204,7 +204,7 @@ pub fn faults_of(list: &[Species]) -> Vec<Fault> {
         } else if list[..i].iter().any(|other| other.name == species.name) {
             say("name", format!("{:?} is listed twice", species.name));
         } else if species::named(&species.name).is_none() && species.rules.is_empty() {
-            let near = orogen_core::param::nearest(&species.name, species::SPECIES.iter().map(|s| s.name));
+            let near = orogen_core::param::nearest(&species.name, species::all().map(|s| s.name));
             let near = near.map_or(String::new(), |name| format!("; did you mean {name:?}?"));
             say(
                 "name",

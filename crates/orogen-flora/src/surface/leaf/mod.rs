@@ -18,6 +18,8 @@ use crate::species::Species;
 
 /// Cells along a side of an atlas.
 pub(crate) const CELLS: usize = crate::atlas::CELLS as usize;
+/// The cell with the flower.
+const FLOWER_CELL: usize = crate::atlas::FLOWER_CELL as usize;
 /// Specks along a side of a cell while it is painted, about.
 const FINEST: usize = 768;
 /// Samples at the rim of a cell that stay clear, so that its neighbour never shows.
@@ -44,13 +46,22 @@ pub fn leaf_maps(species: &Species, season: Season, size: usize, seed: Seed) -> 
     let outline = species.leaves.outline();
     let plan = outline.plan();
     let tones = Tones::of(species, season);
+    let flower = as_leaf(species, season);
     let cell = size / CELLS;
     let fine = (FINEST / cell).clamp(1, 4);
     let cells: Vec<Sheet> = (0..CELLS * CELLS)
         .into_par_iter()
         .map(|which| {
-            let mut sheet = Sheet::new(cell * fine, species.leaves.width_share as f32);
-            paint(&mut sheet, &plan, species, &tones, seed.child(&which.to_string()));
+            let seed = seed.child(&which.to_string());
+            let flower = flower.as_ref().filter(|_| which == FLOWER_CELL);
+            let mut sheet = Sheet::new(cell * fine, flower.unwrap_or(species).leaves.width_share as f32);
+            match flower {
+                Some(flower) => {
+                    let plan = flower.leaves.outline().plan();
+                    paint(&mut sheet, &plan, flower, &Tones::of(flower, Season::Summer), seed);
+                }
+                None => paint(&mut sheet, &plan, species, &tones, seed),
+            }
             sheet
         })
         .collect();
@@ -59,7 +70,7 @@ pub fn leaf_maps(species: &Species, season: Season, size: usize, seed: Seed) -> 
         let corner = [which % CELLS * cell, which / CELLS * cell];
         made.take(sheet, corner, cell, fine);
     }
-    made.finish(tones.mean, 0.85 - 0.45 * plan.gloss)
+    made.finish(tones.mean, flower.is_some(), 0.85 - 0.45 * plan.gloss)
 }
 
 /// Sums over the samples of an atlas.
@@ -110,14 +121,17 @@ impl Gathered {
         }
     }
 
-    fn finish(mut self, mean: Color, roughness: f32) -> LeafMaps {
-        // Brought to the colour of the species.
-        let covered: f64 = self.cover.iter().map(|&c| f64::from(c)).sum();
+    fn finish(mut self, mean: Color, has_flower: bool, roughness: f32) -> LeafMaps {
+        // Leaves are brought to the colour of the species.
+        let (size, cell) = (self.size, self.size / CELLS);
+        let is_leaf = |i: usize| !has_flower || i / size / cell * CELLS + i % size / cell != FLOWER_CELL;
+        let leaves = || (0..size * size).filter(|i| is_leaf(*i));
+        let covered: f64 = leaves().map(|i| f64::from(self.cover[i])).sum();
         let gains: Color = std::array::from_fn(|channel| {
-            let sum: f64 = self.color.iter().map(|c| f64::from(c[channel])).sum();
+            let sum: f64 = leaves().map(|i| f64::from(self.color[i][channel])).sum();
             (f64::from(mean[channel]) * covered / sum.max(1e-9)) as f32
         });
-        for color in &mut self.color {
+        for (_, color) in self.color.iter_mut().enumerate().filter(|(i, _)| is_leaf(*i)) {
             *color = [0, 1, 2].map(|channel| color[channel] * gains[channel]);
         }
         let alpha: Vec<u8> = self.cover.iter().map(|c| (c * 255.0).round().min(255.0) as u8).collect();
@@ -198,6 +212,21 @@ impl Sum {
             cover: self.cover + other.cover,
         }
     }
+}
+
+/// A species whose leaves are the flowers of another, where it has any in a season.
+fn as_leaf(species: &Species, season: Season) -> Option<Species> {
+    let flowers = &species.flowers;
+    if flowers.share == 0.0 || !flowers.seasons.contains(&season) {
+        return None;
+    }
+    let mut made = species.clone();
+    made.leaves.form.clone_from(&flowers.form);
+    made.leaves.outline = flowers.outline;
+    made.leaves.length_m = flowers.length_m;
+    made.leaves.width_share = flowers.width_share;
+    [made.colors.spring, made.colors.summer, made.colors.autumn] = [flowers.color; 3];
+    Some(made)
 }
 
 /// The colour of a species' leaves in a season, as light.
