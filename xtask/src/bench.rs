@@ -70,7 +70,23 @@ pub fn run_all() -> Result<()> {
     curves()?;
     cover()?;
     session()?;
+    plants()?;
     previews()
+}
+
+/// Plants as geometry, by the time of one thread.
+fn plants() -> Result<()> {
+    run(&mut cargo(&["bench", "-p", "orogen-flora", "--bench", "plants", "--", "--noplot", "--quiet"]))?;
+    let of = |name: &str| seconds(&format!("plants/{name}"));
+    println!("\nplants, in reference kernels at 1025");
+    figure("a whole black tupelo, grown and meshed", of("tupelo")? / of("reference")?, "at most 1.5");
+    figure("its mesh alone", of("mesh")? / of("reference")?, "-");
+    for level in 0..4 {
+        let share = of(&format!("level_{level}"))? / of("reference")?;
+        figure(&format!("its level of detail {level}"), share, "-");
+    }
+    figure("1000 trees at level 2 from 40 species and seeds, in s", of("forest")?, "at most 10");
+    Ok(())
 }
 
 /// What a session asks for a tile of 65 x 65 samples.
