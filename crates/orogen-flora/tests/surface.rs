@@ -82,7 +82,11 @@ fn leaves_have_the_color_of_their_season_and_no_dark_fringe() {
         }
         for k in 0..3 {
             let found = sum[k] / cover;
-            assert!((found / f64::from(wanted[k]) - 1.0).abs() < 0.04, "{season:?}: {found} for {}", wanted[k]);
+            assert!(
+                (found / f64::from(wanted[k]) - 1.0).abs() < 0.04,
+                "{season:?}: {found} for {}",
+                wanted[k]
+            );
         }
         // What is clear has a colour like what is covered, not black.
         let clear: Vec<[u8; 3]> =

@@ -35,6 +35,7 @@ pub fn surface(species: &Species, season: Season, size: usize) -> Surface {
     let seed = Seed::from_text(&species.name);
     Surface {
         bark: species.bark_kind.make(size, species.colors.bark, seed.child("bark")),
-        leaves: (species.leaves.count != 0 || species.flowers.share > 0.0).then(|| leaf_maps(species, season, size, seed.child("leaves"))),
+        leaves: (species.leaves.count != 0 || species.flowers.share > 0.0)
+            .then(|| leaf_maps(species, season, size, seed.child("leaves"))),
     }
 }
