@@ -190,6 +190,55 @@ fn packed(document: &Value, mut data: Vec<u8>) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
+/// Corners that indices of 16 bits reach; the largest number means something else to some programs.
+const SHORT: usize = 65_534;
+/// Meshes of at most so many times as many are written in pieces, whose indices take half the room.
+const PIECES: usize = 4;
+
+/// The corners and indices of the pieces of a mesh: runs of triangles that need few enough corners.
+fn pieces(indices: &[u32], corners: usize) -> Vec<(Range<usize>, Vec<u32>)> {
+    let whole = || vec![(0..corners, indices.to_vec())];
+    if corners <= SHORT || corners > PIECES * SHORT {
+        return whole();
+    }
+    let mut made = Vec::new();
+    let (mut from, mut low, mut high) = (0, u32::MAX, 0);
+    let mut close = |range: Range<usize>, low: u32, high: u32| {
+        let own = indices[range].iter().map(|index| index - low).collect();
+        made.push((low as usize..high as usize + 1, own));
+    };
+    for (number, triangle) in indices.chunks_exact(3).enumerate() {
+        let (first, last) = triangle.iter().fold((u32::MAX, 0), |(a, b), &i| (a.min(i), b.max(i)));
+        if (last - first) as usize >= SHORT {
+            // Corners that lie far apart stay together.
+            return whole();
+        }
+        let (lower, higher) = (low.min(first), high.max(last));
+        if (higher - lower) as usize >= SHORT {
+            close(from..3 * number, low, high);
+            (from, low, high) = (3 * number, first, last);
+        } else {
+            (low, high) = (lower, higher);
+        }
+    }
+    close(from..indices.len(), low, high);
+    made
+}
+
+impl Part<'_> {
+    fn check(&self) -> Result<(), String> {
+        let count = self.positions.len();
+        let fits = |length: usize| length == 0 || length == count;
+        let sound = self.normals.len() == count
+            && self.uvs.len() == count
+            && fits(self.light.len())
+            && fits(self.sway.len())
+            && self.indices.len().is_multiple_of(3)
+            && self.indices.iter().all(|&i| (i as usize) < count);
+        if sound { Ok(()) } else { Err(String::from("the corners of a mesh do not fit together")) }
+    }
+}
+
 /// The data of a file while it is put together.
 #[derive(Default)]
 struct File {
@@ -244,9 +293,8 @@ impl File {
         }))
     }
 
-    fn indices(&mut self, indices: &[u32], corners: Range<u32>) -> usize {
-        // The largest number of 16 bits means something else to some programs.
-        let short = corners.end < u32::from(u16::MAX);
+    fn indices(&mut self, indices: &[u32], corners: usize) -> usize {
+        let short = corners <= SHORT;
         let view = self.view(Some(INDICES), |bytes| {
             for &index in indices {
                 if short {
@@ -263,44 +311,83 @@ impl File {
     }
 
     fn mesh(&mut self, node: &Node<'_>) -> Result<Value, String> {
-        let parts = node.parts.iter().filter(|part| !part.indices.is_empty());
-        let primitives: Vec<Value> = parts.map(|part| self.part(part)).collect::<Result<_, _>>()?;
+        let mut primitives = Vec::new();
+        for part in node.parts.iter().filter(|part| !part.indices.is_empty()) {
+            part.check()?;
+            for (corners, indices) in pieces(part.indices, part.positions.len()) {
+                primitives.push(self.part(part, corners, &indices));
+            }
+        }
         if primitives.is_empty() {
             return Err(format!("{}: it has no triangles", node.name));
         }
         Ok(json!({ "name": node.name, "primitives": primitives }))
     }
 
-    fn part(&mut self, part: &Part<'_>) -> Result<Value, String> {
-        let count = part.positions.len();
-        let fits = |length: usize| length == 0 || length == count;
-        if part.normals.len() != count
-            || part.uvs.len() != count
-            || !fits(part.light.len())
-            || !fits(part.sway.len())
-            || part.indices.iter().any(|&i| i as usize >= count)
-        {
-            return Err(String::from("the corners of a mesh do not fit together"));
-        }
+    fn part(&mut self, part: &Part<'_>, corners: Range<usize>, indices: &[u32]) -> Value {
         let turned = |[x, y, z]: [f32; 3]| [x, z, -y];
-        let positions: Vec<[f32; 3]> = part.positions.iter().map(|&p| turned(p)).collect();
+        let positions: Vec<[f32; 3]> = part.positions[corners.clone()].iter().map(|&p| turned(p)).collect();
         let bound = |pick: fn(f32, f32) -> f32| {
             positions.iter().fold(positions[0], |bound, p| [0, 1, 2].map(|k| pick(bound[k], p[k])))
         };
         let bounds = [bound(f32::min), bound(f32::max)];
-        let normals: Vec<[f32; 3]> = part.normals.iter().map(|&n| turned(n)).collect();
+        let normals: Vec<[f32; 3]> = part.normals[corners.clone()].iter().map(|&n| turned(n)).collect();
         let mut attributes = json!({
             "POSITION": self.floats("VEC3", &positions, Some(bounds)),
             "NORMAL": self.floats("VEC3", &normals, None),
-            "TEXCOORD_0": self.floats("VEC2", part.uvs, None),
+            "TEXCOORD_0": self.floats("VEC2", &part.uvs[corners.clone()], None),
         });
         if !part.light.is_empty() {
-            attributes["COLOR_0"] = json!(self.fours(part.light.iter().map(|&l| [l, l, l, 255])));
+            attributes["COLOR_0"] =
+                json!(self.fours(part.light[corners.clone()].iter().map(|&l| [l, l, l, 255])));
         }
         if !part.sway.is_empty() {
-            attributes["_SWAY"] = json!(self.fours(part.sway.iter().copied()));
+            attributes["_SWAY"] = json!(self.fours(part.sway[corners.clone()].iter().copied()));
         }
-        let indices = self.indices(part.indices, 0..count as u32);
-        Ok(json!({ "attributes": attributes, "indices": indices, "material": part.material }))
+        let indices = self.indices(indices, corners.len());
+        json!({ "attributes": attributes, "indices": indices, "material": part.material })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_the_whole_again() {
+        let quads = 20_000u32;
+        let indices: Vec<u32> = (0..quads).flat_map(|q| [0, 1, 2, 0, 2, 3].map(|k| 4 * q + k)).collect();
+        let made = pieces(&indices, 4 * quads as usize);
+        assert_eq!(made.len(), 2);
+        let again: Vec<u32> = made
+            .iter()
+            .flat_map(|(corners, own)| {
+                assert!(corners.len() <= SHORT);
+                own.iter().map(|&i| i + corners.start as u32)
+            })
+            .collect();
+        assert!(again == indices);
+        assert_eq!(pieces(&[0, 70_000, 1, 1, 2, 3], 70_001).len(), 1);
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused() {
+        let (places, uvs) = ([[0.0; 3]; 3], [[0.0; 2]; 3]);
+        let mut part = Part {
+            positions: &places,
+            normals: &places,
+            uvs: &uvs,
+            light: &[],
+            sway: &[],
+            indices: &[0, 1, 3],
+            material: 0,
+        };
+        assert!(part.check().is_err());
+        part.indices = &[0, 1, 2];
+        assert!(part.check().is_ok());
+        let empty = Node { name: String::from("air"), parts: Vec::new(), coverage: 1.0 };
+        let model =
+            Model { images: Vec::new(), materials: Vec::new(), nodes: vec![empty], extras: Value::Null };
+        assert_eq!(encode(&model), Err(String::from("air: it has no triangles")));
     }
 }

@@ -79,8 +79,8 @@ pub fn portrait(plant: &Plant, size: usize) -> Picture {
         let normal = seen.normal[pixel];
         let facing: f32 = (0..3).map(|k| normal[k] * SUN[k]).sum();
         let light = seen.light[pixel];
-        // Half of what comes from behind goes through.
-        let sun = (facing.max(0.0) + 0.25 * (-facing).max(0.0)) * (0.2 + 0.8 * light);
+        // Nearly half of what comes from behind goes through.
+        let sun = (facing.max(0.0) + 0.45 * (-facing).max(0.0)) * (0.2 + 0.8 * light);
         let above = 0.55 + 0.45 * normal[2];
         [0, 1, 2]
             .map(|k| seen.color[pixel][k] * (SUNLIGHT[k] * sun + SKYLIGHT[k] * above * (0.25 + 0.75 * light)))

@@ -18,12 +18,12 @@ use serde::{Deserialize, Serialize};
 pub const SIZE_M: f32 = 1.0;
 
 macro_rules! kinds {
-    ($($(#[doc = $about:literal])* $variant:ident $name:literal;)*) => {
+    ($($(#[$about:meta])* $variant:ident $name:literal;)*) => {
         /// How the bark of a species is built.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum BarkKind {
-            $($(#[doc = $about])* $variant,)*
+            $($(#[$about])* $variant,)*
         }
 
         impl BarkKind {
@@ -41,6 +41,7 @@ macro_rules! kinds {
 
 kinds! {
     #[doc = "Long ridges with deep cracks between them, broken across here and there: oak."]
+    #[default]
     Furrowed "furrowed";
     #[doc = "Small squarish blocks: black oak, holm oak, tupelo, old pear."]
     Blocky "blocky";
@@ -78,12 +79,6 @@ kinds! {
     Sandstone "sandstone";
     #[doc = "Basalt, for boulders."]
     Basalt "basalt";
-}
-
-impl Default for BarkKind {
-    fn default() -> Self {
-        Self::Furrowed
-    }
 }
 
 /// The maps of a bark. Rows run up the trunk from its foot; opposite edges meet.

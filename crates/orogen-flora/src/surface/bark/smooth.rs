@@ -180,7 +180,7 @@ pub(super) fn peeling(size: usize, seed: Seed) -> Canvas {
     let swell = Octaves::new(s("swell"), 4, 3, 0.5);
     let fine = Octaves::directional(s("fine"), [46, 12], 4, 0.6);
     let speckle = Value::new(s("speckle"), 220);
-    let canvas = Canvas::from_fn(size, SIZE_M, |u, v| {
+    Canvas::from_fn(size, SIZE_M, |u, v| {
         let (bu, bv) = bend.at(u, v);
         let level = sheets.at(bu, bv) * 1.7 + 2.0;
         let (sheet, part) = (level.floor().clamp(0.0, 4.0), level - level.floor());
@@ -201,6 +201,5 @@ pub(super) fn peeling(size: usize, seed: Seed) -> Canvas {
             color,
             roughness: lerp(0.45, 0.9, old),
         }
-    });
-    canvas
+    })
 }
