@@ -70,7 +70,23 @@ pub fn run_all() -> Result<()> {
     curves()?;
     cover()?;
     session()?;
+    plants()?;
     previews()
+}
+
+/// Plants as geometry, by the time of one thread.
+fn plants() -> Result<()> {
+    run(&mut cargo(&["bench", "-p", "orogen-flora", "--bench", "plants", "--", "--noplot", "--quiet"]))?;
+    let of = |name: &str| seconds(&format!("plants/{name}"));
+    println!("\nplants, in reference kernels at 1025");
+    figure("a whole black tupelo, grown and meshed", of("tupelo")? / of("reference")?, "at most 1.5");
+    figure("its mesh alone", of("mesh")? / of("reference")?, "-");
+    for level in 0..4 {
+        let share = of(&format!("level_{level}"))? / of("reference")?;
+        figure(&format!("its level of detail {level}"), share, "-");
+    }
+    figure("1000 trees at level 2 from 40 species and seeds, in s", of("forest")?, "at most 10");
+    Ok(())
 }
 
 /// What a session asks for a tile of 65 x 65 samples.
@@ -130,6 +146,20 @@ fn cover() -> Result<()> {
     println!("\ncover at 4096, in simplex fBm of 8 octaves there");
     figure("12 materials by 6 parameters", of("materials")? / of("simplex")?, "at most 10");
     figure("biomes", of("biomes")? / of("simplex")?, "at most 2");
+    println!("\nplants, millions a second on all threads");
+    let asked = |name: &str| match name {
+        "disks_4_1" => "at least 8",
+        "disks_full_1" => "at least 2",
+        _ => "-",
+    };
+    for kind in ["disks_4", "disks_12", "disks_full"] {
+        for distance in [1, 2, 4, 8] {
+            let name = format!("{kind}_{distance}");
+            let rate = 1.0 / nanoseconds_each(&format!("plants/{name}"))? * 1e3;
+            figure(&format!("Poisson {name}"), rate, asked(&name));
+        }
+    }
+    figure("grass of a tile", 1e3 / nanoseconds_each("plants/grass")?, "at least 5");
     Ok(())
 }
 
@@ -159,6 +189,15 @@ fn curves() -> Result<()> {
 
 fn figure(name: &str, value: f64, wanted: &str) {
     println!("  {name:<62} {value:>7.2}   {wanted}");
+}
+
+/// The median of a benchmark for each of the things that it says it makes.
+fn nanoseconds_each(name: &str) -> Result<f64> {
+    let path = target().join("criterion").join(name).join("new/benchmark.json");
+    let text = std::fs::read(&path).with_context(|| format!("no result for {name}"))?;
+    let about: Value = serde_json::from_slice(&text)?;
+    let count = about["throughput"]["Elements"].as_f64().with_context(|| format!("no count for {name}"))?;
+    Ok(1e9 * seconds(name)? / count)
 }
 
 /// The median of a benchmark.

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use orogen::core::{Cancel, Frame, LandClass, LayerData, LayerName, Operator, Raster, Rect, layer, math};
 use orogen::io::oblique::{self, View};
-use orogen::io::png8::looks_the_same;
+use orogen::io::png8::{Picture, looks_the_same};
+use orogen::io::relief::{Coloring, ReliefStyle};
 use orogen::io::{png8, preview, relief};
 use orogen::prelude::{BuildOptions, Unobserved};
 use serde_json::Value;
@@ -26,6 +27,10 @@ const LIST_HEAD: &str = "# Operators\n";
 /// The same of the species.
 const SPECIES_HEAD: &str = "# Species\n";
 const README_PICTURE: &str = "docs/island.png";
+/// One land by rules, by an image, and by both.
+const SATELLITE_PICTURE: &str = "docs/src/tutorial/satellite.png";
+/// One land in the colourings that know less of it than the usual one.
+const COLORINGS_PICTURE: &str = "docs/src/colorings.png";
 /// A page should load at once.
 const MAX_PICTURE_BYTES: usize = 600 * 1024;
 
@@ -49,6 +54,8 @@ pub fn run(check: bool) -> Result<()> {
             pictures.push((Path::new(PRESETS).join(format!("{}-zooms.png", preset.name)), png));
         }
     }
+    pictures.push((PathBuf::from(SATELLITE_PICTURE), three_ways()?));
+    pictures.push((PathBuf::from(COLORINGS_PICTURE), colorings()?));
     for operator in orogen::catalog().operators() {
         let png = picture(operator).with_context(|| format!("the example of {}", operator.id))?;
         pictures.push((Path::new(PAGES).join(format!("{}.png", operator.id)), png));
@@ -79,6 +86,21 @@ pub fn run(check: bool) -> Result<()> {
         bail!("out of date; run `cargo xtask docs` and commit:\n{}", stale.join("\n"));
     }
     println!("generated files: {}", if stale.is_empty() { "all up to date" } else { "written" });
+    Ok(())
+}
+
+/// Writes the page and picture of some operators, and the texts about all of them.
+pub fn some(ids: &[&str]) -> Result<()> {
+    let mut stale = Vec::new();
+    for (path, text) in texts()? {
+        note(&shell::root().join(path), false, text.as_bytes(), &mut stale)?;
+    }
+    for id in ids {
+        let catalog = orogen::catalog();
+        let operator = catalog.get(id).ok_or_else(|| anyhow!("no operator {id:?}"))?;
+        let png = picture(operator).with_context(|| format!("the example of {id}"))?;
+        note(&shell::root().join(PAGES).join(format!("{id}.png")), false, &png, &mut stale)?;
+    }
     Ok(())
 }
 
@@ -327,8 +349,15 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
     if built.steps.last().is_none_or(|step| step.op != operator.id) {
         bail!("its last step is not {}", operator.id);
     }
-    let writes = operator.default_op().layers().writes;
+    let layers = operator.default_op().layers();
+    let writes = layers.writes;
+    let kept = layers.writes_instances.first().and_then(|name| built.terrain.instances().get(name));
     let picture = match writes.first() {
+        // Where every plant stands.
+        _ if kept.is_some() => {
+            let plants = kept.context("plants that were kept")?;
+            orogen::export::plan(&built.terrain, plants, PLAN_PX)
+        }
         // A map from above shows no overhang.
         Some(name) if *name == layer::DISPLACE_X.name() => oblique::render(&built.terrain, &View::default())?,
         Some(name) if *name == layer::SATELLITE.name() => built
@@ -355,6 +384,9 @@ fn picture(operator: &Operator) -> Result<Vec<u8>> {
     Ok(png8::encode(&picture))
 }
 
+/// Width of the pictures of plants from above.
+const PLAN_PX: usize = 720;
+
 /// How a recipe wants its picture drawn.
 fn style(exports: &orogen::Exports) -> relief::ReliefStyle {
     exports.get::<orogen::export::Relief>().cloned().unwrap_or_default().0
@@ -375,7 +407,6 @@ const ZOOM_SAMPLES: usize = 220;
 
 /// Windows of a preset around one place, ever closer, side by side.
 fn zooms(name: &str, at_m: [f64; 2]) -> Result<Vec<u8>> {
-    const GAP: usize = 4;
     let recipe = orogen::read_recipe(&shell::root().join(format!("recipes/{name}.toml")))?;
     let (_, exports) = orogen::check(&recipe, &BuildOptions::default())?;
     let session = orogen::session(&recipe, &BuildOptions::default(), None)?;
@@ -387,15 +418,51 @@ fn zooms(name: &str, at_m: [f64; 2]) -> Result<Vec<u8>> {
             Ok(relief::render(&land, &style)?)
         })
         .collect::<Result<Vec<_>>>()?;
-    let side = ZOOM_SAMPLES + GAP;
-    Ok(png8::encode(&Raster::from_fn(side * pictures.len() - GAP, ZOOM_SAMPLES, |col, row| {
+    Ok(png8::encode(&beside(&pictures, ZOOM_SAMPLES)))
+}
+
+/// The recipes of the page about images side by side.
+fn three_ways() -> Result<Vec<u8>> {
+    let folder = shell::root().join(EXAMPLES).join("satellite");
+    let picture = |name: &str| -> Result<Picture> {
+        let recipe = orogen::read_recipe(&folder.join(format!("{name}.toml")))?;
+        let mut options = BuildOptions { base: Some(folder.clone()), ..BuildOptions::default() };
+        options.overrides.samples = Some(WAY_SAMPLES);
+        let built = orogen::build(&recipe, &options, &Unobserved)?;
+        Ok(relief::render(&built.terrain, &style(&built.exports))?)
+    };
+    let pictures = ["rules", "image", "coast"].map(picture).into_iter().collect::<Result<Vec<_>>>()?;
+    Ok(png8::encode(&beside(&pictures, WAY_SAMPLES)))
+}
+
+/// The Alps by altitude, in stripes, by a pattern, by altitude and slope.
+fn colorings() -> Result<Vec<u8>> {
+    const SAMPLES: usize = 257;
+    let recipe = orogen::read_recipe(&shell::root().join("recipes/alps.toml"))?;
+    let mut options = BuildOptions::default();
+    options.overrides.samples = Some(SAMPLES);
+    let built = orogen::build(&recipe, &options, &Unobserved)?;
+    let all = [Coloring::Altitude, Coloring::Stripes, Coloring::Pattern, Coloring::AltitudeAndSlope];
+    let draw = |coloring| relief::render(&built.terrain, &ReliefStyle { coloring, ..style(&built.exports) });
+    let pictures = all.map(draw).into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(png8::encode(&beside(&pictures, SAMPLES)))
+}
+
+/// Samples along the side of each of its pictures.
+const WAY_SAMPLES: usize = 385;
+
+/// Pictures of so many samples a side, one beside the other.
+fn beside(pictures: &[Picture], samples: usize) -> Picture {
+    const GAP: usize = 4;
+    let side = samples + GAP;
+    Raster::from_fn(side * pictures.len() - GAP, samples, |col, row| {
         let picture = &pictures[col / side];
-        if col % side < picture.cols() && col % side < ZOOM_SAMPLES && row < picture.rows() {
+        if col % side < picture.cols() && col % side < samples && row < picture.rows() {
             picture.row(row)[col % side]
         } else {
             [255; 3]
         }
-    })))
+    })
 }
 
 /// The window of [`ZOOM_SAMPLES`] samples around a place, moved so that it lies in the world, or all of a smaller world.

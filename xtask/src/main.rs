@@ -20,6 +20,7 @@ const HELP: &str = "\
 cargo xtask test              everything CI checks; installs what it needs
 cargo xtask test PART         one part of it: fmt, walls, words, clippy, rustdoc, rust, docs, book, python, wasm
 cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
+cargo xtask docs OPERATOR..   writes the pages of all operators, and the pictures of these
 cargo xtask stubs             writes the Python stubs alone
 cargo xtask book              builds the manual into docs/book
 cargo xtask bench             benchmarks as multiples of the reference kernel
@@ -58,6 +59,7 @@ fn chore() -> Result<()> {
         ["test", part] | ["test", "--only", part] => test::only(part),
         ["docs"] => docs::run(false),
         ["docs", "--check"] => docs::run(true),
+        ["docs", ids @ ..] => docs::some(ids),
         ["stubs"] => Ok(std::fs::write(stubs::PATH, stubs::text())?),
         ["book"] => test::book(),
         ["bench"] => bench::run_all(),

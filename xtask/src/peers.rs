@@ -111,6 +111,11 @@ const fn files(what: &'static str, ours: &'static str, theirs: &'static str) -> 
     figure(what, ours, Theirs::Asked("files", theirs), NOISE, Some(1.0))
 }
 
+/// A million Poisson disks on 512 x 512, two threads of ours against one of a crate that has no more.
+const fn points(what: &'static str, ours: &'static str, theirs: &'static str) -> Figure {
+    figure(what, ours, Theirs::Asked("rust", theirs), 1.0, Some(0.1))
+}
+
 /// Triangles of 1025 x 1025 samples against a package's.
 const fn tin(what: &'static str, ours: &'static str, theirs: &'static str) -> Figure {
     figure(what, ours, Theirs::Asked("pypi", theirs), 1025.0 * 1025.0 / 1e6, Some(1.0))
@@ -204,6 +209,9 @@ const FIGURES: &[Figure] = &[
         2048.0 * 2048.0 / 1e6,
         Some(0.1),
     ),
+    points("Poisson disks, 4 rounds, poisson-diskus", "disks 1 4 2", "poisson-diskus disks 1 1"),
+    points("Poisson disks, 4 rounds, fast_poisson", "disks 1 4 2", "fast_poisson disks 1 1"),
+    points("  as many as fit, fast_poisson", "disks 1 full 2", "fast_poisson disks 1 1"),
     files("hillshade of a file, gdaldem", "ours hillshade 4096 plain", "theirs hillshade 4096 plain"),
     files("slope of a file, gdaldem", "ours slope 4096 plain", "theirs slope 4096 plain"),
     files("  hillshade, deflated, gdaldem", "ours hillshade 4096 deflate", "theirs hillshade 4096 deflate"),
@@ -370,6 +378,7 @@ pub fn compare(only: &[&str]) -> Result<()> {
     let venv = environment()?;
     let asked = |name: &str| {
         name == "orogen"
+            || figures.iter().any(|f| own(f) == name)
             || figures.iter().any(|f| matches!(f.theirs, Theirs::Asked(runner, _) if runner == name))
     };
     let mut runners = BTreeMap::new();
@@ -393,12 +402,21 @@ pub fn compare(only: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// Who answers for us.
+fn own(figure: &Figure) -> &'static str {
+    match figure.theirs {
+        Theirs::Asked("files", _) => "files",
+        _ if figure.ours.starts_with("disks ") => "yardstick",
+        _ => "orogen",
+    }
+}
+
 /// Asks a figure in rounds, and puts the medians into a line of the table.
 fn measure(figure: &Figure, runners: &mut BTreeMap<&'static str, Runner>) -> Result<String> {
     let mut ask = |runner: &str, question: &str| -> Result<f64> {
         runners.get_mut(runner).with_context(|| format!("{runner} is not running"))?.ask(question)
     };
-    let own = if matches!(figure.theirs, Theirs::Asked("files", _)) { "files" } else { "orogen" };
+    let own = own(figure);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let start = Instant::now();
     // The first answers warm up caches and clocks, and are not counted.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::shell::{cargo, has, root, run, target};
+use crate::shell::{apt, cargo, has, root, run, target};
 use crate::{docs, python, walls, wasm, words};
 
 type Part = (&'static str, fn() -> Result<()>);
@@ -47,8 +47,20 @@ pub fn only(wanted: &str) -> Result<()> {
     }
 }
 
+/// Makes sure that pictures can be made: where no driver for a graphics device is, Mesa's, which works without one.
+fn graphics() -> Result<()> {
+    let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+    let is_driver =
+        |folder: &&str| std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if cfg!(target_os = "linux") && !folders.iter().any(is_driver) {
+        apt(&["--no-install-recommends", "mesa-vulkan-drivers", "libvulkan1"])?;
+    }
+    Ok(())
+}
+
 /// Unit, integration and documentation tests, by nextest where it is present.
 fn rust() -> Result<()> {
+    graphics()?;
     let data = root().join("../shared/data/dem");
     if !data.is_dir() {
         println!("missing test data: no {}, so nothing is compared with surveyed land", data.display());

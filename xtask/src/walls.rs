@@ -60,7 +60,8 @@ const WALLS: &[(&str, &[&str])] = &[
     ),
     ("orogen-recipe", &["orogen-ops", "orogen-io", "orogen", "clap", "wgpu", "egui", "tiff", "png"]),
     ("orogen-io", &["orogen-ops", "orogen-recipe", "orogen", "clap", "wgpu", "egui"]),
-    ("orogen", &["orogen-cli", "orogen-memory", "clap", "wgpu", "egui"]),
+    ("orogen-render", &["orogen", "orogen-io", "orogen-cli", "clap", "egui", "tiff", "png"]),
+    ("orogen", &["orogen-cli", "orogen-render", "orogen-memory", "clap", "wgpu", "egui"]),
 ];
 
 /// Checks the walls over the whole dependency graph.

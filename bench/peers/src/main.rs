@@ -1,7 +1,8 @@
-//! Noise crates behind one question and answer per line: `fastnoise2 simplex 1024 2` (crate, basis, wavelength of the
+//! Noise crates, and some for Poisson disks, behind one question and answer per line: `fastnoise2 simplex 1024 2` (crate, basis, wavelength of the
 //! first octave in samples, threads) is answered by `ok SECONDS`, anything else by `no SENTENCE`.
 //!
-//! All make fBm of 8 octaves on 4096 x 4096 samples, into a raster they allocate, as Orogen does.
+//! All noise is fBm of 8 octaves on 4096 x 4096 samples, into a raster they allocate, as Orogen does. Of `fast_poisson disks 1 1` the
+//! third word is the distance.
 #![allow(clippy::print_stdout, reason = "answers go to the one who asked")]
 
 use std::hint::black_box;
@@ -40,8 +41,21 @@ fn answer(question: &str) -> Result<f64, String> {
         "fastnoise-lite" => fastnoise_lite(basis, frequency, threads),
         "noise" => noise(basis, frequency, threads),
         "simdnoise" => simdnoise(basis, frequency, threads),
+        "fast_poisson" | "poisson-diskus" => disks(peer, f64::from(wavelength)),
         _ => Err(format!("no such crate here: {peer}")),
     }
+}
+
+/// Seconds a million Poisson disks take on 512 x 512, so far apart. Both crates work on one thread.
+fn disks(peer: &str, radius: f64) -> Result<f64, String> {
+    let start = Instant::now();
+    let points = if peer == "fast_poisson" {
+        black_box(fast_poisson::Poisson2D::new().with_dimensions([512.0; 2], radius).with_seed(7).generate()).len()
+    } else {
+        let points = poisson_diskus::bridson(&[512.0; 2], radius, 30, false);
+        black_box(points.map_err(|e| format!("{e:?}"))?).len()
+    };
+    Ok(start.elapsed().as_secs_f64() * 1e6 / points as f64)
 }
 
 /// Seconds that it takes to fill a fresh raster, cut into as many parts as threads: `fill(first row, rows)`.

@@ -36,7 +36,7 @@ pub enum Command {
     Build(Box<Build>),
     /// List all faults of a recipe with their lines, without running it.
     Check(Check),
-    /// Say why a place has its temperature, its biome and its materials.
+    /// Say why a place has its temperature, its biome, its materials and its plants.
     Explain(Explain),
     /// Measure and repair any elevation model.
     Dem(Box<Dem>),
@@ -47,6 +47,9 @@ pub enum Command {
 Example:
   orogen schema > recipe.schema.json   for the editor's TOML settings")]
     Schema,
+    /// Make a picture of a land: ground, water, sky and light.
+    #[cfg(feature = "render")]
+    Render(Box<Render>),
     /// Make seamless textures of the ground: rock, soil, grass, snow ...
     Textures(Textures),
     /// Grow a plant as a glb file, list the species, or draw all of them.
@@ -117,7 +120,7 @@ pub struct Build {
     /// Distance between samples in metres [default: the recipe's own]
     #[arg(long, value_name = "M", value_parser = parse_length, allow_hyphen_values = true)]
     pub spacing: Option<f64>,
-    /// Write every plant that stands there as plants.csv, and fewer than 100,000 as plants.geojson too.
+    /// Write every plant of the land as plants.csv; fewer than 100,000 also as plants.geojson.
     #[arg(long)]
     pub plants: bool,
     /// Compute everything; neither use nor fill the cache.
@@ -140,7 +143,7 @@ pub struct Changes {
     /// The world seed, any text [default: the recipe's own]
     #[arg(long, value_name = "TEXT")]
     pub seed: Option<String>,
-    /// Change a parameter of a step; may be given several times.
+    /// Change a parameter of a step, or an option of an export (relief.coloring=stripes); may be given several times.
     #[arg(long, value_name = "STEP.PARAM=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
     /// Memory a build may use, such as 500M or 16G.
@@ -203,6 +206,79 @@ pub struct Ops {
     /// Print as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `orogen render`
+#[cfg(feature = "render")]
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  orogen render recipes/island.toml -o view.png
+  orogen render recipes/alps.toml --time 19:00 --date 2026-09-20 -o dusk.png
+  orogen render my.toml --camera 1200,3400 --height 80 --target 4000,9000
+  orogen render my.toml --azimuth 30 --distance 9000 --height 2000
+  orogen render alps.tif --size 1920x1080 -o alps.png")]
+pub struct Render {
+    /// The recipe, or an elevation model.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The picture to write.
+    #[arg(long, short, value_name = "PNG", default_value = "view.png")]
+    pub output: PathBuf,
+    /// Pixels, width and height.
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
+    pub size: [u32; 2],
+    /// Samples of each pixel: more give smoother edges and take longer.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole::<u32>(1024))]
+    pub samples_per_pixel: u32,
+    /// Where the camera is: metres east and north [default: a good view is looked for]
+    #[arg(long, value_name = "X,Y", value_parser = parse_place, allow_hyphen_values = true, conflicts_with_all = ["azimuth", "distance"])]
+    pub camera: Option<[f64; 2]>,
+    /// What the camera looks at [default: the middle of the land]
+    #[arg(long, value_name = "X,Y", value_parser = parse_place, allow_hyphen_values = true)]
+    pub target: Option<[f64; 2]>,
+    /// The direction in which the camera looks, clockwise from north, in degrees.
+    #[arg(long, value_name = "DEG", value_parser = parse_number, allow_hyphen_values = true)]
+    pub azimuth: Option<f64>,
+    /// How far the camera is from its target on the map, in metres [default: half the size of the land]
+    #[arg(long, value_name = "M", value_parser = parse_length, allow_hyphen_values = true)]
+    pub distance: Option<f64>,
+    /// Height of the camera above the ground or the water, in metres [default: a tenth of the distance to the target]
+    #[arg(long, value_name = "M", value_parser = parse_number, allow_hyphen_values = true, conflicts_with = "altitude")]
+    pub height: Option<f64>,
+    /// Height of the camera above the sea, in metres.
+    #[arg(long, value_name = "M", value_parser = parse_number, allow_hyphen_values = true)]
+    pub altitude: Option<f64>,
+    /// The angle from the left to the right edge of the picture, in degrees.
+    #[arg(long, value_name = "DEG", default_value_t = 55.0, value_parser = parse_number, allow_hyphen_values = true)]
+    pub view: f64,
+    /// Local time of the sun, such as 16:30 [default: when the light is good]
+    #[arg(long, value_name = "H:MM", value_parser = orogen_render::Moment::parse_hour, allow_hyphen_values = true)]
+    pub time: Option<f64>,
+    /// The day.
+    #[arg(long, value_name = "Y-M-D", default_value = "2026-07-10", value_parser = orogen_render::Moment::parse_date)]
+    pub date: (i32, u32, u32),
+    /// How hazy the air is; 1 is a clear day.
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_number, allow_hyphen_values = true)]
+    pub haze: f64,
+    /// Stops to brighten (or, below 0, darken) the picture by.
+    #[arg(long, value_name = "EV", default_value_t = 0.0, value_parser = parse_number, allow_hyphen_values = true)]
+    pub exposure: f64,
+    /// How finely the land is drawn.
+    #[arg(long, value_name = "T", default_value_t = 6.0, value_parser = parse_number, allow_hyphen_values = true)]
+    pub quality: f64,
+    /// Part of the name of the graphics adapter to use [default: the system's own choice]
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Changes to the recipe.
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Replace PNG if it exists.
+    #[arg(long)]
+    pub force: bool,
+    /// Print only errors.
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// `orogen textures`
@@ -372,6 +448,36 @@ fn parse_length(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|m| (1e-6..=1e9).contains(m))
         .ok_or_else(|| format!("expected a positive number of metres, found {text:?}"))
+}
+
+#[cfg(feature = "render")]
+fn parse_size(text: &str) -> Result<[u32; 2], String> {
+    let wrong = || format!("expected pixels such as 1280x720, found {text:?}");
+    let (width, height) = text.split_once(['x', 'X']).ok_or_else(wrong)?;
+    let side = |text: &str| {
+        let number: u64 = text.trim().parse().map_err(|_| wrong())?;
+        u32::try_from(number)
+            .ok()
+            .filter(|n| (1..=8192).contains(n))
+            .ok_or_else(|| format!("{number} is outside 1 to 8192"))
+    };
+    Ok([side(width)?, side(height)?])
+}
+
+#[cfg(feature = "render")]
+fn parse_number(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|n: &f64| n.is_finite())
+        .ok_or_else(|| format!("expected a number, found {text:?}"))
+}
+
+#[cfg(feature = "render")]
+fn parse_place(text: &str) -> Result<[f64; 2], String> {
+    let wrong = || format!("expected two numbers in metres (east, north), found {text:?}");
+    let (x, y) = text.split_once(',').ok_or_else(wrong)?;
+    let number = |text: &str| parse_number(text.trim()).map_err(|_| wrong());
+    Ok([number(x)?, number(y)?])
 }
 
 fn parse_window(text: &str) -> Result<Rect, String> {

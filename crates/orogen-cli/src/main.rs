@@ -15,6 +15,8 @@ mod operators;
 mod output;
 mod plants;
 mod progress;
+#[cfg(feature = "render")]
+mod render;
 mod signals;
 mod streams;
 mod textures;
@@ -49,6 +51,11 @@ fn main() -> ExitCode {
     let Err(error) = done else { return ExitCode::SUCCESS };
     eprintln!("error: {}", message::of(&error));
     let callers = error.downcast_ref::<BuildError>().is_some_and(BuildError::is_callers_fault);
+    #[cfg(feature = "render")]
+    let callers = callers
+        || error
+            .downcast_ref::<orogen_render::RenderError>()
+            .is_some_and(orogen_render::RenderError::is_callers_fault);
     ExitCode::from(if callers { 2 } else { 1 })
 }
 
@@ -72,6 +79,8 @@ fn run(args: Args) -> anyhow::Result<()> {
         Command::Dem(args) => dem::run(&args),
         Command::Ops(args) => operators::list(&args),
         Command::Schema => operators::schema(),
+        #[cfg(feature = "render")]
+        Command::Render(args) => render::run(&args),
         Command::Textures(args) => textures::run(&args),
         Command::Plants(args) => plants::run(&args),
     }

@@ -242,7 +242,13 @@ pub const WELL_KNOWN: &[Info] = &[
     Info { name: "mask", unit: "", about: "where a step acts, 0 to 1", kind: Kind::F32 },
     Info { name: "material", unit: "", about: "share of a ground material, in 1/255", kind: Kind::Weight },
     Info { name: "density", unit: "1/m2", about: "plants per square metre", kind: Kind::F32 },
-    Info { name: "age", unit: "yr", about: "mean age of plants", kind: Kind::F32 },
+    Info { name: "young", unit: "1/m2", about: "plants per square metre that still grow", kind: Kind::F32 },
+    Info {
+        name: "old",
+        unit: "1/m2",
+        about: "plants per square metre past three quarters of their life",
+        kind: Kind::F32,
+    },
     Info {
         name: "canopy",
         unit: "",

@@ -102,6 +102,16 @@ impl<T: Copy + Send + Sync> Raster<T> {
         Self { cols, rows, data: vec![value; cols * rows] }
     }
 
+    /// A raster of zeros. Memory that nobody has used yet is all zeros: it is first touched by whoever writes it, on their thread.
+    #[must_use]
+    pub fn zeroed(cols: usize, rows: usize) -> Self
+    where
+        T: bytemuck::Zeroable,
+    {
+        let (cols, rows) = (cols.max(1), rows.max(1));
+        Self { cols, rows, data: bytemuck::zeroed_vec(cols * rows) }
+    }
+
     /// A raster whose value at (column, row) is `f(col, row)`; `f` runs in any order on any thread.
     pub fn from_fn(cols: usize, rows: usize, f: impl Fn(usize, usize) -> T + Sync) -> Self
     where
@@ -266,9 +276,9 @@ impl Raster<f32> {
     pub fn bilinear(&self, col: f64, row: f64) -> f32 {
         let col = col.clamp(0.0, (self.cols - 1) as f64);
         let row = row.clamp(0.0, (self.rows - 1) as f64);
-        let (c, r) = (col.floor(), row.floor());
-        let (fc, fr) = ((col - c) as f32, (row - r) as f32);
-        let (c0, r0) = (c as usize, r as usize);
+        // Neither is below 0, so a cast rounds down; `floor` is a call on plain x86-64.
+        let (c0, r0) = (col as usize, row as usize);
+        let (fc, fr) = ((col - c0 as f64) as f32, (row - r0 as f64) as f32);
         let (c1, r1) = ((c0 + 1).min(self.cols - 1), (r0 + 1).min(self.rows - 1));
         let (north, south) = (self.row(r0), self.row(r1));
         let a = north[c0] + (north[c1] - north[c0]) * fc;

@@ -161,7 +161,7 @@ impl Terrain {
         self.set_rounded_weights(family, shares.keys().cloned().zip(made).collect())
     }
 
-    /// As [`Terrain::set_weights`], of weights that are rounded already ([`weights::from_rows`]).
+    /// As [`Terrain::set_weights`], of weights that are rounded already, to sums of 255 or 0.
     ///
     /// # Errors
     /// As [`Terrain::set_weights`].

@@ -87,75 +87,11 @@ pub fn from_shares(
     made
 }
 
-/// Weights of a family from all members of a row at once: `shares(row, lines)` sets what each counts along it.
-///
-/// For work where rounding must not cost more than finding the shares: each member gets what the sum up to it has more than the
-/// sum before, both rounded, which is within one of its part and sums to [`WHOLE`] all the same. All are 0 where no share is above 0.
-///
-/// # Errors
-/// The failure of a row.
-pub fn from_rows<E: Send>(
-    cols: usize,
-    rows: usize,
-    members: usize,
-    shares: impl Fn(usize, &mut [Vec<f32>]) -> Result<(), E> + Sync,
-) -> Result<Vec<Raster<Weight>>, E> {
-    let mut made = vec![Raster::filled(cols, rows, Weight(0)); members];
-    let start = || (vec![vec![0.0; cols]; members], Summing::default());
-    lines_of(&mut made).into_par_iter().with_min_len(8).enumerate().try_for_each_init(
-        start,
-        |(lines, summing), (row, mut out)| {
-            shares(row, lines)?;
-            summing.round(lines, &mut out);
-            Ok(())
-        },
-    )?;
-    Ok(made)
-}
-
-/// The rows of several rasters: of each row its line in every raster.
-fn lines_of(rasters: &mut [Raster<Weight>]) -> Vec<Vec<&mut [Weight]>> {
+/// The rows of several rasters of one shape: of each row its line in every raster.
+pub fn lines_of<T: Copy + Send + Sync>(rasters: &mut [Raster<T>]) -> Vec<Vec<&mut [T]>> {
     let (cols, rows) = rasters.first().map_or((1, 0), |raster| (raster.cols(), raster.rows()));
     let mut lines: Vec<_> = rasters.iter_mut().map(|raster| raster.as_mut_slice().chunks_mut(cols)).collect();
     (0..rows).map(|_| lines.iter_mut().filter_map(Iterator::next).collect()).collect()
-}
-
-/// Buffers of one thread: sums along a row.
-#[derive(Default)]
-struct Summing {
-    scale: Vec<f32>,
-    sum: Vec<f32>,
-    before: Vec<i32>,
-}
-
-impl Summing {
-    /// Rounds a row: straight-line arithmetic along it, so that it becomes vector code.
-    fn round(&mut self, lines: &[Vec<f32>], out: &mut [&mut [Weight]]) {
-        let cols = lines.first().map_or(0, Vec::len);
-        let counts = |share: f32| if share > 0.0 { share } else { 0.0 };
-        self.scale.clear();
-        self.scale.resize(cols, 0.0);
-        for line in lines {
-            self.scale.iter_mut().zip(line).for_each(|(sum, &share)| *sum += counts(share));
-        }
-        // An infinite sum has a scale of 0, and infinity times 0 counts as 0 below.
-        let whole = WHOLE as f32;
-        self.scale.iter_mut().for_each(|sum| *sum = if *sum > 0.0 { whole / *sum } else { 0.0 });
-        self.sum.clear();
-        self.sum.resize(cols, 0.0);
-        self.before.clear();
-        self.before.resize(cols, 0);
-        for (line, out) in lines.iter().zip(out) {
-            let sums = self.sum.iter_mut().zip(&self.scale).zip(&mut self.before);
-            for ((out, &share), ((sum, &scale), before)) in out.iter_mut().zip(line).zip(sums) {
-                *sum += counts(share);
-                // The last sum is the whole one, in the same order: a last bit more or less than 255 rounds to 255.
-                let upto = (*sum * scale + 0.5) as i32;
-                *out = Weight((upto - *before) as u8);
-                *before = upto;
-            }
-        }
-    }
 }
 
 /// A family between its samples, at all crossings of given columns and rows: bilinear, then rounded.
@@ -249,35 +185,6 @@ mod tests {
                         assert_eq!(here, coarse.collect::<Vec<_>>());
                     }
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn rows_are_rounded_within_one_and_sum_to_255() {
-        let (cols, members) = (301, 17);
-        let share = |member: usize, col: usize| match col {
-            0 => 0.0,
-            1 => f32::NAN,
-            2 if member == 3 => 1e-30,
-            2 => -1.0,
-            _ => crate::math::pow(Seed(member as u64).unit2(col as i64, 5), 6.0) as f32,
-        };
-        let made = from_rows(cols, 2, members, |_, lines| {
-            for (member, line) in lines.iter_mut().enumerate() {
-                line.iter_mut().enumerate().for_each(|(col, out)| *out = share(member, col));
-            }
-            Ok::<(), ()>(())
-        })
-        .unwrap();
-        for col in 0..cols {
-            let here: Vec<u8> = made.iter().map(|raster| raster.row(1)[col].0).collect();
-            let sum: f32 = (0..members).map(|m| share(m, col).max(0.0)).sum();
-            let whole: u32 = here.iter().map(|w| u32::from(*w)).sum();
-            assert_eq!(whole, if sum > 0.0 { WHOLE } else { 0 }, "column {col}: {here:?}");
-            for (member, weight) in here.iter().enumerate().filter(|_| sum > 0.0) {
-                let part = share(member, col).max(0.0) * 255.0 / sum;
-                assert!((f32::from(*weight) - part).abs() < 1.001, "{weight} for {part}");
             }
         }
     }

@@ -24,9 +24,45 @@ pub fn check(parameter: &str, value: f64, ns_a_sample: f64, advice: &str) -> Res
     )))
 }
 
+/// A largest value for a sentence: two digits of it, rounded down so that it is accepted when it is taken at its word, however small.
+#[must_use]
+pub fn at_most(most: f64) -> String {
+    if !(most.is_normal() && most > 0.0) {
+        return String::from("0");
+    }
+    // Two digits before the point, by whole tens: no logarithms.
+    let (mut digits, mut tens) = (most, 0i32);
+    while digits >= 100.0 {
+        digits /= 10.0;
+        tens += 1;
+    }
+    while digits < 10.0 {
+        digits *= 10.0;
+        tens -= 1;
+    }
+    // A value such as 0.3 may lie a rounding below its digits; one less is as good.
+    let text = format!("{}e{tens}", digits.floor());
+    text.parse::<f64>().map_or(text, |value| value.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_largest_value_is_never_rounded_up_nor_to_nothing() {
+        assert_eq!(at_most(834.9), "830");
+        assert_eq!(at_most(0.000_017_53), "0.000017");
+        assert_eq!(at_most(12.0), "12");
+        assert_eq!(at_most(1.999), "1.9");
+        assert_eq!(at_most(0.0), "0");
+        assert_eq!(at_most(f64::NAN), "0");
+        assert_eq!(at_most(f64::INFINITY), "0");
+        for value in [3e-12, 0.07, 0.31, 9.99, 10.0, 1234.5, 7.7e9] {
+            let said: f64 = at_most(value).parse().unwrap();
+            assert!(said <= value && said > 0.85 * value, "{said} for {value}");
+        }
+    }
 
     #[test]
     fn too_much_work_is_a_sentence_with_a_way_out() {

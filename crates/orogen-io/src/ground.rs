@@ -50,6 +50,15 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// The weights of whatever rock there is.
+pub(crate) fn rocks(terrain: &Terrain) -> Vec<&Raster<Weight>> {
+    const ROCKS: [&str; 4] = ["granite", "limestone", "basalt", "sandstone"];
+    let mut families = weights::families(terrain.layers());
+    let members = families.remove("material").unwrap_or_default();
+    let is_rock = |name| material::of_layer(name).is_some_and(|info| ROCKS.contains(&info.name));
+    members.into_iter().filter(|(name, _)| is_rock(name)).map(|(_, raster)| raster).collect()
+}
+
 /// The colour map of a terrain, a pixel a sample: the mean colours of its materials by their weights, darker where steep or wet and
 /// brighter where dry, without light or shadow. `None` where there are no materials.
 #[must_use]

@@ -29,6 +29,7 @@ pub mod model;
 pub mod obj;
 pub mod oblique;
 mod plain_file;
+pub mod plan;
 pub mod plant;
 pub mod plot;
 pub mod png16;

@@ -21,7 +21,7 @@ use crate::store::{InMemory, Name, Seen, Shelf, Store, Unread};
 use crate::vectors;
 
 /// Raised when the files change their form.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 /// Size of the cache by default.
 pub const DEFAULT_MAX_BYTES: u64 = 4 << 30;
 /// A list of names that is larger than this is none of ours.

@@ -5,8 +5,8 @@ use orogen_core::param::{Segment, path_text};
 use toml::de::DeValue;
 
 use crate::fault::{Fault, Faults, hint, quoted};
-use crate::node::{At, Data, Node, Reader, Table};
-use crate::recipe::Recipe;
+use crate::node::{At, Data, Node, Reader, Table, to_toml};
+use crate::recipe::{Export, Recipe};
 
 /// What to change in a recipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Overrides {
     pub seed: Option<String>,
     /// Samples of the longer side; the other side keeps its proportion and the size in metres stays.
     pub samples: Option<usize>,
-    /// Parameters of steps.
+    /// Parameters of steps; where no step has that name, options of exports of that kind.
     pub set: Vec<Set>,
 }
 
@@ -70,10 +70,54 @@ impl Recipe {
         faults.into_result()
     }
 
+    /// Whether there is a step of that id.
+    #[must_use]
+    pub fn has_step(&self, id: &str) -> bool {
+        self.steps.iter().any(|step| step.id == id)
+    }
+
+    /// Adds an export with its default options.
+    pub fn add_export(&mut self, kind: &str) {
+        let at = At::Set(self.options.len());
+        self.exports.push(Export {
+            kind: kind.to_owned(),
+            options: toml::Table::new(),
+            at,
+            nodes: Table::new(),
+        });
+    }
+
+    /// Changes an option of the first export of the kind that `set` names as its step; it is added where the recipe has none.
+    ///
+    /// # Errors
+    /// A fault when its place inside the options does not exist. Values are checked with the exports.
+    pub fn set_export(&mut self, set: &Set) -> Result<(), Faults> {
+        if !self.exports.iter().any(|export| export.kind == set.step) {
+            self.add_export(&set.step);
+        }
+        self.options.push(format!("{}.{}", set.step, set.path));
+        let at = At::Set(self.options.len() - 1);
+        let changed = parse_path(&set.path).ok_or_else(|| no_path(&set.path)).and_then(|path| {
+            let value = parse_value(&set.value, at)?;
+            let Some(export) = self.exports.iter_mut().find(|export| export.kind == set.step) else {
+                return Ok(());
+            };
+            // On a copy: a change that fails half-way leaves the export as the recipe has it.
+            let mut nodes = export.nodes.clone();
+            put(&mut nodes, &path, value)?;
+            export.options = to_toml(&nodes);
+            export.nodes = nodes;
+            Ok(())
+        });
+        let mut faults = Faults::new(self.name());
+        if let Err(message) = changed {
+            faults.push(Fault::new(self.place(at), message));
+        }
+        faults.into_result()
+    }
+
     fn apply_one(&mut self, set: &Set, at: At, catalog: &Catalog) -> Result<(), String> {
-        let path = parse_path(&set.path).ok_or_else(|| {
-            format!("{} is not a valid parameter path; write it as a, a.b or a[0].b", quoted(&set.path))
-        })?;
+        let path = parse_path(&set.path).ok_or_else(|| no_path(&set.path))?;
         let value = parse_value(&set.value, at)?;
         let Some(step) = self.steps.iter().position(|step| step.id == set.step) else {
             let hint = hint(&set.step, self.steps.iter().map(|step| step.id.as_str()));
@@ -104,6 +148,10 @@ impl Recipe {
         step.params = params;
         Ok(())
     }
+}
+
+fn no_path(text: &str) -> String {
+    format!("{} is not a valid parameter path; write it as a, a.b or a[0].b", quoted(text))
 }
 
 /// Sets the value at a path, making tables on the way where there is nothing.

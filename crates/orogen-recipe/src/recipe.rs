@@ -69,8 +69,8 @@ pub struct Export {
     pub kind: String,
     /// All other keys.
     pub options: toml::Table,
-    at: At,
-    nodes: Table,
+    pub(crate) at: At,
+    pub(crate) nodes: Table,
 }
 
 impl Recipe {

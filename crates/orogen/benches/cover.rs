@@ -1,11 +1,16 @@
-//! How fast cover is: 12 materials by 6 parameters, and biomes, on 4096 × 4096 samples, beside simplex fBm of 8 octaves there.
+//! How fast cover is: 12 materials by 6 parameters, and biomes, on 4096 × 4096 samples, beside simplex fBm of 8 octaves there; Poisson
+//! disks on 512 × 512; the grass of a tile.
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
 use std::hint::black_box;
 use std::time::Duration;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use orogen::core::Rect;
+use orogen::ops::cover::poisson::{Plan, Spacing, disks};
 use orogen::ops::cover::rules::{Rule, Span};
+use orogen::ops::cover::scatter::{Method, Scatter, standing};
+use orogen::ops::cover::species::Species;
 use orogen::ops::cover::{Biomes, Material, Materials};
 use orogen::ops::noise::{Basis, Field, Fractal};
 use orogen::ops::source::Noise;
@@ -93,5 +98,45 @@ fn cover(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, cover);
+/// A hectare of grass, on a tile of its own with what is around it.
+fn grass() -> (Scatter, Terrain) {
+    let frame = Frame::square(128.0, 33).expect("a frame");
+    let mut terrain = Terrain::new(frame);
+    terrain.set(layer::HEIGHT, Raster::from_fn(33, 33, |col, row| 50.0 + 0.1 * (col + row) as f32));
+    let rules = vec![Rule { height_m: Some(Span([0.0, 1000.0])), ..Rule::default() }];
+    let grass = Species {
+        radius_m: Some(0.1),
+        density_per_ha: Some(80_000.0),
+        spread: Some(0.0),
+        rules,
+        ..Species::named("bent_grass")
+    };
+    let scatter = Scatter { method: Method::Grid, species: vec![grass], cell_m: 0.3, ..Scatter::default() };
+    let land = Op::run(&scatter, terrain, &Ctx::silent()).expect("runs");
+    (scatter, land)
+}
+
+fn plants(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("plants");
+    group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
+    let rect = Rect { min: [0.0; 2], max: [512.0; 2] };
+    let inside = |[x, y]: [f64; 2]| (0.0..512.0).contains(&x) && (0.0..512.0).contains(&y);
+    for (name, darts, maximal) in [("disks_4", 4, false), ("disks_12", 12, false), ("disks_full", 4, true)] {
+        for distance in [1.0, 2.0, 4.0, 8.0] {
+            let plan = Plan { spacing: Spacing::new(distance), seed: Seed(7), darts, maximal };
+            let made =
+                || disks(&rect, &rect, &plan, &[], inside, &Ctx::silent()).expect("runs").points(&rect);
+            group.throughput(Throughput::Elements(made().len() as u64));
+            group.bench_function(format!("{name}_{distance}"), |bencher| bencher.iter(|| black_box(made())));
+        }
+    }
+    let (scatter, land) = grass();
+    let tile = Rect { min: [14.0; 2], max: [114.0; 2] };
+    let made = || standing(&scatter, &land, &tile, &Ctx::silent()).expect("runs");
+    group.throughput(Throughput::Elements(made().len() as u64));
+    group.bench_function("grass", |bencher| bencher.iter(|| black_box(made())));
+    group.finish();
+}
+
+criterion_group!(benches, cover, plants);
 criterion_main!(benches);

@@ -1,12 +1,14 @@
 //! The units of the figures: the reference kernel, and a pass that writes a raster. `cargo xtask bench --peers` asks it
-//! one question a line: `reference 2049` or `write 4097 2` (samples a side, threads), answered by `ok SECONDS`.
+//! one question a line: `reference 2049`, `write 4097 2` (samples a side, threads) or `disks 1 4 2` (Poisson disks on 512 x 512: distance,
+//! rounds of darts or `full`, threads; seconds a million), answered by `ok SECONDS`.
 #![allow(clippy::print_stdout, reason = "answers go to the one who asked")]
 
 use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use orogen::core::{Raster, Seed};
+use orogen::core::{Ctx, Raster, Rect, Seed};
+use orogen::ops::cover::poisson::{Plan, Spacing, disks};
 use orogen::ops::reference::reference_fbm;
 
 fn main() {
@@ -43,6 +45,24 @@ fn answer(question: &str) -> Result<f64, String> {
             })
             .map_err(|e| e.to_string())
         }
-        _ => Err(format!("expected \"reference SIDE\" or \"write SIDE THREADS\", found {question:?}")),
+        ["disks", distance, darts, threads] => {
+            let distance: f64 = distance.parse().map_err(|e| format!("{distance:?}: {e}"))?;
+            let maximal = darts == "full";
+            let darts = if maximal { 4 } else { number(darts)? as u32 };
+            let plan = Plan { spacing: Spacing::new(distance), seed: Seed(7), darts, maximal };
+            let rect = Rect { min: [0.0; 2], max: [512.0; 2] };
+            let inside = |[x, y]: [f64; 2]| (0.0..512.0).contains(&x) && (0.0..512.0).contains(&y);
+            orogen::with_threads(Some(number(threads)?), || {
+                let start = Instant::now();
+                let made =
+                    disks(&rect, &rect, &plan, &[], inside, &Ctx::silent()).map_err(|e| e.to_string())?;
+                let points = black_box(made.points(&rect)).len();
+                Ok(start.elapsed().as_secs_f64() * 1e6 / points as f64)
+            })
+            .map_err(|e| e.to_string())?
+        }
+        _ => Err(format!(
+            "expected \"reference SIDE\", \"write SIDE THREADS\" or \"disks METRES DARTS THREADS\", found {question:?}"
+        )),
     }
 }

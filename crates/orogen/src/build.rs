@@ -10,12 +10,12 @@ use orogen_io::{Existing, FolderFiles, MANIFEST, OutputFolder, Sidecar};
 use orogen_ops::cover::scatter::PLANTS;
 use orogen_recipe::{
     Cache, Checked, Faults, Limits, MAX_BYTES, Meter, Observer, Overrides, Plan, PlanError, Recipe,
-    RunOptions, Session, SessionOptions, StepReport, Stopwatch, Unobserved, run,
+    RunOptions, Session, SessionOptions, Set, StepReport, Stopwatch, Unobserved, run,
 };
 
 use crate::catalog;
 use crate::error::BuildError;
-use crate::export::{ExportChanges, ExportOptions, Exports, PartNames, export};
+use crate::export::{ExportChanges, ExportKind, ExportOptions, Exports, PartNames, export};
 use crate::manifest::{Manifest, SavedManifest, realism};
 use crate::plants;
 
@@ -104,7 +104,10 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
     let files = files(options, options.limits.memory_bytes);
     // One kind of fault does not hide another: all are looked for before any is an error.
     let mut faults = Faults::new(recipe.name());
-    faults.note(recipe.apply(&options.overrides, &catalog));
+    let (exports, steps): (Vec<Set>, Vec<Set>) = (options.overrides.set.iter().cloned())
+        .partition(|set| !recipe.has_step(&set.step) && ExportKind::parse(&set.step).is_ok());
+    faults.note(recipe.apply(&Overrides { set: steps, ..options.overrides.clone() }, &catalog));
+    faults.note(set_exports(&mut recipe, &exports));
     let checked = faults.note(recipe.check(&catalog, &options.limits));
     let exports = faults.note(Exports::of_recipe(&recipe));
     faults.note(recipe.check_files(&catalog, &|name| files.problem(name)));
@@ -125,6 +128,19 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
         Some(why) => Err(BuildError::Call(format!("export: {why}"))),
         None => Ok((checked, exports)),
     }
+}
+
+/// Changes options of exports. A recipe that asks for no export still gives what it gave.
+fn set_exports(recipe: &mut Recipe, changes: &[Set]) -> Result<(), Faults> {
+    if !changes.is_empty() && recipe.exports().is_empty() {
+        let unasked = ExportKind::ALL.iter().filter(|kind| kind.is_unasked());
+        unasked.for_each(|kind| recipe.add_export(kind.name()));
+    }
+    let mut faults = Faults::new(recipe.name());
+    for change in changes {
+        faults.note(recipe.set_export(change));
+    }
+    faults.into_result()
 }
 
 /// The instances that a build gives.

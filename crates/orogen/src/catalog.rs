@@ -22,6 +22,7 @@ pub fn catalog() -> Catalog {
         Operator::of::<cover::Materials>(),
         Operator::of::<cover::Satellite>(),
         Operator::of::<cover::Scatter>(),
+        Operator::of::<cover::Survival>(),
         Operator::of::<erode::Alluvium>(),
         Operator::of::<erode::Coast>(),
         Operator::of::<erode::Creep>(),

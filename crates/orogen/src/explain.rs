@@ -18,7 +18,7 @@ pub struct Explanation {
     pub reasons: Vec<Reason>,
 }
 
-/// Builds a recipe and asks its operators why a place has its temperature, its biome, its materials.
+/// Builds a recipe and asks its operators why a place has its temperature, its biome, its materials, its plants.
 ///
 /// What a step found is explained if no later step has replaced it.
 ///

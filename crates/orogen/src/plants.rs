@@ -3,8 +3,13 @@
 use std::collections::BTreeSet;
 
 use orogen_core::instances::{Instance, Instances};
-use orogen_core::{Cancel, Ctx, Frame, LayerName, Op as _, Part, Reach, Rect, Terrain, Watch, layer};
-use orogen_ops::cover::scatter::{PLANTS, Scatter, reach_of_plants_m, standing};
+use orogen_core::{
+    Cancel, Ctx, Frame, LayerName, Op as _, OpError, Part, Reach, Rect, Terrain, Watch, layer,
+};
+use orogen_ops::cover::rules::reach_m;
+use orogen_ops::cover::scatter::stand::Standing;
+use orogen_ops::cover::scatter::{self, PLANTS, Scatter};
+use orogen_ops::cover::survival::{self, Survival};
 use orogen_recipe::{Checked, Recipe, Session, Step};
 
 use crate::error::BuildError;
@@ -14,7 +19,7 @@ use crate::session::tile_parts;
 const ROUNDED_M: f64 = 0.002;
 
 /// The plants of a rectangle of a session over a recipe, with the heights of its own lattice. They are made from the
-/// densities that the steps `cover.scatter` wrote, on the recipe's own samples, so they are the same however near one looks;
+/// densities that the steps `cover.scatter` and `cover.survival` wrote, on the recipe's own samples, so they are the same however near one looks;
 /// plants that a step keeps are among them.
 ///
 /// # Errors
@@ -46,21 +51,21 @@ pub(crate) fn plants_of(
             all.add(found.species().to_vec(), found.iter().map(|(place, thing)| (place, *thing)));
         }
     }
-    for (i, (step, scatter)) in scatters(checked) {
-        let reach = reach_of_plants_m(scatter) + reach_of_rules_m(scatter, checked.frame());
+    for (i, step, grows) in growing(checked) {
+        let reach = grows.reach_m(checked.frame());
         let Some(frame) = around(checked, &wide, reach) else { continue };
-        let terrain = land(frame, &parts_of(checked, step, scatter))?;
+        let terrain = land(frame, &parts_of(checked, step, grows))?;
         let watch = Switch(cancel);
         let ctx = Ctx::new(step.seed).in_world(*checked.frame()).at_place(terrain.place()).watched_by(&watch);
         let failed = |e: &dyn std::fmt::Display| {
             BuildError::Run(format!("step {:?} ({}): {e}", step.id, step.op.id()))
         };
-        let found = standing(scatter, &terrain, &wide, &ctx);
+        let found = grows.standing(&terrain, &wide, &ctx);
         if cancel.is_cancelled() {
             return Err(BuildError::Cancelled);
         }
-        let own: Vec<bool> = scatter.all().iter().map(|plant| !made_later(checked, i, &plant.name)).collect();
-        let names = scatter.all().into_iter().map(|plant| plant.name).collect();
+        let names = grows.species();
+        let own: Vec<bool> = names.iter().map(|name| !made_later(checked, i, name)).collect();
         let found = found.map_err(|e| failed(&e))?;
         all.add(names, found.into_iter().filter(|(_, thing)| own[usize::from(thing.species)]));
     }
@@ -77,7 +82,7 @@ pub(crate) fn plants_of(
 
 /// A sentence for a recipe in which nothing grows.
 pub(crate) fn refuse_bare(checked: &Checked) -> Result<(), BuildError> {
-    if kept(checked) || scatters(checked).next().is_some() {
+    if kept(checked) || growing(checked).next().is_some() {
         return Ok(());
     }
     Err(BuildError::Call(String::from(
@@ -111,34 +116,85 @@ fn kept(checked: &Checked) -> bool {
         && last.is_some_and(|step| step.op.as_any().downcast_ref::<Scatter>().is_none())
 }
 
-/// The steps that scatter plants whose densities are still there at the end, with their numbers.
-fn scatters(checked: &Checked) -> impl Iterator<Item = (usize, (&Step, &Scatter))> {
+/// A step whose plants are made on request.
+#[derive(Clone, Copy)]
+enum Grows<'a> {
+    Scattered(&'a Scatter),
+    /// A forest too large to keep every plant.
+    Survived(&'a Survival),
+}
+
+impl Grows<'_> {
+    fn species(self) -> Vec<String> {
+        let plants = match self {
+            Self::Scattered(scatter) => scatter.all(),
+            Self::Survived(survival) => survival.plants(),
+        };
+        plants.into_iter().map(|plant| plant.name).collect()
+    }
+
+    /// The layers that its plants are made from.
+    fn densities(self) -> Vec<LayerName> {
+        match self {
+            Self::Scattered(_) => {
+                let names = self.species();
+                names.iter().filter_map(|name| LayerName::parse(&format!("density.{name}"))).collect()
+            }
+            Self::Survived(survival) => survival.densities().collect(),
+        }
+    }
+
+    /// How far around a rectangle its plants depend on anything.
+    fn reach_m(self, frame: &Frame) -> f64 {
+        match self {
+            Self::Scattered(scatter) => {
+                scatter::reach_of_plants_m(scatter) + reach_of_rules_m(scatter, frame)
+            }
+            Self::Survived(survival) => {
+                let plants = survival.plants();
+                let limits = plants.iter().flat_map(|plant| &plant.limits);
+                survival::reach_of_plants_m(survival) + reach_m(limits, frame)
+            }
+        }
+    }
+
+    fn standing(self, land: &Terrain, rect: &Rect, ctx: &Ctx<'_>) -> Result<Vec<Standing>, OpError> {
+        match self {
+            Self::Scattered(scatter) => scatter::standing(scatter, land, rect, ctx),
+            Self::Survived(survival) => survival::standing(survival, land, rect, ctx),
+        }
+    }
+}
+
+/// The steps that let plants grow whose densities are still there at the end, with their numbers.
+fn growing(checked: &Checked) -> impl Iterator<Item = (usize, &Step, Grows<'_>)> {
     let layers = checked.layers();
     checked.steps().iter().enumerate().filter_map(move |(i, step)| {
-        let scatter = step.op.as_any().downcast_ref::<Scatter>()?;
-        let there = densities(scatter).all(|name| layers.contains(&name));
-        (there && !scatter.all().is_empty()).then_some((i, (step, scatter)))
+        let grows = if let Some(scatter) = step.op.as_any().downcast_ref::<Scatter>() {
+            Grows::Scattered(scatter)
+        } else {
+            let survival = step.op.as_any().downcast_ref::<Survival>()?;
+            (survival.each(checked.frame()) > 1.0).then_some(Grows::Survived(survival))?
+        };
+        let there = grows.densities().iter().all(|name| layers.contains(name));
+        (there && !grows.species().is_empty()).then_some((i, step, grows))
     })
 }
 
-fn densities(scatter: &Scatter) -> impl Iterator<Item = LayerName> {
-    scatter.all().into_iter().filter_map(|plant| LayerName::parse(&format!("density.{}", plant.name)))
-}
-
-/// Whether a later step scatters a species again: then its density is that step's.
+/// Whether a later step lets a species grow again: then its density is that step's.
 fn made_later(checked: &Checked, step: usize, species: &str) -> bool {
-    scatters(checked).any(|(i, (_, scatter))| i > step && scatter.all().iter().any(|p| p.name == species))
+    growing(checked).any(|(i, _, grows)| i > step && grows.species().iter().any(|name| name == species))
 }
 
 /// What a step's plants are made from, as far as the finished land has it.
-fn parts_of(checked: &Checked, step: &Step, scatter: &Scatter) -> BTreeSet<Part> {
+fn parts_of(checked: &Checked, step: &Step, grows: Grows<'_>) -> BTreeSet<Part> {
     let (layers, vectors) = (checked.layers(), checked.vectors());
     let there = |part: &Part| match part {
         Part::Layer(name) => layers.contains(name),
         Part::Vectors(name) => vectors.contains(name),
         Part::Instances(_) => false,
     };
-    let densities = densities(scatter).map(Part::Layer);
+    let densities = grows.densities().into_iter().map(Part::Layer);
     step.there.iter().cloned().chain(densities).filter(there).collect()
 }
 

@@ -89,10 +89,28 @@ pub const PRESETS: &[Preset] = &[
         closer_m: None,
     },
     Preset {
+        name: "mediterranean",
+        about: "a limestone island in a warm sea, with maquis, pines and olives between its white hills",
+        text: include_str!("../../../recipes/mediterranean.toml"),
+        closer_m: Some([6000.0, 6000.0]),
+    },
+    Preset {
         name: "planet",
         about: "a small planet as a seamless map of the whole globe",
         text: include_str!("../../../recipes/planet.toml"),
         closer_m: None,
+    },
+    Preset {
+        name: "savanna",
+        about: "wide grassland of the dry tropics with hills of bare rock, and woods along its rivers",
+        text: include_str!("../../../recipes/savanna.toml"),
+        closer_m: None,
+    },
+    Preset {
+        name: "taiga",
+        about: "low hills that ice has worn, under spruce and birch, with a lake in every hollow",
+        text: include_str!("../../../recipes/taiga.toml"),
+        closer_m: Some([20000.0, 20000.0]),
     },
     Preset {
         name: "volcanic-chain",

@@ -445,6 +445,37 @@ fn huge_vectors_become_text_only_when_they_are_named() {
 }
 
 #[test]
+fn a_plan_of_things_on_the_ground_is_drawn_on_request() {
+    use orogen::core::instances::{Instance, Instances};
+    let mut terrain = Terrain::new(Frame::square(100.0, 11).unwrap());
+    let tree = Instance { id: 1, scale: 4096, ..Instance::default() };
+    let trees = Instances::new(vec![String::from("oak")], [([50.0, 50.0], tree)]).unwrap();
+    terrain.set_instances("trees", trees);
+    let cancel = Cancel::new();
+    let files = |plan_px: Option<u32>| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = ExportOptions {
+            exports: &Exports::one(export::Instances { plan_px, ..export::Instances::default() }),
+            seed: "",
+            place: None,
+            windows: None,
+            cancel: &cancel,
+            progress: &|_| (),
+        };
+        let written = orogen::save(&terrain, &options, folder.path()).unwrap();
+        let plan =
+            written.iter().find(|path| path.ends_with("trees.png")).map(|path| fs::read(path).unwrap());
+        (written.len(), plan)
+    };
+    assert_eq!(files(None), (2, None));
+    let (count, plan) = files(Some(200));
+    assert_eq!(count, 3);
+    // Width and height of the picture, big-endian behind the name of the first chunk.
+    let plan = plan.unwrap();
+    assert_eq!(plan[16..24], [0, 0, 0, 200, 0, 0, 0, 200]);
+}
+
+#[test]
 fn things_on_the_ground_become_tables_in_the_coordinates_of_the_land() {
     use orogen::core::instances::{Instance, Instances};
     let mut terrain = Terrain::new(Frame::square(100.0, 11).unwrap());
@@ -458,7 +489,7 @@ fn things_on_the_ground_become_tables_in_the_coordinates_of_the_land() {
     let save = |terrain: &Terrain, instances: Vec<LayerName>| {
         let folder = tempfile::tempdir().unwrap();
         let options = ExportOptions {
-            exports: &Exports::one(export::Instances { instances }),
+            exports: &Exports::one(export::Instances { instances, ..export::Instances::default() }),
             seed: "",
             place: None,
             windows: None,
@@ -593,4 +624,42 @@ fn a_model_tells_where_the_land_lies_unless_the_recipe_does() {
     assert_eq!((stretched.crs, stretched.latitude_deg), (None, found.latitude_deg));
     let said = build("[place]\nlatitude_deg = -10.0\n", "640.0");
     assert_eq!((said.latitude_deg, said.longitude_deg), (Some(-10.0), found.longitude_deg));
+}
+
+#[test]
+fn the_bytes_of_all_splat_maps_sum_to_255() {
+    let folder = tempfile::tempdir().unwrap();
+    let cover = "[[step]]\nid = \"biomes\"\nop = \"cover.biomes\"\nparams = { temperature_c = 9.0, moisture = 0.6, lapse_c_per_km = 60.0 }\n\
+                 [[step]]\nid = \"ground\"\nop = \"cover.materials\"\n[[export]]\nkind = \"splat\"\n";
+    let options = BuildOptions::default();
+    let (built, manifest) =
+        orogen::build_to_folder(&recipe(&format!("{LAND}{cover}")), &options, &Unobserved, folder.path())
+            .unwrap();
+    let about = fs::read(folder.path().join("splat.json")).unwrap();
+    let about: serde_json::Value = serde_json::from_slice(&about).unwrap();
+    let (mut sums, mut named, mut seen) = (vec![0u32; 65 * 65], 0, 0);
+    for file in about["files"].as_array().unwrap() {
+        let name = file["file"].as_str().unwrap();
+        assert!(manifest.files.iter().any(|written| written.name == name));
+        let bytes = fs::read(folder.path().join(name)).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.color_type, info.buffer_size()), (png::ColorType::Rgba, 65 * 65 * 4));
+        for (channel, color) in ["red", "green", "blue", "alpha"].into_iter().enumerate() {
+            let bytes = pixels.chunks(4).map(|pixel| pixel[channel]);
+            let Some(material) = file[color].as_str() else {
+                assert!(bytes.max() == Some(0), "{color} of {name} holds nothing");
+                continue;
+            };
+            named += 1;
+            let layer = LayerName::parse(&format!("material.{material}")).unwrap();
+            let weights = built.terrain.get_named::<orogen::core::Weight>(&layer).unwrap();
+            assert!(weights.as_slice().iter().map(|weight| weight.0).eq(bytes.clone()), "{material}");
+            seen += u32::from(bytes.clone().max() > Some(0));
+            sums.iter_mut().zip(bytes).for_each(|(sum, byte)| *sum += u32::from(byte));
+        }
+    }
+    assert!(named > 8 && seen > 3, "{named} materials, {seen} of them somewhere");
+    assert!(sums.iter().all(|sum| *sum == 255));
 }

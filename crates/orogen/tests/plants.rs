@@ -63,6 +63,54 @@ fn a_finer_window_has_the_plants_of_the_whole() {
     assert_eq!(bits(&asked), bits(found));
 }
 
+/// A forest of far more than two million plants.
+const FOREST: &str = r#"
+frame = { size_m = 20000.0, samples = 129 }
+
+[[step]]
+id = "hills"
+op = "source.noise"
+params = { amplitude_m = 60.0, wavelength_m = 9000.0, offset_m = 80.0 }
+
+[[step]]
+id = "forest"
+op = "cover.survival"
+params = { years_yr = 40.0, first_per_ha = 200.0, species = [
+  { name = "birch", spread = 0.0, rules = [{ height_m = [-1e6, 1e6] }] },
+  { name = "hazel", spread = 0.0, rules = [{ height_m = [-1e6, 1e6] }] },
+] }
+"#;
+
+#[test]
+fn a_forest_too_large_to_keep_has_its_plants_where_somebody_looks() {
+    let recipe = recipe(FOREST);
+    let session = orogen::session(&recipe, &BuildOptions::default(), None).unwrap();
+    let plants = |rect: Rect| orogen::plants(&session, &recipe, &rect, &Cancel::new()).unwrap();
+    let wide = Rect { min: [9000.0, 9000.0], max: [10_000.0, 10_000.0] };
+    let near = Rect { min: [9400.0, 9500.0], max: [9600.0, 9650.0] };
+    let found = plants(wide);
+    let cut = found.crop(&near);
+    assert!(cut.len() > 100, "{}", cut.len());
+    assert_eq!(bits(&plants(near)), bits(&cut));
+    // As many as the densities say, of young ones too.
+    let land = orogen::build(&recipe, &BuildOptions::default(), &Unobserved).unwrap().terrain;
+    assert!(land.instances()[&LayerName::fixed("plants")].is_empty());
+    let rows = land.frame().clipped(&wide).unwrap();
+    let expected = |name: &'static str| {
+        let part = land.crop(&rows).unwrap();
+        let density = part.get_named::<f32>(&LayerName::fixed(name)).unwrap();
+        1e6 * density.sum_f64() / density.as_slice().len() as f64
+    };
+    for (species, names) in [(0, ["density.birch", "young.birch"]), (1, ["density.hazel", "young.hazel"])] {
+        let own = || found.iter().filter(move |(_, thing)| thing.species == species);
+        let [all, young] = names.map(expected);
+        let off = own().count() as f64 / all;
+        assert!((0.6..1.3).contains(&off), "{}: {} of {all}", names[0], own().count());
+        let count = own().filter(|(_, thing)| f64::from(thing.age) < 0.295 * 255.0).count() as f64;
+        assert!((0.6..1.4).contains(&(count / young)), "{}: {count} of {young}", names[1]);
+    }
+}
+
 #[test]
 fn bare_land_gets_a_sentence() {
     let options = BuildOptions { plants: true, ..BuildOptions::default() };

@@ -32,7 +32,10 @@ previews! {
     fjords: "fjords",
     karst: "karst",
     karst_coast: "karst-coast",
+    mediterranean: "mediterranean",
     planet: "planet",
+    savanna: "savanna",
+    taiga: "taiga",
     volcanic_chain: "volcanic-chain",
     weiss: "weiss",
 }

@@ -44,6 +44,15 @@ pub fn unrolled(world: &Frame) -> Frame {
     Turns::of(world, world).widened(world)
 }
 
+/// Land without the column and the row that repeat the first, as an operator that keeps loops [by itself](Loops::Itself) sees it,
+/// on a frame that reaches so many metres further on every side, as if copies of it lay side by side.
+#[must_use]
+pub fn repeated(once: &Terrain, world: &Frame, far_m: f64) -> Terrain {
+    let turns = Turns::of(world, world);
+    let names: Vec<LayerName> = once.layers().keys().cloned().collect();
+    turns.unrolled(once, &names, &turns.expanded(world, far_m), true)
+}
+
 /// How an operator runs on the land: on a world that loops, what it makes of land that loops does too.
 pub(crate) enum Looping {
     /// On land that does not loop.

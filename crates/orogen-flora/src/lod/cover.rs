@@ -44,8 +44,8 @@ impl<'a> Cover<'a> {
         Self { species, plant, crown, pixel_m: (wide / SIZE as f64).max(1e-6) }
     }
 
-    /// Pixels that cards cover beside what is seen already, over all views. Leaves are taken for ovals.
-    pub fn of(&self, cards: &[Card], stems: &Seen) -> usize {
+    /// Pixels that cards cover beside what is seen already, in each view. Leaves are taken for ovals.
+    pub fn of(&self, cards: &[Card], stems: &Seen) -> [f64; 4] {
         let mut seen = stems.clone();
         for card in cards {
             let leaf = &self.plant.leaves[card.leaf as usize];
@@ -68,7 +68,7 @@ impl<'a> Cover<'a> {
                 }
             }
         }
-        seen.iter().map(|views| views.count_ones() as usize).sum()
+        [0, 1, 2, 3].map(|view| seen.iter().filter(|views| *views >> view & 1 == 1).count() as f64)
     }
 
     /// What stems cover.

@@ -10,7 +10,7 @@ use crate::species::Species;
 /// Most that the picture of a leaf is enlarged: beyond that crowns read as balloons.
 const LARGEST: f64 = 2.0;
 /// Most area that cards have against that of all leaves: those of a light crown hide each other more when they stand together.
-const MOST_AREA: f64 = 1.5;
+const MOST_AREA: f64 = 2.5;
 /// How far a card of many leaves keeps to the place of its own leaf, from the middle of all that it stands for.
 const KEPT_PLACE: f64 = 0.5;
 /// Most leaves across or along a card.
@@ -66,20 +66,25 @@ pub fn cards(
     let whole: Vec<Card> = (0..all as u32).map(|leaf| Card::single(leaf, natural, crossed)).collect();
     let wanted = cover.of(&whole, &stems(true));
     let stems = stems(false);
+    // Against the whole plant, on average over the views, however much of it each shows.
+    let covered = |share: f64| -> f64 {
+        let views = cover.of(&sized(share), &stems);
+        views.iter().zip(wanted).map(|(covered, wanted)| covered / wanted.max(1.0)).sum::<f64>() / 4.0
+    };
     // Crossed cards show each leaf twice.
     let (mut low, mut high) = (level.area / each, MOST_AREA);
-    let (mut best, mut nearest) = (high, cover.of(&sized(high), &stems));
-    if nearest <= wanted {
+    let (mut best, mut nearest) = (high, covered(high));
+    if nearest <= 1.0 {
         return sized(high);
     }
     // Whole numbers of leaves make small steps on the way, so the nearest that was seen counts.
     for _ in 0..7 {
         let middle = (low * high).sqrt();
-        let covered = cover.of(&sized(middle), &stems);
-        if covered.abs_diff(wanted) < nearest.abs_diff(wanted) {
-            (best, nearest) = (middle, covered);
+        let found = covered(middle);
+        if (found - 1.0).abs() < (nearest - 1.0).abs() {
+            (best, nearest) = (middle, found);
         }
-        if covered > wanted { high = middle } else { low = middle }
+        if found > 1.0 { high = middle } else { low = middle }
     }
     sized(best)
 }

@@ -83,7 +83,7 @@ const LEVELS: [Level; 4] = [
         rounding: 0.6,
         grown: 2.0,
         area: 0.1,
-        longest: 0.2,
+        longest: 0.28,
         thinnest: 1.5e-3,
         trunk_sides: 4,
         pieces: 2,

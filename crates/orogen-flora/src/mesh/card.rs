@@ -172,6 +172,9 @@ fn variant(species: &Species, leaf: u32) -> u32 {
     if species.flowers.share > 0.0 { (hash % u64::from(FLOWER_CELL)) as u32 } else { (hash & 3) as u32 }
 }
 
+/// How far cards of several leaves are turned about their length at most, in radians.
+const MOST_ROLL: f64 = 0.7;
+
 fn hash(leaf: u32) -> u64 {
     Seed(u64::from(leaf)).bits(2)
 }
@@ -194,8 +197,14 @@ impl Quad {
     pub fn new(species: &Species, leaf: &Leaf, card: &Card, crown: &Crown, turned: bool) -> Self {
         let leaves = &species.leaves;
         let hash = hash(card.leaf);
-        let (along, up) = (leaf.along.map(f64::from), leaf.up.map(f64::from));
-        let side = cross(along, up);
+        let (along, mut up) = (leaf.along.map(f64::from), leaf.up.map(f64::from));
+        let mut side = cross(along, up);
+        if card.cells != [1, 1] {
+            // Leaves that a card stands for do not all lie in a plane: seen along it there is something too.
+            let roll = MOST_ROLL * (2.0 * ((hash >> 58) & 63) as f64 / 63.0 - 1.0);
+            let (sin, cos) = (math::sin(roll), math::cos(roll));
+            (up, side) = (add(scaled(up, cos), scaled(side, sin)), sub(scaled(side, cos), scaled(up, sin)));
+        }
         let (mut aside, mut facing) = if turned { (up, scaled(side, -1.0)) } else { (side, up) };
         let [cols, rows] = card.cells.map(f64::from);
         let natural = leaves.length_m * f64::from(leaf.size);

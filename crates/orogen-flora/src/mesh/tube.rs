@@ -40,7 +40,9 @@ const COLLAR_REACH: f64 = 2.2;
 /// Widest that a branch may be where it begins, against its parent.
 const WIDEST_FOOT: f64 = 0.82;
 /// How deep trunks go on below the ground, in radii, so that none hangs in the air on a slope.
-const ROOT: f64 = 0.8;
+const ROOT: f64 = 0.6;
+/// How much of their depth lobes add to the outline of a stem, seen from all sides.
+const OUTLINE: f64 = 0.8;
 /// A stem ends in a point where it gets thinner than this share of the ring before.
 const POINTED: f64 = 0.22;
 
@@ -220,8 +222,8 @@ impl Builder<'_> {
             Some(parent) => Some(self.tubes[parent as usize]?),
             None => None,
         };
-        let lobes = if self.plan.lobes { self.courses.lobes(self.species, made) } else { 0 };
-        let lobes = if u32::from(plan.sides) >= 3 * lobes { lobes } else { 0 };
+        let grown = if self.plan.lobes { self.courses.lobes(self.species, made) } else { 0 };
+        let lobes = if u32::from(plan.sides) >= 3 * grown { grown } else { 0 };
         let skin = match parent {
             Some(parent) if made.is_clone => parent.skin,
             _ => Skin::of(self.courses.girth(index), lobes, stem),
@@ -237,7 +239,14 @@ impl Builder<'_> {
             };
             (parent, self.station_at(&parent, at))
         });
-        self.lay(index, &mut tube, on_parent.as_ref().map(|(_, station)| station));
+        // Lobes that cannot be drawn make it wider: what is seen of them is their outline.
+        let wider = if lobes < grown { 1.0 + OUTLINE * self.species.lobe_depth } else { 1.0 };
+        self.lay(
+            index,
+            &mut tube,
+            wider * f64::from(plan.wider),
+            on_parent.as_ref().map(|(_, station)| station),
+        );
         let first_ring = self.mesh.positions.len() as u32;
         let mut rings = 0;
         let mut from = 0;
@@ -300,9 +309,8 @@ impl Builder<'_> {
     }
 
     /// Works out the stations of a stem.
-    fn lay(&mut self, stem: usize, tube: &mut Tube, on_parent: Option<&Station>) {
+    fn lay(&mut self, stem: usize, tube: &mut Tube, wider: f64, on_parent: Option<&Station>) {
         let made = &self.plant.stems[stem];
-        let wider = f64::from(self.plan.stems[stem].wider);
         let range = self.courses.range(stem);
         let keep = &self.plan.keep[range.clone()];
         let mut points: Vec<Point> =

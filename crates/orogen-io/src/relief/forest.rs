@@ -1,6 +1,6 @@
 //! Forests on a map: crowns that throw light and shade, not dots.
 
-use orogen_core::{Raster, Seed, Terrain, layer};
+use orogen_core::{Raster, Seed, Terrain, layer, math};
 
 use crate::color::{Light, light_of};
 
@@ -8,6 +8,12 @@ use crate::color::{Light, light_of};
 const ROUGH: f32 = 0.9;
 /// How much brighter and darker single crowns are than their mean.
 const TONE: f32 = 0.42;
+/// Leaves shade each other: how much darker a closed wood is than a leaf.
+const SHADE: f32 = 0.14;
+/// Metres a pixel up to which single trees are seen, and from which they are not.
+const SINGLE_M: [f32; 2] = [4.0, 28.0];
+/// How far they stand out then.
+const FAR: f32 = 0.3;
 /// Pixels from crown to crown, for the two sizes of them.
 const CROWNS_PX: [f32; 2] = [2.3, 6.1];
 
@@ -17,6 +23,8 @@ pub(super) struct Forest<'a> {
     height: &'a Raster<f32>,
     color: [&'a Raster<f32>; 3],
     cell_m: [f32; 2],
+    /// How much single trees stand out, from 0 to 1: from afar thin woods are a haze, not dots.
+    single: f32,
 }
 
 /// What crowns make of a pixel.
@@ -35,7 +43,9 @@ impl<'a> Forest<'a> {
         let [red, green, blue] = layer::CANOPY_COLOR;
         let color = [get(red)?, get(green)?, get(blue)?];
         let cell_m = terrain.frame().spacing_m().map(|m| m as f32);
-        Some(Self { cover: get(layer::CANOPY_COVER)?, height: get(layer::CANOPY_HEIGHT)?, color, cell_m })
+        let single = 1.0 - (1.0 - FAR) * math::smoothstep(SINGLE_M[0], SINGLE_M[1], cell_m[0].max(cell_m[1]));
+        let (cover, height) = (get(layer::CANOPY_COVER)?, get(layer::CANOPY_HEIGHT)?);
+        Some(Self { cover, height, color, cell_m, single })
     }
 
     /// The crowns of a pixel; `None` where there are none.
@@ -50,10 +60,11 @@ impl<'a> Forest<'a> {
         // thin woods.
         let gap = 1.0 - cover.min(1.0);
         let open = gap * gap * gap;
-        let share = (1.0 - open + 2.4 * (crowns - 0.5) * open.min(1.0 - open)).clamp(0.0, 1.0);
+        let apart = 2.4 * self.single * (crowns - 0.5);
+        let share = (1.0 - open + apart * open.min(1.0 - open)).clamp(0.0, 1.0);
         let [red, green, blue] =
             self.color.map(|raster| (255.0 * raster.row(row)[col]).clamp(0.0, 255.0) as u8);
-        let tone = 1.0 + TONE * (2.0 * crowns - 1.0);
+        let tone = (1.0 + TONE * (2.0 * crowns - 1.0)) * (1.0 - SHADE * share);
         let (cols, rows) = (self.cover.cols() as isize, self.cover.rows() as isize);
         let top = |dc: isize, dr: isize| {
             let (c, r) = ((col as isize + dc).clamp(0, cols - 1), (row as isize + dr).clamp(0, rows - 1));

@@ -110,8 +110,15 @@ const SAND_M: [f32; 2] = [0.02, 0.7];
 const SAND_SHARE: f32 = 0.85;
 const BASIN_SHARE: f32 = 0.72;
 
-/// Ground is darker than maps are: how much brighter it is drawn.
-const COVER_LIFT: f32 = 1.45;
+/// Ground is darker than maps are: how much brighter it is drawn, dark and bright ground, and between which brightnesses.
+const COVER_LIFT: [f32; 2] = [1.6, 1.15];
+const BRIGHT: [f32; 2] = [0.2, 0.45];
+/// The same of woods, which stay darker than meadows.
+const WOODS_LIFT: f32 = 1.8;
+/// How much of its own hue ground loses to the air above it.
+const PALE: f32 = 0.1;
+/// How much of the colour of bare rock is that of the palette, where that knows of beds.
+const BEDS_SHARE: f32 = 0.8;
 
 /// Colour of the light of the sky and of the sun: shadows are cool, sunlit slopes warm.
 const SKY: Light = [0.86, 0.97, 1.16];
@@ -159,6 +166,7 @@ pub fn render_unless_cancelled(
     let (rivers, contours) = (lines(style.rivers, "rivers"), lines(style.contours, "contours"));
     let natural = style.coloring == Coloring::Natural;
     let cover = (natural && style.materials).then(|| ground::Ground::of(terrain)).flatten();
+    let rocks = if cover.is_some() && style.palette.has_beds() { ground::rocks(terrain) } else { Vec::new() };
     let forest = (natural && style.forests).then(|| Forest::of(terrain)).flatten();
     let pattern = coloring::pattern(terrain, style.coloring);
     // Materials know of sand already, and the other ideas of colour of nothing but theirs.
@@ -221,7 +229,11 @@ pub fn render_unless_cancelled(
             if around.land > 0.0 {
                 let steep = (grade_x * grade_x + grade_y * grade_y).sqrt();
                 let mut base = match covered.get(col) {
-                    Some(color) => color.map(|v| v * COVER_LIFT),
+                    Some(color) => {
+                        let plain = lifted(*color);
+                        let bare: f32 = rocks.iter().map(|rock| f32::from(rock.row(row)[col].0)).sum();
+                        if bare > 0.0 { mix(plain, ground.bed(h), BEDS_SHARE * bare / 255.0) } else { plain }
+                    }
                     None => {
                         let tint = tint.as_ref().map(|t| [t[0][col], t[1][col], t[2][col]]);
                         let pattern = pattern.as_ref().map_or(0.0, |pattern| pattern.row(row)[col]);
@@ -236,7 +248,7 @@ pub fn render_unless_cancelled(
                     }
                 }
                 if let Some(crown) = &crown {
-                    base = mix(base, crown.color.map(|v| v * COVER_LIFT), crown.share);
+                    base = mix(base, pale(crown.color.map(|v| v * WOODS_LIFT)), crown.share);
                 }
                 if let Some(basins) = &basins {
                     let (color, share, edge) = basins.at(col, row);
@@ -273,6 +285,25 @@ pub fn render_unless_cancelled(
     });
     go_on()?;
     Ok(bordered(picture, style.border_px))
+}
+
+/// Bare ground as it is drawn.
+#[inline]
+fn lifted(color: Light) -> Light {
+    let lift = math::lerp(COVER_LIFT[0], COVER_LIFT[1], math::smoothstep(BRIGHT[0], BRIGHT[1], gray(color)));
+    pale(color.map(|v| v * lift))
+}
+
+/// A colour with less of its hue, as bright as it was.
+#[inline]
+fn pale(color: Light) -> Light {
+    mix(color, [gray(color); 3], PALE)
+}
+
+/// How bright a colour is.
+#[inline]
+fn gray(color: Light) -> f32 {
+    0.2126 * color[0] + 0.7152 * color[1] + 0.0722 * color[2]
 }
 
 /// Ground under the sun and the sky.
@@ -358,9 +389,21 @@ impl Ground {
         Self { colors, coloring: style.coloring, low, high, top, tints }
     }
 
+    /// How far up from the lowest to the highest land.
+    #[inline]
+    fn share(&self, height: f32) -> f32 {
+        ((height - self.low) / (self.high - self.low).max(1e-3)).clamp(0.0, 1.0)
+    }
+
+    /// The colour of the bed of rock at a height.
+    #[inline]
+    fn bed(&self, height: f32) -> Light {
+        self.colors.ramp.at(self.share(height) * self.top)
+    }
+
     #[inline]
     fn color(&self, height: f32, steep: f32, tint: Option<Light>, pattern: f32) -> Light {
-        let t = ((height - self.low) / (self.high - self.low).max(1e-3)).clamp(0.0, 1.0);
+        let t = self.share(height);
         let colors = &self.colors;
         match tint {
             // Biomes say the colour; height only brightens it towards the tops.

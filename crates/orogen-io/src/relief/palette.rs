@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::color::{Light, Ramp, light_of};
 
-/// Which colours land without biomes takes.
+/// Which colours land without materials and biomes takes. With `strata` and `arid` bare rock takes them even where there are materials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Palette {
@@ -101,6 +101,11 @@ const VOLCANIC: Stops = &[
 ];
 
 impl Palette {
+    /// Whether bare rock of known materials takes its colours from the heights of the palette.
+    pub(super) fn has_beds(self) -> bool {
+        matches!(self, Self::Strata | Self::Arid)
+    }
+
     pub(super) fn colors(self) -> Colors {
         let (stops, rock, bare, bareness) = match self {
             Self::Temperate => (TEMPERATE, [142, 132, 124], [0.6, 1.2], 0.55),

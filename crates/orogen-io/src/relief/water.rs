@@ -25,12 +25,14 @@ pub(super) fn kinds(terrain: &Terrain, height: &Raster<f32>) -> Raster<u8> {
     Raster::from_fn(height.cols(), height.rows(), |col, row| {
         let h = height.row(row)[col];
         let biome = biomes.map(|b| Biome::from_id(b.row(row)[col]));
-        let wet = water.is_some_and(|w| w.row(row)[col] > LAKE_DEPTH_M);
+        let depth = water.map_or(0.0, |w| w.row(row)[col]);
+        let wet = depth > LAKE_DEPTH_M;
         match biome {
             _ if h.is_nan() => HOLE,
             Some(Some(Biome::Lake)) => LAKE,
             Some(Some(Biome::Ocean)) => SEA,
-            None if h <= 0.0 => SEA,
+            // The bed of a deep lake may lie below the sea.
+            None if h <= 0.0 && h + depth <= LAKE_DEPTH_M => SEA,
             _ if wet => LAKE,
             _ => LAND,
         }

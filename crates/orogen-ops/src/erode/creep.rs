@@ -298,7 +298,7 @@ fn check_work(
         let middle = 0.5 * (most + over);
         if needed(middle) > work::MOST_NS_A_SAMPLE { over = middle } else { most = middle }
     }
-    let advice = format!("at this spacing and creep_m2_per_yr the maximum is {:.0}", (0.95 * most).floor());
+    let advice = format!("at this spacing and creep_m2_per_yr the maximum is {}", work::at_most(0.95 * most));
     work::check("duration_yr", params.duration_yr, work_ns, &advice)
 }
 

@@ -1,6 +1,7 @@
 //! A field of noise over the world: octaves, fractal, warp, stretch and period, in metres.
 
 use std::f64::consts::SQRT_2;
+use std::ops::Range;
 
 use orogen_core::{Cancelled, Ctx, Frame, Raster, Seed, math};
 use rayon::prelude::*;
@@ -85,7 +86,8 @@ pub struct Field {
     last: [f32; 2],
     /// Turns and stretches world places: rows of a matrix, one for each axis of the lattices.
     turn: [[f64; 2]; 2],
-    period_m: f64,
+    /// After how many metres it repeats, to the east and to the north; 0 for never.
+    period_m: [f64; 2],
     warp: Option<Box<[Field; 2]>>,
     level: Level,
 }
@@ -113,7 +115,17 @@ impl Field {
     /// A field of a given look and seed.
     #[must_use]
     pub fn new(look: &Look, seed: Seed) -> Self {
-        let mut field = Self::unscaled(look, seed);
+        Self::repeating(look, [look.period_m; 2], seed)
+    }
+
+    /// A field over a world: over one that loops the noise does too.
+    #[must_use]
+    pub(crate) fn over(world: &Frame, look: &Look, seed: Seed) -> Self {
+        Self::repeating(look, if world.loops() { world.size_m() } else { [0.0; 2] }, seed)
+    }
+
+    fn repeating(look: &Look, period_m: [f64; 2], seed: Seed) -> Self {
+        let mut field = Self::unscaled(look, period_m, seed);
         let (mean, deviation) = if look.fractal.is_sum() {
             let squares: f64 = field.layers.iter().map(|l| f64::from(l.weight) * f64::from(l.weight)).sum();
             (0.0, CLASSIC * squares.sqrt())
@@ -127,7 +139,7 @@ impl Field {
                 rotation_deg: 0.0,
                 ..look.clone()
             };
-            Self::unscaled(&plain, Seed(1)).measure(plain.wavelength_m)
+            Self::unscaled(&plain, [0.0; 2], Seed(1)).measure(plain.wavelength_m)
         };
         let by = if deviation > 0.0 { look.amplitude_m / deviation } else { 0.0 };
         field.last = [by as f32, (look.offset_m - mean * by) as f32];
@@ -143,7 +155,7 @@ impl Field {
         field
     }
 
-    fn unscaled(look: &Look, seed: Seed) -> Self {
+    fn unscaled(look: &Look, period_m: [f64; 2], seed: Seed) -> Self {
         let even = look.fractal.takes_size();
         let [mean, deviation] = look.basis.moments(look.distance, even);
         let unit = CLASSIC / deviation;
@@ -158,13 +170,13 @@ impl Field {
                 let finer = math::pow(look.lacunarity, f64::from(i)) / look.wavelength_m;
                 let mut cells_per_m = [finer / wide, finer / high];
                 let mut period = [0; 2];
-                if look.period_m > 0.0 {
+                if period_m[0] > 0.0 {
                     // A triangular lattice repeats after an even number of lines.
                     let lines = if look.basis == Basis::Simplex { 2 } else { 1 };
                     for (axis, (stretch, whole)) in [(look.stretch, 1), (1.0, lines)].into_iter().enumerate()
                     {
-                        period[axis] = snapped(look.period_m * cells_per_m[axis] / stretch, whole);
-                        cells_per_m[axis] = f64::from(period[axis]) / look.period_m;
+                        period[axis] = snapped(period_m[axis] * cells_per_m[axis] / stretch, whole);
+                        cells_per_m[axis] = f64::from(period[axis]) / period_m[axis];
                     }
                 } else if !slanted {
                     cells_per_m[0] /= look.stretch;
@@ -215,7 +227,7 @@ impl Field {
             unit: [unit as f32, (-mean * unit) as f32],
             last: [1.0, 0.0],
             turn,
-            period_m: look.period_m,
+            period_m,
             warp,
             level: Level::new(),
         }
@@ -270,7 +282,7 @@ impl Field {
     }
 
     fn evaluate<R: Real>(&self, x_m: f64, y_m: f64, number: impl Fn(f32, [f64; 2]) -> R + Copy) -> R {
-        let (mut x, mut y) = (wrap(x_m, self.period_m), wrap(y_m, self.period_m));
+        let (mut x, mut y) = (wrap(x_m, self.period_m[0]), wrap(y_m, self.period_m[1]));
         // How the warped place moves with the place: the derivative of x and of y.
         let (mut by_x, mut by_y) = ([1.0, 0.0], [0.0, 1.0]);
         if let Some(warp) = &self.warp {
@@ -334,7 +346,7 @@ impl Field {
     /// When cancelled.
     pub fn fill(&self, frame: &Frame, out: &mut [f32], ctx: &Ctx<'_>) -> Result<(), Cancelled> {
         let cols = frame.cols();
-        let xs: Vec<f64> = (0..cols).map(|col| wrap(frame.x_m(col), self.period_m)).collect();
+        let xs: Vec<f64> = (0..cols).map(|col| wrap(frame.x_m(col), self.period_m[0])).collect();
         let counter = ctx.counter(frame.rows().div_ceil(TALL));
         let straight = self.warp.is_none() && self.turn[0][1] == 0.0;
         // The first axis of the lattices does not change along a row.
@@ -345,7 +357,7 @@ impl Field {
             StripBuffers::new,
             |buffers, (i, out)| {
                 let ys: Vec<f64> = (i * TALL..i * TALL + out.len() / cols)
-                    .map(|row| wrap(frame.y_m(row), self.period_m))
+                    .map(|row| wrap(frame.y_m(row), self.period_m[1]))
                     .collect();
                 if straight {
                     self.straight(&columns, &ys, out, buffers);
@@ -367,6 +379,14 @@ impl Field {
         )
     }
 
+    /// The field on the samples of a frame, for callers that take it in blocks: octaves that add up, on rows that run along their
+    /// lattices.
+    pub(crate) fn blocks(&self, frame: &Frame) -> Blocks<'_> {
+        debug_assert!(self.warp.is_none() && self.turn[0][1] == 0.0 && self.fractal.is_sum());
+        let xs: Vec<f64> = (0..frame.cols()).map(|col| wrap(frame.x_m(col), self.period_m[0])).collect();
+        Blocks { field: self, frame: *frame, columns: self.columns(&xs) }
+    }
+
     /// Cells and shares of the columns in each octave.
     fn columns(&self, xs: &[f64]) -> Vec<Axis> {
         let mut positions = vec![0.0; xs.len()];
@@ -381,19 +401,21 @@ impl Field {
         self.layers.iter().map(one).collect()
     }
 
+    /// Cells and shares of some rows in each octave.
+    fn lines(&self, ys: &[f64]) -> Vec<Axis> {
+        let mut lines = Axis::default();
+        let one = |layer: &Layer| {
+            let positions: Vec<f64> = ys.iter().map(|&y| self.place(layer, 0.0, y)[1]).collect();
+            rows::split(self.level, &positions, layer.period[1], &mut lines);
+            lines.clone()
+        };
+        self.layers.iter().map(one).collect()
+    }
+
     /// A few rows whose columns keep their place on the lattice.
     fn straight(&self, columns: &[Axis], ys: &[f64], out: &mut [f32], buffers: &mut StripBuffers) {
         let Some(cols) = columns.first().map(|axis| axis.t.len()) else { return };
-        let mut lines = Axis::default();
-        let rows: Vec<Axis> = self
-            .layers
-            .iter()
-            .map(|layer| {
-                let positions: Vec<f64> = ys.iter().map(|&y| self.place(layer, 0.0, y)[1]).collect();
-                rows::split(self.level, &positions, layer.period[1], &mut lines);
-                lines.clone()
-            })
-            .collect();
+        let rows = self.lines(ys);
         for from in (0..cols).step_by(WIDE) {
             let to = cols.min(from + WIDE);
             for (i, layer) in self.layers.iter().enumerate() {
@@ -478,6 +500,43 @@ impl Field {
     }
 }
 
+/// A field on the samples of a frame, made in blocks of at most [`Blocks::TALL`] rows and [`Blocks::WIDE`] columns.
+pub(crate) struct Blocks<'a> {
+    field: &'a Field,
+    frame: Frame,
+    columns: Vec<Axis>,
+}
+
+/// Where some rows lie on the lattices of a field, and room to work in.
+pub(crate) struct BlockRows {
+    lines: Vec<Axis>,
+    strip: Box<Strip>,
+}
+
+impl Blocks<'_> {
+    pub const WIDE: usize = WIDE;
+    pub const TALL: usize = TALL;
+
+    /// Rows to make blocks of.
+    pub fn rows(&self, rows: Range<usize>) -> BlockRows {
+        let ys: Vec<f64> = rows.map(|row| wrap(self.frame.y_m(row), self.field.period_m[1])).collect();
+        BlockRows { lines: self.field.lines(&ys), strip: Strip::new() }
+    }
+
+    /// The field on some columns of these rows, into `out`, whose rows start [`Blocks::WIDE`] apart.
+    pub fn fill(&self, rows: &mut BlockRows, cols: Range<usize>, out: &mut [f32]) {
+        let field = self.field;
+        let BlockRows { lines, strip } = rows;
+        for (i, layer) in field.layers.iter().enumerate() {
+            let (x, y) = (&self.columns[i], &lines[i]);
+            let x = (&x.cell[cols.clone()], &x.t[cols.clone()], x.period);
+            let y = (&y.cell[..], &y.t[..], y.period);
+            let into = if i == 0 { Into::set(layer.weight, field.last[1]) } else { Into::add(layer.weight) };
+            rows::block(field.level, field.basis, layer.octave, x, y, into, strip, out, WIDE);
+        }
+    }
+}
+
 /// Rows of the matrix that turns the long side to the first axis.
 fn rotation(angle_deg: f64) -> [[f64; 2]; 2] {
     let (sin, cos) = (math::sin(angle_deg.to_radians()), math::cos(angle_deg.to_radians()));
@@ -513,4 +572,54 @@ fn wrap(x_m: f64, period_m: f64) -> f64 {
     let turns = x_m / period_m;
     let share = ((turns - turns.floor()) * STEPS).round() / STEPS;
     if share >= 1.0 { 0.0 } else { share * period_m }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look() -> Look {
+        Look {
+            basis: Basis::Perlin,
+            distance: Distance::F1,
+            fractal: Fractal::Fbm,
+            octaves: 4,
+            hurst: 0.8,
+            lacunarity: 2.0,
+            wavelength_m: 700.0,
+            amplitude_m: 1.0,
+            offset_m: 0.0,
+            translate: 0.0,
+            scale: 1.0,
+            stretch: 1.0,
+            rotation_deg: 0.0,
+            period_m: 0.0,
+            warp_m: 0.0,
+            warp_wavelength_m: 1.0,
+            warp_octaves: 1,
+        }
+    }
+
+    #[test]
+    fn over_a_world_that_loops_it_does_too_and_blocks_have_its_bits() {
+        let world = Frame::new([-300.0, 77.0], [10_000.0, 4000.0], [201, 81]).unwrap().looped();
+        let field = Field::over(&world, &look(), Seed(5));
+        let all = field.raster(&world);
+        assert!((0..201).all(|col| (all.row(0)[col] - all.row(80)[col]).abs() < 1e-4));
+        assert!((0..81).all(|row| (all.row(row)[0] - all.row(row)[200]).abs() < 1e-4));
+        assert!(all.row(9).iter().any(|v| v.abs() > 0.1));
+        let blocks = field.blocks(&world);
+        let mut rows = blocks.rows(40..70);
+        let mut out = vec![0.0; Blocks::TALL * Blocks::WIDE];
+        for from in [0, Blocks::WIDE] {
+            let cols = from..201.min(from + Blocks::WIDE);
+            blocks.fill(&mut rows, cols.clone(), &mut out);
+            for row in 40..70 {
+                let here = &out[(row - 40) * Blocks::WIDE..][..cols.len()];
+                assert_eq!(here, &all.row(row)[cols.clone()]);
+                let place = field.at(world.x_m(from), world.y_m(row));
+                assert_eq!(place.to_bits(), here[0].to_bits());
+            }
+        }
+    }
 }

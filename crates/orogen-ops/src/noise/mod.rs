@@ -10,6 +10,7 @@ mod real;
 mod rows;
 
 pub use basis::{Basis, Distance};
+pub(crate) use field::{BlockRows, Blocks};
 pub use field::{Field, Look};
 pub use fractal::Fractal;
 pub use real::Dual;

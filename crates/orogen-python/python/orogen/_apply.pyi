@@ -419,6 +419,34 @@ class Applies:
     @overload
     def apply(
         self,
+        op: Literal["cover.survival"],
+        *,
+        species: Sequence[Mapping[str, Any]] = ...,
+        years_yr: SupportsFloat = ...,
+        round_yr: SupportsFloat = ...,
+        seeds: SupportsFloat = ...,
+        first_per_ha: SupportsFloat = ...,
+        afar_per_ha: SupportsFloat = ...,
+        over_m: SupportsFloat = ...,
+        id: str | None = ...,
+        with_: Terrain | None = ...,
+        mask: str | None = ...,
+        threads: SupportsIndex | None = ...,
+        progress: Progress = ...,
+    ) -> None:
+        """Grows a forest: every round plants drop seeds, compete with their neighbours, age and die.
+
+        - ``species`` = [{ name = "oak", rules = [] }, { name = "beech", rules = [] }, { name = "birch", rules = [] }, { name = "hazel", rules = [] }] (list of tables): The species.
+        - ``years_yr`` = 200.0 (0 to 100000 yr): How long the forest grows, in whole rounds.
+        - ``round_yr`` = 10.0 (1 to 100 yr): Years of a round.
+        - ``seeds`` = 1.0 (0 to 8): Seeds that a grown plant drops in a round.
+        - ``first_per_ha`` = 40.0 (0 to 100000 1/ha): Seeds that lie there at the start, of all species together.
+        - ``afar_per_ha`` = 1.0 (0 to 10000 1/ha): Seeds that wind and birds bring from afar in a round, of all species together.
+        - ``over_m`` = 40.0 (0 to 1000 m): Length over which densities are measured.
+        """
+    @overload
+    def apply(
+        self,
         op: Literal["erode.alluvium"],
         *,
         depth_m: SupportsFloat = ...,

@@ -43,10 +43,23 @@ enum Change {
     Added(Raster<f32>),
     /// Height that was worn.
     Worn(Box<Worn>),
-    /// Was not there before; with its least and greatest value.
-    Made(Arc<Raster<f32>>, (f32, f32)),
+    /// Was not there before; with its least and greatest value and, if it has holes, without them.
+    Made(Arc<Raster<f32>>, (f32, f32), Option<Raster<f32>>),
     /// Ids of any kind.
     Ids(LayerData),
+}
+
+impl Change {
+    /// Holes of a window are those of its own input.
+    fn added(after: &Raster<f32>, before: &Raster<f32>) -> Self {
+        let change = difference(after, before);
+        Self::Added(change.bridged().unwrap_or(change))
+    }
+
+    fn made(raster: &Arc<Raster<f32>>) -> Self {
+        let range = raster.range().unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
+        Self::Made(raster.clone(), range, raster.bridged())
+    }
 }
 
 impl Refinement {
@@ -71,10 +84,8 @@ impl Refinement {
                 {
                     Change::Worn(Box::new(Worn::new(before, out, solved, held)))
                 }
-                (LayerData::F32(out), Some(LayerData::F32(before))) => Change::Added(difference(out, before)),
-                (LayerData::F32(out), _) => {
-                    Change::Made(out.clone(), out.range().unwrap_or((f32::NEG_INFINITY, f32::INFINITY)))
-                }
+                (LayerData::F32(out), Some(LayerData::F32(before))) => Change::added(out, before),
+                (LayerData::F32(out), _) => Change::made(out),
                 // Together with the others of its family.
                 (LayerData::Weight(_), _) => return None,
                 (ids, _) => Change::Ids(ids.clone()),
@@ -109,7 +120,9 @@ impl Refinement {
         let size = |change: &Change| match change {
             Change::Added(raster) => 4 * raster.as_slice().len(),
             Change::Worn(worn) => worn.size_bytes(),
-            Change::Made(raster, _) => 4 * raster.as_slice().len(),
+            Change::Made(raster, _, filled) => {
+                4 * raster.as_slice().len() * if filled.is_some() { 2 } else { 1 }
+            }
             Change::Ids(ids) => ids.bytes().len(),
         };
         let weights = self.families.values().flat_map(BTreeMap::values);
@@ -147,9 +160,20 @@ impl Refinement {
                     Some(height) => height.into(),
                     None => continue,
                 },
-                Change::Made(raster, (low, high)) => {
-                    let mut made = raster.bicubic_grid(&cols, &rows);
+                Change::Made(raster, (low, high), filled) => {
+                    let mut made = filled.as_ref().unwrap_or(raster).bicubic_grid(&cols, &rows);
                     made.as_mut_slice().iter_mut().for_each(|value| *value = value.clamp(*low, *high));
+                    if filled.is_some() {
+                        let land = input.get(layer::HEIGHT).ok();
+                        for (row, &from) in nearest_rows.iter().enumerate() {
+                            for (col, &near) in nearest_cols.iter().enumerate() {
+                                let hole = land.is_some_and(|land: &Raster<f32>| land.row(row)[col].is_nan());
+                                if hole || raster.row(from)[near].is_nan() {
+                                    made.as_mut_slice()[row * cols.len() + col] = f32::NAN;
+                                }
+                            }
+                        }
+                    }
                     made.into()
                 }
                 Change::Ids(ids) => ids.picked(&nearest_cols, &nearest_rows),
@@ -207,4 +231,50 @@ fn difference(after: &Raster<f32>, before: &Raster<f32>) -> Raster<f32> {
         }
     });
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orogen_core::{Ctx, Seed};
+
+    #[test]
+    fn holes_do_not_grow_in_finer_windows() {
+        let base = Frame::square(320.0, 17).unwrap();
+        let hole = |c: usize, r: usize| (6..8).contains(&c) && r == 9;
+        let raster = |height: f32| {
+            Raster::from_fn(17, 17, |c, r| if hole(c, r) { f32::NAN } else { height + (c * r) as f32 })
+        };
+        let (before, after) = (raster(500.0), raster(480.0));
+        let refinement = Refinement {
+            base,
+            changes: BTreeMap::from([
+                (layer::HEIGHT.name(), Change::added(&after, &before)),
+                (layer::SEDIMENT.name(), Change::made(&Arc::new(raster(3.0)))),
+            ]),
+            families: BTreeMap::new(),
+            vectors: BTreeMap::new(),
+            instances: BTreeMap::new(),
+            provenance: Terrain::new(base).provenance().clone(),
+            refiner: None,
+        };
+        let window = base.resampled(&base.extent(), [4.0, 4.0]).unwrap();
+        let mut input = Terrain::new(window);
+        // A hole of the finer land, half a sample of the recipe's wider than that.
+        let is_hole = |c: usize, r: usize| (28..=37).contains(&c) && (43..=47).contains(&r);
+        let own = Raster::from_fn(window.cols(), window.rows(), |c, r| {
+            if is_hole(c, r) { f32::NAN } else { 500.0 + (c * r) as f32 / 25.0 }
+        });
+        input.set(layer::HEIGHT, own);
+        let ctx = Ctx::new(Seed::from_text("holes")).in_world(base);
+        let made = refinement.apply(input, &window, &ctx).unwrap();
+        for name in [layer::HEIGHT, layer::SEDIMENT] {
+            let raster = made.get(name).unwrap();
+            for r in 0..window.rows() {
+                for c in 0..window.cols() {
+                    assert_eq!(raster.row(r)[c].is_nan(), is_hole(c, r), "{:?} at {c} {r}", name.name());
+                }
+            }
+        }
+    }
 }

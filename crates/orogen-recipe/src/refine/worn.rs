@@ -17,7 +17,7 @@ const BURIED_M: f32 = 0.5;
 /// h = f + s(after − before) − t (r − Σ r_k min(1, q S / S_k)),        r = f − s(before)
 /// ```
 ///
-/// `f` is the window's own input, `s` the spline through samples of the recipe's frame, `r_k` the octaves of what finer samples
+/// `f` is the window's own input, `s` the spline through samples of the recipe's frame that follows valleys and crests, `r_k` the octaves of what finer samples
 /// show beyond it and `S_k` their slopes, `S` the slope of the solved land, `t` 1 where the step changed the land and 0 where
 /// it left it alone.
 #[derive(Debug)]
@@ -54,7 +54,9 @@ impl Worn {
         let sediment: Option<&Raster<f32>> = solved.get(layer::SEDIMENT).ok();
         let bare = |cell: usize| {
             let dry = wet.is_none_or(|wet| wet.as_slice()[cell] <= 0.0);
-            let buried = sediment.map_or(0.0, |depth| (depth.as_slice()[cell] / BURIED_M).clamp(0.0, 1.0));
+            // A hole in the layer, as where the land has one, hides nothing.
+            let depth = sediment.map(|depth| depth.as_slice()[cell]).filter(|depth| !depth.is_nan());
+            let buried = depth.map_or(0.0, |depth| (depth / BURIED_M).clamp(0.0, 1.0));
             if dry { 1.0 - buried } else { 0.0 }
         };
         let slopes = slopes(after, base.spacing_m());
@@ -72,8 +74,8 @@ impl Worn {
         };
         Self {
             base,
-            change: Spline::through(&change),
-            before: Spline::through(before),
+            change: Spline::of_change(before, after),
+            before: Spline::along_lines(before),
             touched,
             most,
             is_share: held,
@@ -140,4 +142,63 @@ fn slopes(height: &Raster<f32>, spacing_m: [f64; 2]) -> Raster<f32> {
         if slope.is_nan() { 0.0 } else { slope }
     });
     octaves::smoothed(&slope, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was worn has holes where the window's own land has them, also where a layer of sediment has holes too.
+    #[test]
+    fn holes_of_sediment_stay_where_the_land_has_them() {
+        let base = Frame::square(640.0, 33).unwrap();
+        let hole = |c: usize, r: usize| (12..15).contains(&c) && (20..22).contains(&r);
+        let made = |height: f32| {
+            Raster::from_fn(33, 33, |c, r| if hole(c, r) { f32::NAN } else { height + (c * r) as f32 })
+        };
+        let (before, after) = (made(500.0), made(480.0));
+        let mut solved = Terrain::new(base);
+        solved.set(layer::HEIGHT, after.clone());
+        solved.set(layer::SEDIMENT, made(0.0));
+        let worn = Worn::new(&before, &after, &solved, false);
+        let window = base.resampled(&base.extent(), base.spacing_m().map(|d| d / 4.0)).unwrap();
+        let mut wide = Terrain::new(window);
+        let own = Raster::from_fn(window.cols(), window.rows(), |c, r| {
+            if hole(c / 4, r / 4) { f32::NAN } else { 500.0 + (c * r) as f32 / 16.0 }
+        });
+        wide.set(layer::HEIGHT, own.clone());
+        let height = worn.window(&wide, &window).unwrap();
+        for (a, b) in height.as_slice().iter().zip(own.as_slice()) {
+            assert_eq!(a.is_nan(), b.is_nan());
+        }
+    }
+
+    /// Where a step cut a valley one sample wide across the lattice, a finer window shows a bed that falls, not a row of pits.
+    #[test]
+    fn a_bed_that_was_cut_diagonally_falls_at_every_spacing() {
+        let base = Frame::square(640.0, 33).unwrap();
+        let before = Raster::from_fn(33, 33, |c, r| 500.0 - (c + r) as f32);
+        let after = Raster::from_fn(33, 33, |c, r| {
+            let beside = (c as f32 - r as f32).abs();
+            before.row(r)[c] - 30.0 * (1.0 - 0.7 * beside).max(0.0)
+        });
+        let mut solved = Terrain::new(base);
+        solved.set(layer::HEIGHT, after.clone());
+        let worn = Worn::new(&before, &after, &solved, false);
+        for parts in [2u32, 5, 8] {
+            let spacing_m = base.spacing_m().map(|d| d / f64::from(parts));
+            let window = base.resampled(&base.extent(), spacing_m).unwrap();
+            let mut wide = Terrain::new(window);
+            wide.set(
+                layer::HEIGHT,
+                Raster::from_fn(window.cols(), window.rows(), |c, r| 500.0 - (c + r) as f32 / parts as f32),
+            );
+            let height = worn.window(&wide, &window).unwrap();
+            let margin = 3 * parts as usize;
+            let bed: Vec<f32> = (margin..window.cols() - margin).map(|i| height.row(i)[i]).collect();
+            for pair in bed.windows(2) {
+                assert!(pair[1] < pair[0], "{parts} times finer: {} after {}", pair[1], pair[0]);
+            }
+        }
+    }
 }

@@ -1,8 +1,10 @@
-//! `instances`: things that stand on the ground as `<name>.csv`, and a few of them as `<name>.geojson` too.
+//! `instances`: things that stand on the ground as `<name>.csv`, a few of them as `<name>.geojson` too, and on request a plan.
 
 use orogen_core::edits::Id;
 use orogen_core::vector::{Categories, Column, Shape, VectorLayer};
-use orogen_core::{Frame, LayerName};
+use orogen_core::{Frame, LayerName, Terrain, layer, species};
+use orogen_io::plan::Plan;
+use orogen_io::png8::{self, Picture};
 use orogen_io::{geojson, instances_csv};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -25,6 +27,9 @@ pub struct Instances {
     /// Which things to write; without any, all.
     #[schemars(length(max = 64))]
     pub instances: Vec<LayerName>,
+    /// Width of a picture from above, `<name>.png`, with a circle for each thing by species and crown; none is drawn without it.
+    #[schemars(range(min = 64, max = 8192))]
+    pub plan_px: Option<u32>,
 }
 
 impl Instances {
@@ -44,7 +49,8 @@ impl Export for Instances {
         let wanted = parts.instances.iter().filter(|name| self.writes(name));
         let names = |name: &LayerName| {
             let few = (!parts.vectors.contains(name)).then(|| format!("{name}.geojson"));
-            [Some(format!("{name}.csv")), few]
+            let plan = self.plan_px.map(|_| format!("{name}.png"));
+            [Some(format!("{name}.csv")), few, plan]
         };
         wanted.flat_map(names).flatten().collect()
     }
@@ -60,6 +66,12 @@ impl Export for Instances {
             out.write(&format!("{name}.csv"), &Facts::named(name.as_str()), |out| {
                 instances_csv::write(things, at, digits, out)
             })?;
+            if let Some(wide_px) = self.plan_px {
+                let picture = plan(land.terrain(), things, wide_px as usize);
+                out.write(&format!("{name}.png"), &Facts::named(name.as_str()), |out| {
+                    png8::write_picture(&picture, out)
+                })?;
+            }
             // Vectors of the same name have that file.
             if things.len() >= MANY || land.terrain().vectors().contains_key(name) {
                 return Ok(());
@@ -72,6 +84,19 @@ impl Export for Instances {
             Ok(())
         })
     }
+}
+
+/// Radius of crowns of species that are not in the table, in metres.
+const USUAL_M: f64 = 2.0;
+
+/// Things from above, over all of a terrain.
+#[must_use]
+pub fn plan(land: &Terrain, things: &orogen_core::instances::Instances, wide_px: usize) -> Picture {
+    let radius_m = |name: &String| species::named(name).map_or(USUAL_M, |known| known.radius_m);
+    let radii_m: Vec<f64> = things.species().iter().map(radius_m).collect();
+    let height = land.get(layer::HEIGHT).ok();
+    let ground = height.map(|height| (land.frame(), height, land.get(layer::WATER).ok()));
+    Plan { plants: things, radii_m: &radii_m, rect: land.frame().extent(), wide_px, ground }.draw()
 }
 
 /// Things as points with what the table says of them.

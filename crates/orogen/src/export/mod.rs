@@ -45,7 +45,7 @@ pub use exr::Exr;
 pub use fragment::Fragment;
 pub use geojson::Geojson;
 pub use geotiff::Geotiff;
-pub use instances::Instances;
+pub use instances::{Instances, plan};
 pub use land::{Land, Windows};
 pub use mesh::{Mesh, MeshFormat};
 pub use output::{Exported, Facts, Out, Output};
@@ -186,6 +186,12 @@ impl ExportKind {
                 nearest(name, Self::names()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
             format!("unknown export kind {name:?}; expected one of {}{hint}", names.join(", "))
         })
+    }
+
+    /// Whether a recipe that asks for nothing gives it.
+    #[must_use]
+    pub fn is_unasked(self) -> bool {
+        self.unasked
     }
 
     /// The schema of its options besides `kind`.
@@ -384,7 +390,7 @@ impl Exports {
             export.is_some_and(|export| export.writes(&name))
         };
         if !self.0.iter().any(lists) {
-            self.0.push(Chosen(Arc::new(Instances { instances: vec![name] })));
+            self.0.push(Chosen(Arc::new(Instances { instances: vec![name], ..Instances::default() })));
         }
         self
     }

@@ -21,6 +21,8 @@ const SHORTER: &[(&str, &str)] = &[
     ("erode.musgrave", "travel_m = 20"),
     ("erode.pipes", "duration_s = 1\nrunoff_s = 1"),
     ("erode.wind", "duration_yr = 0.5"),
+    // As crowded as centuries later.
+    ("cover.survival", "years_yr = 100\nfirst_per_ha = 300"),
     ("source.planet", "faults = 10"),
 ];
 

@@ -50,7 +50,7 @@ macro_rules! operators {
 operators! {
     climate: moisture, rain, salt, snow, temperature, wind;
     combine: add, blend, max, min, multiply;
-    cover: biomes, materials, satellite, scatter;
+    cover: biomes, materials, satellite, scatter, survival;
     erode: alluvium, coast, creep, detail, droplets, glacier, musgrave, pipes, stream_power, thermal, wind;
     mask: aspect, brush, curvature, distance, height, layer, noise, polygon, slope;
     rock: outcrop, strata, uplift;

@@ -6,18 +6,22 @@ mod table;
 mod tests;
 
 use orogen_core::biome::Biome;
-use orogen_core::param::{Fault, Field, Segment};
+use std::ops::Range;
+
+use orogen_core::param::{self, Fault, Segment};
 use orogen_core::{Coef, Ctx, Frame, LayerName, Layers, Op, OpError, Raster, Reach, Reason, Terrain, layer};
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::table::Table;
 use super::rules::BiomeRef;
-use crate::octaves::{OctaveBuffers, Octaves};
+use crate::noise::{Basis, Blocks, Distance, Field, Fractal, Look};
+use crate::simd::{Level, dispatch};
 
 /// Says which biome covers each place, from the heights, the temperature and the moisture that are there when the step runs.
 ///
-/// Ground below 0 m is ocean, ground under a lake is lake, low ground beside the sea is beach. Everywhere else the climate
+/// Ground below 0 m is ocean, ground under a lake is lake however deep its bed, low ground beside the sea is beach. Everywhere else the climate
 /// decides: belts of temperature by belts of moisture, four by six if not stated otherwise, after Whittaker's diagram as Patel adapted it
 /// ("Polygonal map generation for games", 2010). The air grows colder with height by `lapse_c_per_km`. What is painted goes first.
 ///
@@ -27,7 +31,7 @@ use crate::octaves::{OctaveBuffers, Octaves};
 /// Put it after the steps that shape the land: `biome` is dropped whenever the height, the water, the temperature or the
 /// moisture changes.
 ///
-/// **Guarantees** (1) ground below 0 m is ocean and no other ground is, unless painted; (2) no beach lies higher than `beach_m` or further
+/// **Guarantees** (1) ground below 0 m is ocean and no other ground is, unless painted or under a lake that rises above 0 m; (2) no beach lies higher than `beach_m` or further
 /// than `beach_width_m` from the sea; (3) with no lapse, dry ground off the beach has the biome of a temperature within
 /// `border_c` and a moisture within `border_moisture` of its own; (4) a place depends on nothing further away than `beach_width_m`.
 ///
@@ -148,7 +152,7 @@ impl Default for Biomes {
 
 impl Op for Biomes {
     const ID: &'static str = "cover.biomes";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         let climate: Vec<_> =
@@ -205,58 +209,117 @@ impl Op for Biomes {
     }
 }
 
-/// Octaves of the borders.
-const OCTAVES: u32 = 4;
-
 /// How far the climate is taken as another than it is.
 struct Borders {
-    noise: [Octaves; 2],
+    noise: [Field; 2],
     most: [f32; 2],
 }
 
 impl Borders {
     fn new(params: &Biomes, terrain: &Terrain, ctx: &Ctx<'_>) -> Self {
-        let noise = ["warm", "wet"].map(|name| {
-            Octaves::over(&ctx.world(terrain), ctx.seed().child(name), params.border_m, OCTAVES, 0.6)
-        });
+        let look = Look {
+            basis: Basis::Perlin,
+            distance: Distance::F1,
+            fractal: Fractal::Fbm,
+            octaves: 4,
+            hurst: 0.75,
+            lacunarity: 2.0,
+            wavelength_m: params.border_m,
+            // Noise is mostly weak: so strong and held to its ends it is felt along the whole border.
+            amplitude_m: 0.35,
+            offset_m: 0.0,
+            translate: 0.0,
+            scale: 1.0,
+            stretch: 1.0,
+            rotation_deg: 0.0,
+            period_m: 0.0,
+            warp_m: 0.0,
+            warp_wavelength_m: 1.0,
+            warp_octaves: 1,
+        };
+        let noise =
+            ["warm", "wet"].map(|name| Field::over(&ctx.world(terrain), &look, ctx.seed().child(name)));
         Self { noise, most: [params.border_c as f32, params.border_moisture as f32] }
     }
 
-    /// What is added to the temperature and to the moisture along a row.
-    fn row(&self, frame: &Frame, row: usize, buffers: &mut OctaveBuffers, out: &mut [Vec<f32>; 2]) {
-        for ((noise, most), out) in self.noise.iter().zip(self.most).zip(out) {
-            out.resize(frame.cols(), 0.0);
-            if most > 0.0 {
-                noise.row(frame, row, 0..frame.cols(), buffers, out);
-                // Noise is mostly weak: twice as strong and held to its ends it is felt along the whole border.
-                out.iter_mut().for_each(|v| *v = most * (2.0 * *v).clamp(-1.0, 1.0));
+    /// What is added to the temperature and to the moisture at a place.
+    fn at(&self, [x, y]: [f64; 2]) -> [f32; 2] {
+        [0, 1].map(|i| if self.most[i] > 0.0 { shift(self.noise[i].at(x, y), self.most[i]) } else { 0.0 })
+    }
+}
+
+#[inline(always)]
+fn shift(noise: f32, most: f32) -> f32 {
+    let noise = if noise > -1.0 { noise } else { -1.0 };
+    most * if noise < 1.0 { noise } else { 1.0 }
+}
+
+/// The climate as it is taken along a part of a row: what is there, moved by the noise, less what height takes.
+#[inline(always)]
+fn climate(noise: &mut [f32], most: f32, there: &Given<'_>, heights: &[f32], lapse: f32) {
+    let count = noise.len();
+    let heights = &heights[..count];
+    match there {
+        Given::Const(value) => {
+            for i in 0..count {
+                noise[i] = shift(noise[i], most) + value - heights[i] * lapse;
+            }
+        }
+        Given::Row(row) => {
+            let row = &row[..count];
+            for i in 0..count {
+                noise[i] = shift(noise[i], most) + row[i] - heights[i] * lapse;
             }
         }
     }
 }
 
-/// A number or a layer, by rows.
-struct Values<'a>(Field<'a>);
+/// A number or a part of a row of a layer.
+enum Given<'a> {
+    Const(f32),
+    Row(&'a [f32]),
+}
 
-impl Values<'_> {
-    /// Adds the values of a row.
-    fn add_row(&self, row: usize, out: &mut [f32]) {
-        match &self.0 {
-            Field::Const(value) => out.iter_mut().for_each(|out| *out += value),
-            Field::Raster(raster) => {
-                out.iter_mut().zip(raster.row(row)).for_each(|(out, value)| *out += value)
-            }
+impl<'a> Given<'a> {
+    fn of(value: &param::Field<'a>, row: usize, cols: &Range<usize>) -> Self {
+        match value {
+            param::Field::Const(value) => Self::Const(*value),
+            param::Field::Raster(raster) => Self::Row(&raster.row(row)[cols.clone()]),
         }
     }
 }
 
-/// Reads 12 to 16 bytes a cell and writes one; beside the sea it looks around.
+/// `value` becomes a biome wherever a comparison holds.
+#[inline(always)]
+fn mark(values: &mut [u8], biome: Biome, numbers: &[f32], holds: impl Fn(f32) -> bool) {
+    let id = biome.id();
+    for (value, number) in values.iter_mut().zip(numbers) {
+        *value = if holds(*number) { id } else { *value };
+    }
+}
+
+/// Water of some depth is a lake. The bed of a deep one may lie below the sea; its surface does not.
+#[inline(always)]
+fn mark_lakes(values: &mut [u8], heights: &[f32], depths: &[f32], lake_m: f32) {
+    let id = Biome::Lake.id();
+    for ((value, h), depth) in values.iter_mut().zip(heights).zip(depths) {
+        let is_lake = (*depth > 0.0) & (*depth >= lake_m) & (*h + *depth >= lake_m);
+        *value = if is_lake { id } else { *value };
+    }
+}
+
+#[inline(always)]
+fn is_any(numbers: &[f32], holds: impl Fn(f32) -> bool) -> bool {
+    numbers.iter().fold(0u32, |any, number| any | u32::from(holds(*number))) != 0
+}
+
+/// Reads 12 to 16 bytes a cell and writes one; beside the sea it looks around. Works on blocks that stay in the nearest cache.
 fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8>, OpError> {
     let height = terrain.get(layer::HEIGHT)?;
+    let (cols, rows) = (height.cols(), height.rows());
     let water = terrain.get(layer::WATER).ok();
     let snow = params.snow_depth_m.and_then(|depth| Some((terrain.get(layer::SNOW).ok()?, depth as f32)));
-    let (temperature, moisture) =
-        (Values(params.temperature_c.on(terrain)?), Values(params.moisture.on(terrain)?));
+    let there = [params.temperature_c.on(terrain)?, params.moisture.on(terrain)?];
     let around = Around::new(terrain.frame(), params.beach_width_m);
     let table = Table::new(params);
     let borders = Borders::new(params, terrain, ctx);
@@ -267,52 +330,70 @@ fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8
     let snow_line = params.snow_line_m.map(|m| m as f32);
     // A degree is worth so many metres at the snow line: what the air loses with height.
     let metres_a_degree = 1000.0 / 6.5;
-    let lapse = (params.lapse_c_per_km / 1000.0) as f32;
+    let lapse = [(params.lapse_c_per_km / 1000.0) as f32, 0.0];
     let (beach_m, lake_m) = (params.beach_m as f32, params.lake_depth_m as f32);
-    let counter = ctx.counter(height.rows());
-    let mut out = Raster::filled(height.cols(), height.rows(), 0u8);
-    out.try_par_rows(|row, values| {
-        let (mut buffers, mut shift) = (OctaveBuffers::default(), [Vec::new(), Vec::new()]);
-        borders.row(terrain.frame(), row, &mut buffers, &mut shift);
-        let [warm, wet] = &mut shift;
-        let heights = height.row(row);
-        if let Some(line) = snow_line {
-            // Above the line nothing is warm enough for anything else.
-            let above = |h: f32, warmer: f32| h + warmer * metres_a_degree >= line;
-            values
-                .iter_mut()
-                .zip(heights)
-                .zip(warm.iter())
-                .for_each(|((v, h), w)| *v = u8::from(above(*h, *w)));
-        }
-        temperature.add_row(row, warm);
-        moisture.add_row(row, wet);
-        warm.iter_mut().zip(heights).for_each(|(warm, h)| *warm -= h * lapse);
-        table.row(warm, wet, snow_line.is_some(), values);
-        for (col, (value, h)) in values.iter_mut().zip(heights).enumerate() {
-            let depth = water.map_or(0.0, |water| water.row(row)[col]);
-            if let Some((snow, least)) = snow
-                && snow.row(row)[col] >= least
-            {
-                *value = Biome::Snow.id();
+    let noise = borders.noise.each_ref().map(|noise| noise.blocks(terrain.frame()));
+    let level = Level::new();
+    let counter = ctx.counter(rows.div_ceil(Blocks::TALL));
+    let mut out = Raster::zeroed(cols, rows);
+    let start = || [(); 2].map(|()| vec![0.0; Blocks::TALL * Blocks::WIDE]);
+    out.as_mut_slice().par_chunks_mut(cols * Blocks::TALL).enumerate().try_for_each_init(
+        start,
+        |shifts, (band, out)| {
+            let first = band * Blocks::TALL;
+            let here = first..first + out.len() / cols;
+            let mut lines = noise.each_ref().map(|noise| noise.rows(here.clone()));
+            for from in (0..cols).step_by(Blocks::WIDE) {
+                let block = from..cols.min(from + Blocks::WIDE);
+                for i in (0..2).filter(|i| borders.most[*i] > 0.0) {
+                    noise[i].fill(&mut lines[i], block.clone(), &mut shifts[i]);
+                }
+                for row in here.clone() {
+                    let values = &mut out[(row - first) * cols..][block.clone()];
+                    let heights = &height.row(row)[block.clone()];
+                    let [warm, wet] = shifts
+                        .each_mut()
+                        .map(|shift| &mut shift[(row - first) * Blocks::WIDE..][..block.len()]);
+                    if let Some(line) = snow_line {
+                        // Above the line nothing is warm enough for anything else.
+                        let above =
+                            |h: f32, noise: f32| h + shift(noise, borders.most[0]) * metres_a_degree >= line;
+                        let each = values.iter_mut().zip(heights).zip(warm.iter());
+                        each.for_each(|((v, h), w)| *v = u8::from(above(*h, *w)));
+                    }
+                    let [by_warm, by_wet] = there.each_ref().map(|there| Given::of(there, row, &block));
+                    dispatch!(level, _simd => {
+                        climate(warm, borders.most[0], &by_warm, heights, lapse[0]);
+                        climate(wet, borders.most[1], &by_wet, heights, lapse[1]);
+                    });
+                    table.row(level, warm, wet, snow_line.is_some(), values);
+                    if let Some((snow, least)) = snow {
+                        let depth = &snow.row(row)[block.clone()];
+                        dispatch!(level, _simd => mark(values, Biome::Snow, depth, |depth| depth >= least));
+                    }
+                    let low = |h: f32| h >= 0.0 && h <= beach_m;
+                    if dispatch!(level, _simd => is_any(heights, low)) {
+                        for (i, value) in values.iter_mut().enumerate().filter(|(i, _)| low(heights[*i])) {
+                            if around.has_sea(height, from + i, row) {
+                                *value = Biome::Beach.id();
+                            }
+                        }
+                    }
+                    dispatch!(level, _simd => mark(values, Biome::Ocean, heights, |h| !(h >= 0.0)));
+                    if let Some(water) = water {
+                        let depth = &water.row(row)[block.clone()];
+                        dispatch!(level, _simd => mark_lakes(values, heights, depth, lake_m));
+                    }
+                    for (biome, mask) in &painted {
+                        for (value, mask) in values.iter_mut().zip(&mask.row(row)[block.clone()]) {
+                            *value = if *mask >= 0.5 { *biome } else { *value };
+                        }
+                    }
+                }
             }
-            if *h >= 0.0 && *h <= beach_m && around.has_sea(height, col, row) {
-                *value = Biome::Beach.id();
-            }
-            if depth > 0.0 && depth >= lake_m {
-                *value = Biome::Lake.id();
-            }
-            if h.is_nan() || *h < 0.0 {
-                *value = Biome::Ocean.id();
-            }
-        }
-        for (biome, mask) in &painted {
-            for (value, mask) in values.iter_mut().zip(mask.row(row)) {
-                *value = if *mask >= 0.5 { *biome } else { *value };
-            }
-        }
-        counter.done()
-    })?;
+            counter.done()
+        },
+    )?;
     Ok(out)
 }
 

@@ -4,7 +4,6 @@ use orogen_core::biome::Biome;
 use orogen_core::{Cause, Ctx, OpError, Reason, Terrain, layer};
 
 use super::{Biomes, Borders, table};
-use crate::octaves::OctaveBuffers;
 
 /// What led to the biome of the sample nearest to a place; nothing where there are no biomes.
 pub(super) fn of(
@@ -19,17 +18,16 @@ pub(super) fn of(
     let nearest = |at: f64, count: usize| (at + 0.5).floor().clamp(0.0, count as f64 - 1.0) as usize;
     let (col, row) = (nearest(col, frame.cols()), nearest(row, frame.rows()));
     let h = f64::from(land.get(layer::HEIGHT)?.row(row)[col]);
-    let mut shift = [Vec::new(), Vec::new()];
-    Borders::new(params, land, ctx).row(frame, row, &mut OctaveBuffers::default(), &mut shift);
+    let shift = Borders::new(params, land, ctx).at([frame.x_m(col), frame.y_m(row)]);
     let warm = f64::from(params.temperature_c.on(land)?.at(col, row));
     let wet = f64::from(params.moisture.on(land)?.at(col, row));
     let mut because = vec![
         Cause::value("height", h, "m", if h < 0.0 { "below the sea" } else { "" }),
         Cause::value("temperature", warm, "degC", ""),
         Cause::value("colder by height", -h * params.lapse_c_per_km / 1000.0, "degC", "lapse_c_per_km"),
-        Cause::value("taken as warmer by", shift[0][col].into(), "degC", "borders interlock"),
+        Cause::value("taken as warmer by", shift[0].into(), "degC", "borders interlock"),
         Cause::value("moisture", wet, "", ""),
-        Cause::value("taken as wetter by", shift[1][col].into(), "", "borders interlock"),
+        Cause::value("taken as wetter by", shift[1].into(), "", "borders interlock"),
     ];
     if let Ok(water) = land.get(layer::WATER) {
         let says = format!("a lake from {} m on", params.lake_depth_m);
@@ -46,7 +44,7 @@ pub(super) fn of(
     let own = params.own.iter().find(|own| own.id == id).map(|own| own.name.clone());
     let known = || Biome::from_id(id).map(|biome| biome.info().name.to_owned());
     let climate = table::Table::new(params)
-        .at((warm - h * params.lapse_c_per_km / 1000.0) as f32 + shift[0][col], wet as f32 + shift[1][col]);
+        .at((warm - h * params.lapse_c_per_km / 1000.0) as f32 + shift[0], wet as f32 + shift[1]);
     let found = own.or_else(known).unwrap_or_else(|| format!("biome {id}"));
     let found =
         if id == climate { format!("{found}, by its climate") } else { format!("{found}, by its place") };

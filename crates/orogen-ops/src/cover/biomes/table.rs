@@ -5,6 +5,8 @@ use orogen_core::param::{self, Fault, Segment};
 
 use super::{Biomes, OwnBiome};
 use crate::cover::rules::BiomeRef;
+use crate::noise::Blocks;
+use crate::simd::{Level, dispatch};
 
 /// Belts of temperature, belts of moisture, and the biome of each climate.
 type Whittaker = (Vec<f64>, Vec<f64>, Vec<Vec<BiomeRef>>);
@@ -26,15 +28,19 @@ pub(super) struct Table {
     wet: Vec<f32>,
     /// Row by row.
     biomes: Vec<u8>,
+    /// The same by the number of a cell: at most 16 belts by 16.
+    lookup: [u8; 256],
 }
 
 impl Table {
     pub fn new(params: &Biomes) -> Self {
         let biomes = params.table.iter().flatten();
+        let biomes: Vec<u8> = biomes.map(|biome| number(biome, &params.own).unwrap_or_default()).collect();
         Self {
+            lookup: std::array::from_fn(|i| biomes.get(i).copied().unwrap_or(Biome::Ocean.id())),
             warm: params.belts_c.iter().map(|c| *c as f32).collect(),
             wet: params.belts_moisture.iter().map(|m| *m as f32).collect(),
-            biomes: biomes.map(|biome| number(biome, &params.own).unwrap_or_default()).collect(),
+            biomes,
         }
     }
 
@@ -53,23 +59,43 @@ impl Table {
 impl Table {
     /// The biomes of the climates along a row, by the same comparisons as [`Table::at`], a belt at a time. With `white`, where `out` is
     /// not 0 there is snow.
-    pub fn row(&self, warm: &[f32], wet: &[f32], white: bool, out: &mut [u8]) {
-        let mut cells = vec![0u8; out.len()];
+    pub fn row(&self, level: Level, warm: &[f32], wet: &[f32], white: bool, out: &mut [u8]) {
+        let mut cells = [0u8; Blocks::WIDE];
+        for (from, out) in out.chunks_mut(Blocks::WIDE).enumerate() {
+            let here = from * Blocks::WIDE..from * Blocks::WIDE + out.len();
+            let (cells, warm, wet) = (&mut cells[..out.len()], &warm[here.clone()], &wet[here]);
+            dispatch!(level, _simd => self.cells(warm, wet, cells));
+            let known = |cell: u8| self.lookup[usize::from(cell)];
+            if white {
+                for (out, cell) in out.iter_mut().zip(&*cells) {
+                    *out = if *out != 0 { Biome::Snow.id() } else { known(*cell) };
+                }
+            } else {
+                out.iter_mut().zip(&*cells).for_each(|(out, cell)| *out = known(*cell));
+            }
+            dispatch!(level, _simd => drown(warm, wet, out));
+        }
+    }
+
+    /// The belts of climates as one number.
+    #[inline(always)]
+    fn cells(&self, warm: &[f32], wet: &[f32], cells: &mut [u8]) {
         let each = self.wet.len() as u8 + 1;
+        cells.fill(0);
         for limit in &self.warm {
             cells.iter_mut().zip(warm).for_each(|(cell, warm)| *cell += if warm >= limit { each } else { 0 });
         }
         for limit in &self.wet {
             cells.iter_mut().zip(wet).for_each(|(cell, wet)| *cell += u8::from(wet >= limit));
         }
-        // At most 16 belts by 16.
-        let lookup: [u8; 256] =
-            std::array::from_fn(|i| self.biomes.get(i).copied().unwrap_or(Biome::Ocean.id()));
-        for (((out, cell), warm), wet) in out.iter_mut().zip(&cells).zip(warm).zip(wet) {
-            let known = lookup[usize::from(*cell)];
-            let known = if white && *out != 0 { Biome::Snow.id() } else { known };
-            *out = if warm.is_nan() || wet.is_nan() { Biome::Ocean.id() } else { known };
-        }
+    }
+}
+
+/// A climate that is not known is ocean.
+#[inline(always)]
+fn drown(warm: &[f32], wet: &[f32], out: &mut [u8]) {
+    for ((out, warm), wet) in out.iter_mut().zip(warm).zip(wet) {
+        *out = if warm.is_nan() || wet.is_nan() { Biome::Ocean.id() } else { *out };
     }
 }
 

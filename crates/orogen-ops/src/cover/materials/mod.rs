@@ -1,5 +1,6 @@
 //! Ground materials: how much of each lies where.
 
+mod round;
 #[cfg(test)]
 mod tests;
 
@@ -7,13 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use orogen_core::param::{Fault, Segment};
+use orogen_core::weights::lines_of;
 use orogen_core::{
-    Cause, Ctx, Frame, LayerName, Layers, Op, OpError, Part, Raster, Reach, Reason, Terrain, layer, weights,
+    Cause, Ctx, Frame, LayerName, Layers, Op, OpError, Part, Raster, Reach, Reason, Terrain, Weight, layer,
 };
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rules::{self, Buffers, Compiled, Needs, Rule};
+use self::round::Rounding;
+use super::rules::{self, Asked, BLOCK, Buffers, Compiled, Needs, Rule};
+use crate::simd::Level;
 
 /// A ground material and where it lies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,8 +49,8 @@ pub struct Material {
 /// rules say.
 ///
 /// **Limits** Where one biome or material ends and another begins, weights change within a sample or two, so two resolutions differ along
-/// borders: hence 5 %. Distances are measured up to 20 km. Takes a byte a sample for each material, and four for each slope, curvature or
-/// distance that rules measure.
+/// borders: hence 5 %. Distances are measured up to 20 km. Takes a byte a sample for each material, and four for each distance
+/// that rules measure; slopes and curvatures are measured as they are needed, unless over more than 128 samples.
 ///
 /// **After** Mikuličić & Mihajlović, "Procedural generation of Mediterranean environments", MIPRO 2016, equation (1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -130,13 +135,13 @@ impl Materials {
     /// The rules made ready, an entry each.
     fn compiled<'a>(&self, terrain: &'a Terrain, ctx: &Ctx<'_>) -> Result<Compiled<'a>, OpError> {
         let things: Vec<&[Rule]> = self.materials.iter().map(|material| material.rules.as_slice()).collect();
-        Compiled::new(&things, terrain, ctx)
+        Compiled::new(&things, Asked::Rows, terrain, ctx)
     }
 }
 
 impl Op for Materials {
     const ID: &'static str = "cover.materials";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const PREVIEW_RMSE: f64 = 0.05;
 
     fn layers(&self) -> Layers {
@@ -160,8 +165,8 @@ impl Op for Materials {
         }
     }
 
-    fn bytes_a_sample(&self, _: &Frame) -> f64 {
-        self.names().len() as f64 + rules::bytes_a_sample(self.all_rules())
+    fn bytes_a_sample(&self, frame: &Frame) -> f64 {
+        self.names().len() as f64 + rules::bytes_a_sample(self.all_rules(), Asked::Rows, frame)
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -235,7 +240,7 @@ fn materials(
     terrain: &Terrain,
     params: &Materials,
     ctx: &Ctx<'_>,
-) -> Result<BTreeMap<LayerName, Raster<orogen_core::Weight>>, OpError> {
+) -> Result<BTreeMap<LayerName, Raster<Weight>>, OpError> {
     let height = terrain.get(layer::HEIGHT)?;
     let (cols, rows) = (height.cols(), height.rows());
     let compiled = params.compiled(terrain, ctx)?;
@@ -249,39 +254,31 @@ fn materials(
     let fallback = member(params.called(&params.fallback));
     let (bare, land) = (AtomicU64::new(0), AtomicU64::new(0));
     let counter = ctx.counter(rows);
-    let made = weights::from_rows(cols, rows, names.len(), |row, shares| {
-        let (mut buffers, mut weights) = (Buffers::default(), vec![0.0f32; cols]);
-        let mut sum = vec![0.0f32; cols];
-        let mut met = vec![false; shares.len()];
-        for (thing, &member) in members.iter().enumerate() {
-            if met[member] {
-                compiled.row(thing, row, &mut buffers, &mut weights);
-                shares[member].iter_mut().zip(&weights).for_each(|(share, weight)| *share += weight);
-            } else {
-                compiled.row(thing, row, &mut buffers, &mut shares[member]);
-                met[member] = true;
+    let rounding = Rounding { fallback, level: Level::new() };
+    let mut made: Vec<Raster<Weight>> = names.iter().map(|_| Raster::zeroed(cols, rows)).collect();
+    let start = || (Buffers::default(), vec![0.0; names.len() * BLOCK], [0.0; BLOCK]);
+    lines_of(&mut made).into_par_iter().with_min_len(8).enumerate().try_for_each_init(
+        start,
+        |(buffers, shares, weights), (row, mut out)| {
+            let mut counts = [0, 0];
+            for from in (0..cols).step_by(BLOCK) {
+                let to = cols.min(from + BLOCK);
+                shares.fill(0.0);
+                for (thing, &member) in members.iter().enumerate() {
+                    let weights = &mut weights[..to - from];
+                    if compiled.block(thing, row, from..to, buffers, weights) {
+                        let line = &mut shares[member * BLOCK..][..weights.len()];
+                        line.iter_mut().zip(weights).for_each(|(share, weight)| *share += *weight);
+                    }
+                }
+                let found = rounding.round(shares, &height.row(row)[from..to], from, &mut out);
+                counts.iter_mut().zip(found).for_each(|(count, found)| *count += found);
             }
-        }
-        for (line, _) in shares.iter_mut().zip(&met).filter(|(_, met)| !**met) {
-            line.fill(0.0);
-        }
-        for line in shares.iter() {
-            sum.iter_mut().zip(line).for_each(|(sum, share)| *sum += share);
-        }
-        let (mut without, mut dry) = (0, 0);
-        for (col, (h, sum)) in height.row(row).iter().zip(&sum).enumerate() {
-            dry += u64::from(!h.is_nan());
-            if h.is_nan() {
-                shares.iter_mut().for_each(|line| line[col] = 0.0);
-            } else if *sum <= 0.0 {
-                shares[fallback][col] = 1.0;
-                without += 1;
-            }
-        }
-        bare.fetch_add(without, Ordering::Relaxed);
-        land.fetch_add(dry, Ordering::Relaxed);
-        counter.done()
-    })?;
+            bare.fetch_add(counts[0], Ordering::Relaxed);
+            land.fetch_add(counts[1], Ordering::Relaxed);
+            counter.done()
+        },
+    )?;
     let [dx, dy] = terrain.frame().spacing_m();
     let (bare, land) = (bare.into_inner() as f64, land.into_inner() as f64);
     ctx.report("fallback_area", bare * dx * dy, "m2");

@@ -1,5 +1,5 @@
 use orogen_core::biome::BIOMES;
-use orogen_core::{Frame, Raster, Seed, Terrain, Weight, layer, math};
+use orogen_core::{Frame, Raster, Seed, Terrain, Weight, layer, math, weights};
 
 use super::*;
 use crate::cover::rules::Span;

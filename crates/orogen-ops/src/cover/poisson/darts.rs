@@ -25,7 +25,7 @@ impl Turn<'_> {
         let mut darts = Block { x: [0.0; BLOCK], y: [0.0; BLOCK], nearest: [EMPTY; BLOCK] };
         for start in (0..x.len()).step_by(BLOCK) {
             let count = BLOCK.min(x.len() - start);
-            self.draw(row, start, &x[start..start + count], &mut darts);
+            self.draw(level, row, start, &x[start..start + count], &mut darts);
             dispatch!(level, _simd => darts.measure(&around, start, count));
             for i in (0..count).filter(|&i| darts.nearest[i] >= 1.0) {
                 let at = start + i;
@@ -40,22 +40,30 @@ impl Turn<'_> {
 
     /// Darts for a block of cells. One that is not to be thrown, as the cell is taken or sits out this round, lies on top of
     /// a point that is not there.
-    fn draw(&self, row: usize, start: usize, taken: &[f32], darts: &mut Block) {
+    fn draw(&self, level: Level, row: usize, start: usize, taken: &[f32], darts: &mut Block) {
         let [step_x, step_y] = self.side().map(|side| side / 4096.0);
         // A draw of 64 bits is two darts of 12, 12 and 8 bits.
         let (draw, half) = ((self.round / 2) as u64, (self.round % 2) as u32 * 32);
         let [first, y] = self.cell(start + 1, row);
         let spacing = &self.plan.spacing;
         let seed = Seed(Seed(self.plan.seed.bits(draw)).bits(spacing.wrapped([0, y])[1] as u64));
-        for (i, taken) in taken.iter().enumerate() {
-            let col = first + 3 * i as i64;
-            let col = spacing.period.map_or(col, |period| col.rem_euclid(period[0]));
-            let bits = (seed.bits(col as u64) >> half) as u32;
-            darts.x[i] = (bits & 0xfff) as f32 * step_x;
-            darts.y[i] = (bits >> 12 & 0xfff) as f32 * step_y;
-            let thrown = *taken >= EMPTY && bits >> 24 < self.share;
-            darts.nearest[i] = if thrown { EMPTY } else { 0.0 };
+        let mut cols = [0; BLOCK];
+        let cols = &mut cols[..taken.len()];
+        for (i, col) in cols.iter_mut().enumerate() {
+            let index = first + 3 * i as i64;
+            *col = spacing.period.map_or(index, |period| index.rem_euclid(period[0])) as u64;
         }
+        let share = self.share;
+        let (x, y, nearest) = (&mut darts.x, &mut darts.y, &mut darts.nearest);
+        dispatch!(level, _simd => {
+            for (i, (taken, col)) in taken.iter().zip(&*cols).enumerate() {
+                let bits = (seed.bits(*col) >> half) as u32;
+                x[i] = (bits & 0xfff) as f32 * step_x;
+                y[i] = (bits >> 12 & 0xfff) as f32 * step_y;
+                let thrown = *taken >= EMPTY && bits >> 24 < share;
+                nearest[i] = if thrown { EMPTY } else { 0.0 };
+            }
+        });
     }
 }
 

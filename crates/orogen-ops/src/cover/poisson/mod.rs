@@ -364,12 +364,38 @@ impl Disks {
         let inside = |place: &[f64; 2]| {
             (0..2).all(|axis| place[axis] >= rect.min[axis] && place[axis] < rect.max[axis])
         };
-        let row = |y: i64| {
-            (min[0]..=max[0]).filter_map(move |x| {
-                let place = self.point([x, y]).filter(inside)?;
-                Some(Point { place, cell: self.spacing.wrapped([x, y]) })
-            })
+        // Cells of a row lie in three planes by turns.
+        let row = |y: i64| -> Vec<Point> {
+            let down = y - self.first[1];
+            let row = down.div_euclid(3) + 1;
+            if row < 1 || row as usize >= self.rows - 1 {
+                return Vec::new();
+            }
+            let line = |colour: usize| {
+                let plane = &self.planes[down.rem_euclid(3) as usize * 3 + colour];
+                let here = row as usize * self.cols..(row as usize + 1) * self.cols;
+                (&plane.x[here.clone()], &plane.y[here])
+            };
+            let lines = [line(0), line(1), line(2)];
+            let last = self.first[0] + 3 * (self.cols as i64 - 2) - 1;
+            let cells = min[0].max(self.first[0])..=max[0].min(last);
+            let mut found = Vec::with_capacity(cells.clone().count() * 3 / 4);
+            let across = (cells.start() - self.first[0]).max(0) as usize;
+            let (mut colour, mut col) = (across % 3, across / 3 + 1);
+            for x in cells {
+                let (line_x, line_y) = lines[colour];
+                let within = [line_x[col], line_y[col]];
+                (colour, col) = if colour == 2 { (0, col + 1) } else { (colour + 1, col) };
+                if within[0] < EMPTY {
+                    let place = self.place([x, y], within);
+                    if inside(&place) {
+                        found.push(Point { place, cell: self.spacing.wrapped([x, y]) });
+                    }
+                }
+            }
+            found
         };
-        rows.into_par_iter().flat_map_iter(row).collect()
+        let rows: Vec<Vec<Point>> = rows.into_par_iter().map(row).collect();
+        rows.concat()
     }
 }

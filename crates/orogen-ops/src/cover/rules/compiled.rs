@@ -3,11 +3,16 @@
 use orogen_core::biome::BIOMES;
 use orogen_core::{Ctx, Frame, LayerName, OpError, Terrain, layer};
 
-use super::curve::{Weigh, farthest, scaled};
-use super::fields::{Field, Key};
+use super::curve::{Weigh, any, farthest, scaled};
+use super::fields::{Asked, Field, Key, Room};
 use super::quantity::{MOST_M, Parsed, Quantity};
 use super::{BiomeRef, Rule, Span};
-use crate::octaves::OctaveBuffers;
+use crate::simd::{Level, dispatch};
+use std::ops::Range;
+
+/// Samples along a row that are weighed together: what they need stays in the nearest cache, and where nothing is left of a thing
+/// over so many the rest of its rules is not asked.
+pub const BLOCK: usize = 256;
 
 /// The rules of several things on a terrain. What several rules measure is worked out once, and rules that several things share
 /// are weighed once a row.
@@ -19,6 +24,7 @@ pub struct Compiled<'a> {
     things: Vec<Vec<usize>>,
     /// Whether several things have a factor.
     shared: Vec<bool>,
+    level: Level,
 }
 
 /// A rule with the field that it weighs.
@@ -42,6 +48,8 @@ enum By {
     /// 1 for some numbers.
     Numbers {
         of: Vec<u32>,
+        /// Weights of the numbers of bytes, which most things have.
+        table: Box<[f32; 256]>,
         least: f32,
         scale: f32,
     },
@@ -50,34 +58,39 @@ enum By {
 }
 
 impl By {
+    fn numbers(of: Vec<u32>, least: f32, scale: f32) -> Self {
+        let table = Box::new(std::array::from_fn(|i| number(i as f32, &of, least, scale)));
+        Self::Numbers { of, table, least, scale }
+    }
+
     fn at(&self, value: f32) -> f32 {
         match self {
             Self::Curve(weigh) => weigh.at(value),
             Self::Mask { least, scale } => mask(value, *least, *scale),
-            Self::Numbers { of, least, scale } => number(value, of, *least, *scale),
+            Self::Numbers { of, least, scale, .. } => number(value, of, *least, *scale),
             Self::Const(weight) => *weight,
         }
     }
 
-    fn times(&self, values: &[f32], weights: &mut [f32]) {
+    /// Multiplies weights by those of values, with the bits of [`By::at`], and says whether any is left.
+    fn times(&self, level: Level, values: &[f32], weights: &mut [f32]) -> bool {
         let each = weights.iter_mut().zip(values);
         match self {
-            Self::Curve(weigh) => weigh.times(values, weights),
-            Self::Mask { least, scale } => each.for_each(|(w, v)| *w *= mask(*v, *least, *scale)),
-            Self::Numbers { of, least, scale } => {
-                // Most things are numbered by bytes: a table is quicker than a search.
-                let table: [f32; 256] = std::array::from_fn(|i| number(i as f32, of, *least, *scale));
-                each.for_each(|(w, v)| {
-                    let known = if *v >= 0.0 { table.get(*v as usize).copied() } else { None };
-                    *w *= known.unwrap_or_else(|| number(*v, of, *least, *scale));
-                });
+            Self::Curve(weigh) => return weigh.times(level, values, weights),
+            Self::Mask { least, scale } => {
+                dispatch!(level, _simd => each.for_each(|(w, v)| *w *= mask(*v, *least, *scale)));
             }
+            Self::Numbers { of, table, least, scale } => each.for_each(|(w, v)| {
+                let known = if *v >= 0.0 { table.get(*v as usize).copied() } else { None };
+                *w *= known.unwrap_or_else(|| number(*v, of, *least, *scale));
+            }),
             Self::Const(weight) => weights.iter_mut().for_each(|w| *w *= weight),
         }
+        any(level, weights)
     }
 }
 
-#[inline]
+#[inline(always)]
 fn mask(value: f32, least: f32, scale: f32) -> f32 {
     if value.is_nan() { 0.0 } else { least + scale * value.clamp(0.0, 1.0) }
 }
@@ -109,12 +122,36 @@ pub struct Factor {
 /// Buffers of one thread; they may serve one [`Compiled`] only.
 #[derive(Default)]
 pub struct Buffers {
-    /// The row that `shared` belongs to.
+    /// The row that the rest belongs to.
     row: Option<usize>,
-    waves: OctaveBuffers,
-    values: Vec<f32>,
-    /// Weights along the row of factors that several things have; empty where not worked out yet.
-    shared: Vec<Vec<f32>>,
+    room: Room,
+    /// Values of fields that are not there to be read.
+    values: Vec<Kept>,
+    /// Weights of factors that several things have.
+    weights: Vec<Kept>,
+}
+
+/// Numbers along a row, worked out block by block.
+#[derive(Clone, Default)]
+struct Kept {
+    line: Vec<f32>,
+    known: Vec<bool>,
+}
+
+impl Kept {
+    /// Those of a block; `work` sets them the first time.
+    fn block(&mut self, cols: usize, block: &Range<usize>, work: impl FnOnce(&mut [f32])) -> &[f32] {
+        if self.known.is_empty() {
+            self.line.resize(cols, 0.0);
+            self.known.resize(cols.div_ceil(BLOCK), false);
+        }
+        let (line, known) = (&mut self.line[block.clone()], &mut self.known[block.start / BLOCK]);
+        if !*known {
+            work(line);
+            *known = true;
+        }
+        line
+    }
 }
 
 impl<'a> Compiled<'a> {
@@ -122,13 +159,19 @@ impl<'a> Compiled<'a> {
     ///
     /// # Errors
     /// When a layer that is needed is missing, or the work is cancelled.
-    pub fn new(things: &[&[Rule]], terrain: &'a Terrain, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+    pub fn new(
+        things: &[&[Rule]],
+        asked: Asked,
+        terrain: &'a Terrain,
+        ctx: &Ctx<'_>,
+    ) -> Result<Self, OpError> {
         let mut made = Self {
             frame: *terrain.frame(),
             fields: Vec::new(),
             factors: Vec::new(),
             things: Vec::new(),
             shared: Vec::new(),
+            level: Level::new(),
         };
         let far = |quantity: &Quantity| {
             // Only distances are measured as far as rules ask.
@@ -155,7 +198,7 @@ impl<'a> Compiled<'a> {
                 let field = match keys.iter().find(|(known, _)| *known == key) {
                     Some((_, field)) => *field,
                     None => {
-                        let field = Field::new(&key, far(&key.quantity), terrain, ctx)?;
+                        let field = Field::new(&key, far(&key.quantity), asked, terrain, ctx)?;
                         let field = field.map(|field| {
                             made.fields.push(field);
                             made.fields.len() - 1
@@ -198,43 +241,78 @@ impl<'a> Compiled<'a> {
 
     /// The weights of a thing along a row of the terrain, 0 to 1; a thing without rules is at home everywhere.
     pub fn row(&self, thing: usize, row: usize, buffers: &mut Buffers, out: &mut [f32]) {
+        for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+            let cols = block * BLOCK..block * BLOCK + out.len();
+            self.block(thing, row, cols, buffers, out);
+        }
+    }
+
+    /// The same for a block of a row: [`BLOCK`] columns from a multiple of it, or those that are left. Says whether any weight is above 0.
+    pub fn block(
+        &self,
+        thing: usize,
+        row: usize,
+        cols: Range<usize>,
+        buffers: &mut Buffers,
+        out: &mut [f32],
+    ) -> bool {
         if buffers.row != Some(row) {
             buffers.row = Some(row);
-            buffers.shared.resize(self.factors.len(), Vec::new());
-            buffers.shared.iter_mut().for_each(Vec::clear);
+            buffers.values.resize(self.fields.len(), Kept::default());
+            buffers.weights.resize(self.factors.len(), Kept::default());
+            for kept in buffers.values.iter_mut().chain(&mut buffers.weights) {
+                kept.known.fill(false);
+            }
         }
         out.fill(1.0);
+        let Buffers { room, values, weights, .. } = buffers;
+        let count = self.frame.cols();
         for &factor in &self.things[thing] {
-            let Buffers { waves, values, shared, .. } = buffers;
-            let weighed = &self.factors[factor];
-            let Some(field) = weighed.field.map(|field| &self.fields[field]) else {
-                weighed.by.times(&[], out);
-                continue;
-            };
-            if self.shared[factor] {
-                let kept = &mut shared[factor];
-                if kept.is_empty() {
-                    kept.resize(out.len(), 1.0);
-                    weighed.by.times(field.row(&self.frame, row, waves, values), kept);
+            let Weighed { by, field, .. } = &self.factors[factor];
+            let mut weigh = |out: &mut [f32]| {
+                let Some(at) = *field else { return by.times(self.level, &[], out) };
+                let field = &self.fields[at];
+                match (field.bytes(row), by) {
+                    (Some(bytes), By::Numbers { table, .. }) => {
+                        let each = out.iter_mut().zip(&bytes[cols.clone()]);
+                        each.for_each(|(w, v)| *w *= table[usize::from(*v)]);
+                        any(self.level, out)
+                    }
+                    _ => {
+                        let found = match field.line(row) {
+                            Some(line) => &line[cols.clone()],
+                            None => values[at].block(count, &cols, |line| {
+                                field.block(&self.frame, row, cols.clone(), room, line);
+                            }),
+                        };
+                        by.times(self.level, found, out)
+                    }
                 }
-                out.iter_mut().zip(kept.iter()).for_each(|(w, kept)| *w *= kept);
+            };
+            let left = if self.shared[factor] {
+                let kept = weights[factor].block(count, &cols, |line| {
+                    line.fill(1.0);
+                    weigh(line);
+                });
+                product(self.level, kept, out)
             } else {
-                weighed.by.times(field.row(&self.frame, row, waves, values), out);
-            }
-            if out.iter().fold(0.0f32, |most, w| if *w > most { *w } else { most }) == 0.0 {
-                return;
+                weigh(out)
+            };
+            if !left {
+                return false;
             }
         }
+        true
     }
 
     /// The weight of a thing at a place in metres: what is measured is interpolated, then weighed. Places outside the terrain
     /// have that of its edge.
     #[must_use]
     pub fn at(&self, thing: usize, place: [f64; 2]) -> f32 {
-        let mut weight = 1.0;
+        let (mut weight, spot) = (1.0, self.frame.locate(place[0], place[1]));
         for &factor in &self.things[thing] {
             let weighed = &self.factors[factor];
-            let value = weighed.field.map_or(0.0, |field| self.fields[field].at(&self.frame, place));
+            let value = weighed.field.map_or(0.0, |field| self.fields[field].at(place, spot));
             weight *= weighed.by.at(value);
             if weight == 0.0 {
                 break;
@@ -246,9 +324,10 @@ impl<'a> Compiled<'a> {
     /// Every factor of the weight of a thing at a place, in the order of its rules (noise last). Their product is [`Compiled::at`].
     #[must_use]
     pub fn explain(&self, thing: usize, place: [f64; 2]) -> Vec<Factor> {
+        let spot = self.frame.locate(place[0], place[1]);
         let of = |&factor: &usize| {
             let weighed = &self.factors[factor];
-            let value = weighed.field.map(|field| self.fields[field].at(&self.frame, place));
+            let value = weighed.field.map(|field| self.fields[field].at(place, spot));
             Factor {
                 name: weighed.name.clone(),
                 value: value.map(f64::from),
@@ -259,6 +338,12 @@ impl<'a> Compiled<'a> {
         };
         self.things[thing].iter().map(of).collect()
     }
+}
+
+/// Multiplies weights by others, and says whether any is left.
+fn product(level: Level, by: &[f32], weights: &mut [f32]) -> bool {
+    dispatch!(level, _simd => weights.iter_mut().zip(by).for_each(|(w, by)| *w *= by));
+    any(level, weights)
 }
 
 /// What is measured, how it is weighed, and its name and unit.
@@ -283,15 +368,15 @@ fn taken_apart(rule: &Rule) -> Result<Option<TakenApart>, OpError> {
         }
         Parsed::Numbers(name, numbers) => {
             let words = (name.to_string(), layer::unit(&name));
-            (layer_key(name), By::Numbers { of: numbers.to_vec(), least, scale }, words.0, words.1)
+            (layer_key(name), By::numbers(numbers.to_vec(), least, scale), words.0, words.1)
         }
         Parsed::Satellite(kinds) => {
             let ids = kinds.iter().map(|kind| u32::from(kind.class().id()));
-            let by = By::Numbers { of: [0].into_iter().chain(ids).collect(), least, scale };
+            let by = By::numbers([0].into_iter().chain(ids).collect(), least, scale);
             (layer_key(layer::SATELLITE.name()), by, "kind of ground in the image".into(), "id")
         }
         Parsed::Biomes(biomes) => {
-            let by = By::Numbers { of: biomes.iter().filter_map(biome_number).collect(), least, scale };
+            let by = By::numbers(biomes.iter().filter_map(biome_number).collect(), least, scale);
             (layer_key(layer::BIOME.name()), by, "biome".into(), "id")
         }
     }))

@@ -10,7 +10,7 @@ pub(super) struct Weigh {
     max: f32,
     /// 1 / (max − min), 0 for a single value.
     per: f32,
-    /// 1 / fade; infinite where it does not fade.
+    /// 1 / fade; the largest number where it does not fade.
     per_fade: f32,
     shape: Form,
     /// The weight is `least + scale · w`.
@@ -54,7 +54,7 @@ impl Weigh {
             min: min as f32,
             max: max as f32,
             per: if max > min { (1.0 / (max - min)) as f32 } else { 0.0 },
-            per_fade: (1.0 / rule.fade) as f32,
+            per_fade: ((1.0 / rule.fade) as f32).min(f32::MAX),
             shape,
             least,
             scale,
@@ -73,37 +73,54 @@ impl Weigh {
         }
     }
 
-    /// Multiplies weights by those of values: the same bits as [`Weigh::at`].
-    pub fn times(&self, values: &[f32], weights: &mut [f32]) {
-        let level = Level::new();
+    /// Multiplies weights by those of values, with the bits of [`Weigh::at`], and says whether any is left.
+    pub fn times(&self, level: Level, values: &[f32], weights: &mut [f32]) -> bool {
         match &self.shape {
             Form::Flat => dispatch!(level, _simd => self.times_each(values, weights, |_| 1.0)),
             Form::Bell => dispatch!(level, _simd => self.times_each(values, weights, bell)),
             Form::Rise => dispatch!(level, _simd => self.times_each(values, weights, smooth)),
             Form::Fall => dispatch!(level, _simd => self.times_each(values, weights, |t| 1.0 - smooth(t))),
             Form::Points(start, pieces) => {
-                dispatch!(level, _simd => self.times_each(values, weights, |t| along(*start, pieces, t)));
+                dispatch!(level, _simd => self.times_each(values, weights, |t| along(*start, pieces, t)))
             }
         }
     }
 
     #[inline(always)]
-    fn times_each(&self, values: &[f32], weights: &mut [f32], shape: impl Fn(f32) -> f32) {
+    fn times_each(&self, values: &[f32], weights: &mut [f32], shape: impl Fn(f32) -> f32) -> bool {
+        let mut bits = 0;
         for (weight, value) in weights.iter_mut().zip(values) {
             *weight *= self.weigh(*value, &shape);
+            bits |= weight.to_bits();
         }
+        // All but the sign.
+        bits << 1 != 0
     }
 
+    /// Every comparison is the one that vectors have: of two numbers the second where one is missing.
     #[inline(always)]
     fn weigh(&self, x: f32, shape: impl Fn(f32) -> f32) -> f32 {
-        let t = ((x - self.min) * self.per).clamp(0.0, 1.0);
+        let t = (x - self.min) * self.per;
+        let t = if t > 0.0 { t } else { 0.0 };
+        let t = if t < 1.0 { t } else { 1.0 };
         let (below, above) = (self.min - x, x - self.max);
         let outside = if below > above { below } else { above };
-        // Without a fade the reciprocal is infinite: 1 outside, and what is inside is 0 by the comparison.
-        let faded = if outside > 0.0 { (outside * self.per_fade).min(1.0) } else { 0.0 };
-        let weight = shape(t) * (1.0 - smooth(faded));
-        if x.is_nan() { 0.0 } else { self.least + self.scale * weight }
+        let outside = if 0.0 > outside { 0.0 } else { outside };
+        // Without a fade the factor is so large that whatever is outside has faded. A hole has too.
+        let faded = outside * self.per_fade;
+        let faded = if faded < 1.0 { faded } else { 1.0 };
+        let weight = self.least + self.scale * (shape(t) * (1.0 - smooth(faded)));
+        if x.is_nan() { 0.0 } else { weight }
     }
+}
+
+/// Whether any weight is above 0.
+pub(super) fn any(level: Level, weights: &[f32]) -> bool {
+    #[inline(always)]
+    fn bits(weights: &[f32]) -> u32 {
+        weights.iter().fold(0, |bits, weight| bits | weight.to_bits())
+    }
+    dispatch!(level, _simd => bits(weights)) << 1 != 0
 }
 
 /// What `except` and `strength` make of a weight: the least it may be, and what the weight is multiplied by.

@@ -2,14 +2,14 @@
 
 use orogen_core::{Cancelled, Ctx, Frame, LayerData, OpError, Raster, Terrain, Weight, layer, math};
 
+use std::ops::Range;
+
+use super::ground::{self, Ground, Measure};
 use super::needs::measured_m;
 use super::quantity::Quantity;
 use super::rivers;
-use crate::mask::curvature::{self, Steps, between_rows, east, opposite, west};
 use crate::mask::distance::distance;
 use crate::octaves::{OctaveBuffers, Octaves};
-use crate::simd::{Level, dispatch};
-use crate::survey::slope::degrees;
 
 /// What is measured, and how: one field serves all rules that agree on it.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,24 @@ pub(super) enum Field<'a> {
     Shorts(&'a Raster<u16>),
     Words(&'a Raster<u32>),
     Made(Raster<f32>),
+    Ground(Ground<'a>),
     Noise(Box<Octaves>),
+}
+
+/// Buffers of one thread.
+#[derive(Default)]
+pub(super) struct Room {
+    pub waves: OctaveBuffers,
+    pub lines: [Vec<f32>; 3],
+}
+
+/// Where values will be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Along rows, each once: slopes and curvatures are measured as they are needed.
+    Rows,
+    /// At places too, again and again: they are measured all over the land at first.
+    Places,
 }
 
 /// Depth from which water on land is a lake.
@@ -40,6 +57,7 @@ impl<'a> Field<'a> {
     pub fn new(
         key: &Key,
         farthest_m: f64,
+        asked: Asked,
         terrain: &'a Terrain,
         ctx: &Ctx<'_>,
     ) -> Result<Option<Self>, OpError> {
@@ -64,10 +82,16 @@ impl<'a> Field<'a> {
             ground => {
                 let Ok(height) = terrain.get(layer::HEIGHT) else { return Ok(None) };
                 match ground {
-                    Quantity::Slope => slope(height, frame, key.length_m, ctx)?,
-                    Quantity::Curvature => {
-                        let over = half_m(frame, key.length_m);
-                        curvature::curvature(height, frame.spacing_m(), curvature::Kind::Mean, over, ctx)?
+                    Quantity::Slope | Quantity::Curvature => {
+                        let measure = match ground {
+                            Quantity::Slope => Measure::Slope,
+                            _ => Measure::Curvature,
+                        };
+                        let found = Ground::new(measure, height, frame, key.length_m);
+                        if asked == Asked::Rows && ground::is_near(frame, key.length_m) {
+                            return Ok(Some(Self::Ground(found)));
+                        }
+                        found.raster(ctx)?
                     }
                     Quantity::Coast => signed(height, height, 0.0, frame, limit_m, ctx)?,
                     Quantity::Lake => match terrain.get(layer::WATER) {
@@ -84,37 +108,55 @@ impl<'a> Field<'a> {
         Ok(Some(Self::Made(made)))
     }
 
-    /// The values along a row: those that are there, or written to the buffer.
-    pub fn row<'b>(
-        &'b self,
-        frame: &Frame,
-        row: usize,
-        waves: &mut OctaveBuffers,
-        out: &'b mut Vec<f32>,
-    ) -> &'b [f32] {
-        out.resize(frame.cols(), 0.0);
+    /// The values along a row, where they are there to be read.
+    pub fn line(&self, row: usize) -> Option<&[f32]> {
         match self {
-            Self::Layer(raster) => return raster.row(row),
-            Self::Made(raster) => return raster.row(row),
-            Self::Shares(raster) => fill(out, raster.row(row), |w| share(*w)),
-            Self::Bytes(raster) => fill(out, raster.row(row), |v| f32::from(*v)),
-            Self::Shorts(raster) => fill(out, raster.row(row), |v| f32::from(*v)),
-            Self::Words(raster) => fill(out, raster.row(row), |v| *v as f32),
+            Self::Layer(raster) => Some(raster.row(row)),
+            Self::Made(raster) => Some(raster.row(row)),
+            _ => None,
+        }
+    }
+
+    /// The numbers along a row, where they are bytes.
+    pub fn bytes(&self, row: usize) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(raster) => Some(raster.row(row)),
+            _ => None,
+        }
+    }
+
+    /// The values of some columns of a row.
+    pub fn block(&self, frame: &Frame, row: usize, cols: Range<usize>, room: &mut Room, out: &mut [f32]) {
+        match self {
+            Self::Layer(raster) => out.copy_from_slice(&raster.row(row)[cols]),
+            Self::Made(raster) => out.copy_from_slice(&raster.row(row)[cols]),
+            Self::Shares(raster) => fill(out, &raster.row(row)[cols], |w| share(*w)),
+            Self::Bytes(raster) => fill(out, &raster.row(row)[cols], |v| f32::from(*v)),
+            Self::Shorts(raster) => fill(out, &raster.row(row)[cols], |v| f32::from(*v)),
+            Self::Words(raster) => fill(out, &raster.row(row)[cols], |v| *v as f32),
+            Self::Ground(ground) => ground.block(row, cols, &mut room.lines, out),
             Self::Noise(noise) => {
-                noise.row(frame, row, 0..frame.cols(), waves, out);
+                noise.row(frame, row, cols, &mut room.waves, out);
                 out.iter_mut().for_each(|v| *v = 0.5 + 0.5 * *v);
             }
         }
-        out
     }
 
     /// The value at a place: between samples where it is continuous, that of the nearest sample where it is a number of a thing
-    /// or a hole lies beside it.
-    pub fn at(&self, frame: &Frame, [x, y]: [f64; 2]) -> f32 {
-        let [col, row] = frame.locate(x, y);
+    /// or a hole lies beside it. The place is given in metres and in columns and rows.
+    pub fn at(&self, [x, y]: [f64; 2], [col, row]: [f64; 2]) -> f32 {
         match self {
             Self::Layer(raster) => between(raster, col, row),
             Self::Made(raster) => between(raster, col, row),
+            Self::Ground(ground) => {
+                let [col, row] = ground.within(col, row);
+                let [left, top] = [col, row].map(f64::floor);
+                let (mut corners, mut lines) = (Raster::filled(2, 2, 0.0), Default::default());
+                for (i, value) in corners.as_mut_slice().iter_mut().enumerate() {
+                    *value = ground.at(left as usize + i % 2, top as usize + i / 2, &mut lines);
+                }
+                between(&corners, col - left, row - top)
+            }
             Self::Shares(raster) => {
                 // Weights are bytes: the four round the place, then as any other values.
                 let [left, top] = [col, row].map(f64::floor);
@@ -152,64 +194,6 @@ pub(super) fn nearest<T: Copy + Send + Sync>(raster: &Raster<T>, col: f64, row: 
     raster.clamped((col + 0.5).floor() as isize, (row + 0.5).floor() as isize)
 }
 
-/// Half the length over which the ground is measured: a sample at least, as less would measure the same cells.
-fn half_m(frame: &Frame, over_m: f64) -> f64 {
-    let [dx, dy] = frame.spacing_m();
-    (over_m / 2.0).max(dx.max(dy))
-}
-
-/// Slope in degrees over a length: differences between both ends of it, twice along the own row and column and once along
-/// those half the length away.
-fn slope(height: &Raster<f32>, frame: &Frame, over_m: f64, ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
-    gradients(height, frame, over_m, ctx, degrees)
-}
-
-/// What `f` makes of the rise to the east and to the north over a length.
-fn gradients(
-    height: &Raster<f32>,
-    frame: &Frame,
-    over_m: f64,
-    ctx: &Ctx<'_>,
-    f: impl Fn(f32, f32) -> f32 + Sync,
-) -> Result<Raster<f32>, Cancelled> {
-    let half = half_m(frame, over_m);
-    let [x, y] = frame.spacing_m().map(|spacing| Steps::new(half, spacing));
-    let (per, level) = ((1.0 / (8.0 * half)) as f32, Level::new());
-    let mut out = Raster::filled(height.cols(), height.rows(), 0.0);
-    out.try_par_rows(|row, values| {
-        let here = height.row(row);
-        let (row, whole) = (row as isize, y.whole as isize);
-        let north = between_rows(height, row - whole, row - whole - 1, y.share);
-        let south = between_rows(height, row + whole, row + whole + 1, y.share);
-        let [nw, w, sw] = [&north[..], here, &south[..]].map(|line| west(line, &x));
-        let [ne, e, se] = [&north[..], here, &south[..]].map(|line| east(line, &x));
-        let around = [&nw, &north, &ne, &w, &e, &sw, &south, &se].map(|line| &line[..]);
-        dispatch!(level, _simd => rises(here, around, per, &f, values));
-        if row % 16 == 0 { ctx.stop_if_asked() } else { Ok(()) }
-    })?;
-    Ok(out)
-}
-
-/// What `f` makes of the rises along a row, from the lines of its eight neighbours, north-west first.
-#[inline(always)]
-fn rises(here: &[f32], around: [&[f32]; 8], per: f32, f: impl Fn(f32, f32) -> f32, values: &mut [f32]) {
-    let count = values.len();
-    let here = &here[..count];
-    // Of one length all, so that the loop has no checks and becomes vector code.
-    let [nw, north, ne, west, east, sw, south, se] = around.map(|line| &line[..count]);
-    for i in 0..count {
-        let z = here[i];
-        let (w, e) = opposite(z, west[i], east[i]);
-        let (s, n) = opposite(z, south[i], north[i]);
-        let (nw, se) = opposite(z, nw[i], se[i]);
-        let (ne, sw) = opposite(z, ne[i], sw[i]);
-        let p = ((ne - nw) + 2.0 * (e - w) + (se - sw)) * per;
-        let q = ((nw - sw) + 2.0 * (n - s) + (ne - se)) * per;
-        let value = f(p, q);
-        values[i] = if z.is_nan() { z } else { value };
-    }
-}
-
 /// ln(drained area of a metre of width / slope). The width is that of a sample.
 fn wetness(
     height: &Raster<f32>,
@@ -220,7 +204,7 @@ fn wetness(
 ) -> Result<Raster<f32>, Cancelled> {
     let [dx, dy] = frame.spacing_m();
     let width = (dx * dy).sqrt() as f32;
-    let mut out = gradients(height, frame, over_m, ctx, |p, q| (p * p + q * q).sqrt())?;
+    let mut out = Ground::new(Measure::Rise, height, frame, over_m).raster(ctx)?;
     out.try_par_rows(|row, values| {
         for (value, flow) in values.iter_mut().zip(flow.row(row)) {
             // Level ground has no slope to divide by, and every sample drains itself.

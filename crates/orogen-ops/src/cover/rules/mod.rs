@@ -10,19 +10,21 @@
 //! equation (1) of Mikuličić & Mihajlović, "Procedural generation of Mediterranean environments", MIPRO 2016.
 //!
 //! How to use them: parameters hold `Vec<Rule>`; `Op::faults` asks [`faults`], `Op::layers` asks [`Needs`], `Op::reach` asks
-//! [`reach_m`], and `Op::run` makes [`Compiled`] of them once for a terrain, which gives weights [by rows](Compiled::row), [at a
+//! [`reach_m`], and `Op::run` makes [`Compiled`] of them once for a terrain, which gives weights [by rows](Compiled::row) or [parts of them](Compiled::block), [at a
 //! place](Compiled::at) and [with reasons](Compiled::explain).
 
 mod compiled;
 mod curve;
 mod fields;
+mod ground;
 mod needs;
 mod quantity;
 mod rivers;
 #[cfg(test)]
 mod tests;
 
-pub use compiled::{Buffers, Compiled, Factor};
+pub use compiled::{BLOCK, Buffers, Compiled, Factor};
+pub use fields::Asked;
 pub use needs::{Needs, bytes_a_sample, faults, reach_m};
 
 use super::satellite::Kind;

@@ -8,6 +8,8 @@ use orogen_core::param::{self, Fault, Segment};
 use orogen_core::{Frame, LayerName, Layers, Part, layer};
 
 use super::curve::farthest;
+use super::fields::Asked;
+use super::ground;
 use super::quantity::{MOST_M, Parsed, Quantity};
 use super::{BiomeRef, Curve, Rule, Span};
 
@@ -94,12 +96,14 @@ pub(super) fn measured_m(farthest_m: f64) -> f64 {
 
 /// The most bytes a sample that [`super::Compiled`] holds beside its input.
 #[must_use]
-pub fn bytes_a_sample<'a>(rules: impl IntoIterator<Item = &'a Rule>) -> f64 {
+pub fn bytes_a_sample<'a>(rules: impl IntoIterator<Item = &'a Rule>, asked: Asked, frame: &Frame) -> f64 {
     let (mut slopes, mut bends, mut wet) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut distances: BTreeSet<&str> = BTreeSet::new();
     for rule in rules {
         let over = rule.over_m.to_bits();
+        let as_needed = asked == Asked::Rows && ground::is_near(frame, rule.over_m);
         match rule.parsed() {
+            Some(Parsed::Curve(Quantity::Slope | Quantity::Curvature, _)) if as_needed => {}
             Some(Parsed::Curve(Quantity::Slope, _)) => drop(slopes.insert(over)),
             Some(Parsed::Curve(Quantity::Curvature, _)) => drop(bends.insert(over)),
             Some(Parsed::Curve(Quantity::Wetness, _)) => drop(wet.insert(over)),

@@ -1,7 +1,7 @@
 use orogen_core::param::Segment;
 use orogen_core::{Ctx, Frame, Raster, Seed, Terrain, layer, math};
 
-use super::{BiomeRef, Buffers, Compiled, Curve, Needs, Rule, Shape, Span, faults, reach_m};
+use super::{Asked, BLOCK, BiomeRef, Buffers, Compiled, Curve, Needs, Rule, Shape, Span, faults, reach_m};
 
 const SIZE_M: f64 = 8192.0;
 
@@ -61,7 +61,7 @@ fn many() -> Vec<Vec<Rule>> {
 fn weights(terrain: &Terrain, things: &[Vec<Rule>]) -> Vec<Raster<f32>> {
     let slices: Vec<&[Rule]> = things.iter().map(Vec::as_slice).collect();
     let ctx = Ctx::new(Seed(3)).in_world(Frame::square(SIZE_M, 257).unwrap());
-    let compiled = Compiled::new(&slices, terrain, &ctx).unwrap();
+    let compiled = Compiled::new(&slices, Asked::Rows, terrain, &ctx).unwrap();
     (0..compiled.len())
         .map(|thing| {
             let mut out = Raster::filled(terrain.frame().cols(), terrain.frame().rows(), 0.0);
@@ -127,7 +127,7 @@ fn weights_lie_in_0_to_1_and_places_on_samples_have_those_of_rows() {
     let (things, frame) = (many(), *terrain.frame());
     let rows = weights(&terrain, &things);
     let slices: Vec<&[Rule]> = things.iter().map(Vec::as_slice).collect();
-    let compiled = Compiled::new(&slices, &terrain, &Ctx::new(Seed(3))).unwrap();
+    let compiled = Compiled::new(&slices, Asked::Rows, &terrain, &Ctx::new(Seed(3))).unwrap();
     for (thing, raster) in rows.iter().enumerate() {
         assert!(raster.as_slice().iter().all(|w| (0.0..=1.0).contains(w)));
         assert!(raster.as_slice().iter().any(|w| *w > 0.0), "thing {thing} is nowhere");
@@ -137,6 +137,35 @@ fn weights_lie_in_0_to_1_and_places_on_samples_have_those_of_rows() {
             assert_eq!(at, raster.row(row)[col], "thing {thing} at {col}, {row}");
             let product: f64 = compiled.explain(thing, place).iter().map(|factor| factor.weight).product();
             assert!((product - f64::from(at)).abs() < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn blocks_have_the_bits_of_places_in_any_order() {
+    // Longer than a block, and not a multiple of one.
+    let terrain = land(BLOCK + 45);
+    let (things, frame) = (many(), *terrain.frame());
+    let slices: Vec<&[Rule]> = things.iter().map(Vec::as_slice).collect();
+    let compiled = Compiled::new(&slices, Asked::Rows, &terrain, &Ctx::new(Seed(3))).unwrap();
+    let before = Compiled::new(&slices, Asked::Places, &terrain, &Ctx::new(Seed(3))).unwrap();
+    let mut buffers = Buffers::default();
+    for row in [0, 70, 3, 70, BLOCK + 44] {
+        for cols in [BLOCK..BLOCK + 45, 0..BLOCK] {
+            for thing in (0..compiled.len()).rev() {
+                let mut out = vec![9.0; cols.len()];
+                let any = compiled.block(thing, row, cols.clone(), &mut buffers, &mut out);
+                assert_eq!(any, out.iter().any(|w| *w > 0.0));
+                for (col, weight) in cols.clone().zip(&out) {
+                    let place = [frame.x_m(col), frame.y_m(row)];
+                    assert_eq!(compiled.at(thing, place), *weight, "thing {thing} at {col}, {row}");
+                    assert_eq!(
+                        before.at(thing, place),
+                        *weight,
+                        "measured at first: {thing} at {col}, {row}"
+                    );
+                }
+            }
         }
     }
 }
@@ -220,10 +249,10 @@ fn an_image_decides_where_it_shows_something() {
 fn a_layer_that_is_not_there_is_a_sentence_or_a_weight() {
     let terrain = land(33);
     let needed = [rule(|r| r.soil_m = Some(Span([0.2, 10.0])))];
-    let error = Compiled::new(&[&needed], &terrain, &Ctx::silent()).err().unwrap().to_string();
+    let error = Compiled::new(&[&needed], Asked::Rows, &terrain, &Ctx::silent()).err().unwrap().to_string();
     assert!(error.starts_with("no layer \"soil\" here; available:"), "{error}");
     let optional = [rule(|r| (r.soil_m, r.without) = (Some(Span([0.2, 10.0])), Some(0.25)))];
-    let compiled = Compiled::new(&[&optional], &terrain, &Ctx::silent()).unwrap();
+    let compiled = Compiled::new(&[&optional], Asked::Rows, &terrain, &Ctx::silent()).unwrap();
     assert_eq!(compiled.at(0, [100.0, 100.0]), 0.25);
     assert!(Needs::of(&needed).reads.contains("soil") && Needs::of(&optional).uses.contains("soil"));
 }

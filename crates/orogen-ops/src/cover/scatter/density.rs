@@ -6,7 +6,7 @@ use orogen_core::species::Kind;
 use orogen_core::{Ctx, OpError, Raster, Terrain, layer};
 use rayon::prelude::*;
 
-use super::super::rules::{Buffers, Compiled, Rule};
+use super::super::rules::{Asked, Buffers, Compiled, Rule};
 use super::super::species::{Plant, Weather, forest_mask};
 use super::{MOST_COVER, Method, Scatter, canopy_layers, has_trees};
 
@@ -87,7 +87,7 @@ impl<'a> Work<'a> {
         Ok(Self {
             scatter,
             plants,
-            rules: Compiled::new(&things, terrain, ctx)?,
+            rules: Compiled::new(&things, Asked::Rows, terrain, ctx)?,
             weather: Weather { wind, salt },
             forest: terrain.get_named(&forest_mask()).ok(),
             cover: if has_trees(plants) { None } else { terrain.get(layer::CANOPY_COVER).ok() },

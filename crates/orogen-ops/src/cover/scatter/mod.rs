@@ -2,6 +2,7 @@
 
 mod density;
 mod random;
+mod reasons;
 pub mod stand;
 #[cfg(test)]
 mod tests;
@@ -9,11 +10,13 @@ mod tests;
 use orogen_core::instances::Instances;
 use orogen_core::param::{Fault, Segment};
 use orogen_core::species::{Kind, SPECIES};
-use orogen_core::{Ctx, Frame, LayerName, Layers, Op, OpError, Part, Prepared, Reach, Rect, Terrain, layer};
+use orogen_core::{
+    Ctx, Frame, LayerName, Layers, Op, OpError, Part, Prepared, Reach, Reason, Rect, Terrain, layer,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rules::{Compiled, Needs, Rule, bytes_a_sample, reach_m};
+use super::rules::{Asked, Compiled, Needs, Rule, bytes_a_sample, reach_m};
 use super::species::{Plant, Species, Weather, faults_of, forest_mask, weather_layers};
 use stand::{Stand, Standing};
 
@@ -151,14 +154,14 @@ fn has_trees(plants: &[Plant]) -> bool {
     plants.iter().any(|plant| plant.kind == Kind::Tree)
 }
 
-fn canopy_layers() -> Vec<LayerName> {
+pub(super) fn canopy_layers() -> Vec<LayerName> {
     let color = layer::CANOPY_COLOR.into_iter().map(layer::Layer::name);
     [layer::CANOPY_HEIGHT.name(), layer::CANOPY_COVER.name()].into_iter().chain(color).collect()
 }
 
 impl Op for Scatter {
     const ID: &'static str = "cover.scatter";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         let plants = self.all();
@@ -195,7 +198,10 @@ impl Op for Scatter {
         let kept = plants.iter().map(|plant| plant.per_m2).sum::<f64>() * self.density * dx * dy;
         // A plant is made, sorted and kept: three copies, and the cells of its pattern.
         let kept = if self.plants { kept.min(MOST_PLANTS / frame.len() as f64) * 200.0 } else { 0.0 };
-        4.0 * (plants.len() + 5) as f64 + bytes_a_sample(Self::rules(&plants)) + kept + 8.0
+        4.0 * (plants.len() + 5) as f64
+            + bytes_a_sample(Self::rules(&plants), Asked::Places, frame)
+            + kept
+            + 8.0
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -211,6 +217,10 @@ impl Op for Scatter {
             }
         }
         found
+    }
+
+    fn explain(&self, land: &Terrain, place: [f64; 2], ctx: &Ctx<'_>) -> Result<Vec<Reason>, OpError> {
+        reasons::of(self, land, place, ctx)
     }
 
     fn prepare(&self, _: &Frame, _: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
@@ -269,7 +279,7 @@ pub fn standing(
         )));
     }
     let limits: Vec<&[Rule]> = plants.iter().map(|plant| plant.limits.as_slice()).collect();
-    let limits = Compiled::new(&limits, terrain, ctx)?;
+    let limits = Compiled::new(&limits, Asked::Places, terrain, ctx)?;
     let [wind, salt] = [layer::WIND, layer::SALT].map(|of| terrain.get(of).ok());
     let weather = Weather { wind, salt };
     let bounds = frame.extent();

@@ -50,6 +50,7 @@ where
         let rows: Vec<i64> = (min[1]..=max[1]).collect();
         let row = |y: i64| {
             let seed = Seed(self.seed.bits(y as u64));
+            let mut chances = Vec::with_capacity(self.plants.len());
             (min[0]..=max[0]).filter_map(move |x| {
                 let bits = seed.bits(x as u64);
                 let place = [cell_m * (x as f64 + unit(bits)), cell_m * (y as f64 + unit(bits >> 21))];
@@ -57,27 +58,33 @@ where
                     return None;
                 }
                 // What is left of the bits says whether and which; 21 of them are one in two million.
-                let species = self.roulette(place, cell_m * cell_m, unit(bits >> 42))?;
+                let species = self.roulette(place, cell_m * cell_m, unit(bits >> 42), &mut chances)?;
                 Some(self.standing(species, place, [x, y]))
             })
         };
-        rows.into_par_iter().flat_map_iter(row).collect()
+        // Rows of their own, then all together: a list that grows would be copied again and again.
+        let rows: Vec<Vec<Standing>> = rows.into_par_iter().map(|y| row(y).collect()).collect();
+        let mut all = Vec::with_capacity(rows.iter().map(Vec::len).sum());
+        rows.into_iter().for_each(|mut row| all.append(&mut row));
+        all
     }
 
     /// Which species a number from 0 to 1 falls on, if each has the chance `density * area_m2`; none beyond their sum. Where
     /// they would be more than certain, all are less likely by as much.
-    fn roulette(&self, place: [f64; 2], area_m2: f64, drawn: f64) -> Option<usize> {
-        let chances = (0..self.plants.len()).map(|species| (self.density)(species, place) * area_m2);
+    fn roulette(&self, place: [f64; 2], area_m2: f64, drawn: f64, chances: &mut Vec<f64>) -> Option<usize> {
+        let chance = |species| (self.density)(species, place) * area_m2;
         if let [_] = self.plants {
-            return chances.into_iter().next().filter(|chance| drawn < *chance).map(|_| 0);
+            return (drawn < chance(0)).then_some(0);
         }
-        let sum: f64 = chances.clone().sum();
+        chances.clear();
+        chances.extend((0..self.plants.len()).map(chance));
+        let sum: f64 = chances.iter().sum();
         let drawn = drawn * sum.max(1.0);
         if drawn >= sum {
             return None;
         }
         let mut reached = 0.0;
-        chances.into_iter().position(|chance| {
+        chances.iter().position(|chance| {
             reached += chance;
             drawn < reached
         })
@@ -187,7 +194,7 @@ pub(super) fn unit(bits: u64) -> f64 {
     (bits & 0x1f_ffff) as f64 / f64::from(1 << 21)
 }
 
-pub(super) fn holds(rect: &Rect, place: [f64; 2]) -> bool {
+pub(in crate::cover) fn holds(rect: &Rect, place: [f64; 2]) -> bool {
     (0..2).all(|axis| place[axis] >= rect.min[axis] && place[axis] < rect.max[axis])
 }
 

@@ -107,7 +107,7 @@ impl Default for Detail {
 
 impl Op for Detail {
     const ID: &'static str = "erode.detail";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         Layers::none()
@@ -137,7 +137,7 @@ impl Op for Detail {
         let (give, worn) = self.fields(terrain)?;
         Ok(Some(Box::new(Levels::new(Coarse {
             base,
-            height: Spline::through(height),
+            height: Spline::along_lines(height),
             area: areas(height, base.spacing_m(), self.sea, ctx)?,
             give,
             worn,
@@ -177,7 +177,9 @@ impl Detail {
             near.map(|(dc, dr)| open.clamped(col as isize + dc, row as isize + dr)).fold(1.0f32, f32::min)
         });
         let give = Raster::from_fn(cols, rows, |col, row| {
-            let buried = sediment.map_or(0.0, |depth| (depth.row(row)[col] / BURIED_M).clamp(0.0, 1.0));
+            // A hole in the layer, as where the land has one, hides nothing.
+            let depth = sediment.map(|depth| depth.row(row)[col]).filter(|depth| !depth.is_nan());
+            let buried = depth.map_or(0.0, |depth| (depth / BURIED_M).clamp(0.0, 1.0));
             let strength = strength.at(col, row);
             let strength = if strength.is_nan() { 0.0 } else { strength.clamp(0.0, 4.0) };
             strength * (1.0 - buried) * open.row(row)[col]

@@ -42,7 +42,7 @@ fn smooth(solved: &Terrain, window: Frame) -> Terrain {
     let cols: Vec<f64> = (0..window.cols()).map(|c| base.locate(window.x_m(c), 0.0)[0]).collect();
     let rows: Vec<f64> = (0..window.rows()).map(|r| base.locate(0.0, window.y_m(r))[1]).collect();
     let mut terrain = Terrain::new(window);
-    terrain.set(HEIGHT, orogen_core::Spline::through(solved.get(HEIGHT).unwrap()).grid(&cols, &rows));
+    terrain.set(HEIGHT, orogen_core::Spline::along_lines(solved.get(HEIGHT).unwrap()).grid(&cols, &rows));
     terrain
 }
 

@@ -415,8 +415,8 @@ impl StreamPower {
         // Stages grow with the root of creep.
         let share = ((work::MOST_NS_A_SAMPLE - steps_ns) / creep_ns.max(f64::MIN_POSITIVE)).max(0.0);
         let advice = format!(
-            "at this spacing and duration_yr the maximum is {:.3}",
-            self.creep_m2_per_yr * share * share
+            "at this spacing and duration_yr the maximum is {}",
+            work::at_most(self.creep_m2_per_yr * share * share)
         );
         work::check("creep_m2_per_yr", self.creep_m2_per_yr, steps_ns + creep_ns, &advice)
     }

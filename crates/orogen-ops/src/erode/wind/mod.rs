@@ -504,7 +504,7 @@ fn check_work(params: &Wind, lattice: &Lattice, samples: usize) -> Result<(), Op
     // Small land may take as long as land of 129 samples a side.
     let ns_a_sample = NS_A_BLOW * nodes * blows / samples.max(129 * 129) as f64;
     let most = params.duration_yr * work::MOST_NS_A_SAMPLE / ns_a_sample;
-    let advice = format!("with this flux_m2_per_yr and saturation_m the maximum is {most:.3}");
+    let advice = format!("with this flux_m2_per_yr and saturation_m the maximum is {}", work::at_most(most));
     work::check("duration_yr", params.duration_yr, ns_a_sample, &advice)
 }
 

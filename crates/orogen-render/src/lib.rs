@@ -1,0 +1,35 @@
+//! Pictures of a land: ground with its materials, water, sky and air, as they look from a place at an hour of a day.
+//!
+//! The work is done by a graphics device ([`Gpu`]), or by a driver that does without one, and no window is needed. What is asked
+//! of the device is what a browser with WebGL2 has. Land comes through [`Land`]: a session over a recipe answers for every tile
+//! at its own spacing, a finished terrain for all.
+//!
+//! This crate reads no files, prints nothing and knows no window.
+
+mod air;
+mod camera;
+mod error;
+mod gpu;
+mod land;
+mod materials;
+mod noises;
+mod overview;
+mod passes;
+mod pattern;
+mod picture;
+mod quadtree;
+mod shade;
+mod sun;
+mod tile;
+mod vec3;
+mod view;
+
+pub use camera::Camera;
+pub use error::RenderError;
+pub use gpu::Gpu;
+pub use land::{Land, RecipeLand};
+pub use materials::Materials;
+pub use overview::Overview;
+pub use picture::{Aim, Height, Options, Rendered, Renderer, render};
+pub use sun::{Moment, Sun, sun};
+pub use vec3::Vec3;

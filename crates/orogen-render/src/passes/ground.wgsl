@@ -1,0 +1,253 @@
+// The ground: tiles of heights, covered by up to eight materials each.
+
+@group(1) @binding(0) var heights: texture_2d_array<f32>;
+@group(1) @binding(1) var slopes: texture_2d_array<f32>;
+@group(1) @binding(2) var weights: texture_2d_array<f32>;
+@group(1) @binding(3) var more_weights: texture_2d_array<f32>;
+@group(1) @binding(4) var covers: texture_2d_array<f32>;
+@group(1) @binding(5) var albedos: texture_2d_array<f32>;
+@group(1) @binding(6) var surfaces: texture_2d_array<f32>;
+@group(1) @binding(7) var patterns: texture_2d_array<f32>;
+
+const QUADS: u32 = 64u;
+const TEXELS: f32 = 129.0;
+const NO_MATERIAL: u32 = 255u;
+
+struct Vertex {
+    @builtin(position) position: vec4<f32>,
+    @location(0) place: vec3<f32>,
+    @location(1) uv: vec2<f32>,
+    @location(2) @interpolate(flat) layer: u32,
+    @location(3) @interpolate(flat) palette: vec4<u32>,
+    @location(4) @interpolate(flat) more: vec4<u32>,
+}
+
+@vertex
+fn vertex(
+    @builtin(vertex_index) index: u32,
+    // North-west corner relative to the eye, side of a quad, layer.
+    @location(0) tile: vec4<f32>,
+    @location(1) palette: vec4<u32>,
+    @location(2) more: vec4<u32>,
+) -> Vertex {
+    let at = vec2(index % (QUADS + 1u), index / (QUADS + 1u));
+    let layer = u32(tile.w);
+    let height = textureLoad(heights, vec2<i32>(at), i32(layer), 0).r;
+    let flat_place = tile.xy + vec2(f32(at.x), -f32(at.y)) * tile.z;
+    let place = curved(vec3(flat_place, height - scene.eye.x));
+    var out: Vertex;
+    out.position = to_clip(place);
+    out.place = place;
+    out.uv = vec2<f32>(at) / f32(QUADS);
+    out.layer = layer;
+    out.palette = palette;
+    out.more = more;
+    return out;
+}
+
+// Where on the ground a pixel is.
+struct Point {
+    place: vec3<f32>,
+    dx: vec3<f32>,
+    dy: vec3<f32>,
+    // Shares of the three ways to look at a texture: along x, y and z.
+    planes: vec3<f32>,
+    // Metres of ground across the pixel.
+    wide: f32,
+}
+
+struct Ground {
+    color: vec3<f32>,
+    height: f32,
+    // By how much the normal is moved.
+    tilt: vec3<f32>,
+    roughness: f32,
+    open: f32,
+}
+
+// One look at a texture: along one axis.
+fn look(number: u32, at: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>) -> Ground {
+    let turned = scene.materials[4u * number + 2u];
+    let other = scene.materials[4u * number + 3u];
+    let layer = i32(other.z);
+    let albedo = textureSampleGrad(albedos, repeated, at, layer, dx, dy);
+    let surface = textureSampleGrad(surfaces, repeated, at, layer, dx, dy);
+    var color = albedo.rgb;
+    if turned.w < 0.0 {
+        // The texture once more, turned and larger.
+        let c = turned.y * turned.x;
+        let s = turned.z * turned.x;
+        let again = vec2(c * at.x - s * at.y, s * at.x + c * at.y) + other.xy;
+        let dx2 = vec2(c * dx.x - s * dx.y, s * dx.x + c * dx.y);
+        let dy2 = vec2(c * dy.x - s * dy.y, s * dy.x + c * dy.y);
+        color = 0.5 * (color + textureSampleGrad(albedos, repeated, again, layer, dx2, dy2).rgb);
+    }
+    let tilt = surface.xy * 2.0 - 1.0;
+    return Ground(color, albedo.a, vec3(tilt, 0.0), surface.z, surface.w);
+}
+
+fn material(number: u32, point: Point) -> Ground {
+    let where_ = scene.materials[4u * number];
+    let mean = scene.materials[4u * number + 1u];
+    let turned = scene.materials[4u * number + 2u];
+    let other = scene.materials[4u * number + 3u];
+    let fine = 1.0 / where_.w;
+    var out = Ground(mean.rgb, 0.5, vec3(0.0), mean.a, 1.0);
+    // Where a pixel holds the whole texture, its mean is what is seen.
+    let near = 1.0 - smoothstep(0.35, 0.9, point.wide / fine);
+    if near > 0.0 {
+        let at = where_.xyz + point.place * where_.w;
+        let dx = point.dx * where_.w;
+        let dy = point.dy * where_.w;
+        var sum = Ground(vec3(0.0), 0.0, vec3(0.0), 0.0, 0.0);
+        if point.planes.z > 0.02 {
+            let one = look(number, vec2(at.x, -at.y), vec2(dx.x, -dx.y), vec2(dy.x, -dy.y));
+            sum.color += point.planes.z * one.color;
+            sum.height += point.planes.z * one.height;
+            sum.tilt += point.planes.z * vec3(one.tilt.xy, 0.0);
+            sum.roughness += point.planes.z * one.roughness;
+            sum.open += point.planes.z * one.open;
+        }
+        if point.planes.x > 0.02 {
+            let one = look(number, vec2(at.y, -at.z), vec2(dx.y, -dx.z), vec2(dy.y, -dy.z));
+            sum.color += point.planes.x * one.color;
+            sum.height += point.planes.x * one.height;
+            sum.tilt += point.planes.x * vec3(0.0, one.tilt.xy);
+            sum.roughness += point.planes.x * one.roughness;
+            sum.open += point.planes.x * one.open;
+        }
+        if point.planes.y > 0.02 {
+            let one = look(number, vec2(at.x, -at.z), vec2(dx.x, -dx.z), vec2(dy.x, -dy.z));
+            sum.color += point.planes.y * one.color;
+            sum.height += point.planes.y * one.height;
+            sum.tilt += point.planes.y * vec3(one.tilt.x, 0.0, one.tilt.y);
+            sum.roughness += point.planes.y * one.roughness;
+            sum.open += point.planes.y * one.open;
+        }
+        out.color = mix(out.color, sum.color, near);
+        out.height = mix(out.height, sum.height, near);
+        out.tilt = sum.tilt * near;
+        out.roughness = mix(out.roughness, sum.roughness, near);
+        out.open = mix(out.open, sum.open, near);
+    }
+    if turned.w >= 0.0 {
+        // A pattern much larger than the texture; on walls it is seen from the side.
+        let level = vec2(point.place.x, -point.place.y) * turned.x + other.xy;
+        let dx = vec2(point.dx.x, -point.dx.y) * turned.x;
+        let dy = vec2(point.dy.x, -point.dy.y) * turned.x;
+        let factor = textureSampleGrad(patterns, repeated, level, i32(turned.w), dx, dy).rgb * (255.0 / 128.0);
+        out.color *= mix(vec3(1.0), factor, point.planes.z);
+    }
+    return out;
+}
+
+// The noise at one of its sizes, in four channels of mean 0.
+fn noise(size: u32, place: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>) -> vec4<f32> {
+    let at = scene.noise[size];
+    return textureSampleGrad(noises, repeated, place * at.z + at.xy, dx * at.z, dy * at.z) * 2.0 - 1.0;
+}
+
+@fragment
+fn fragment(in: Vertex) -> @location(0) vec4<f32> {
+    let dx = dpdx(in.place);
+    let dy = dpdy(in.place);
+    let layer = i32(in.layer);
+    // Samples lie on the edges of the tile.
+    let uv = (in.uv * (TEXELS - 1.0) + 0.5) / TEXELS;
+    let slope = textureSampleLevel(slopes, clamped, uv, layer, 0.0);
+    let cover = textureSampleLevel(covers, clamped, uv, layer, 0.0);
+    let first = textureSampleLevel(weights, clamped, uv, layer, 0.0);
+    let second = textureSampleLevel(more_weights, clamped, uv, layer, 0.0);
+
+    let smooth_normal = normalize(vec3(-slope.xy, 1.0));
+    let far = length(in.place);
+    let eye = -in.place / far;
+    let pixel = in.position.xy - scene.shift.xy;
+
+    // cos 55° and cos 35°.
+    var planes = smoothstep(vec3(0.57357644), vec3(0.81915204), abs(smooth_normal));
+    planes /= planes.x + planes.y + planes.z;
+    let wide = max(length(dx), length(dy));
+    // A little sharper than the longer side of the pixel asks for: samples are averaged afterwards.
+    let point = Point(in.place, dx * 0.7, dy * 0.7, planes, min(length(dx), length(dy)) * 0.6 + wide * 0.2);
+
+    let broad = noise(2u, in.place.xy, dx.xy, dy.xy);
+    let middle = noise(1u, in.place.xy, dx.xy, dy.xy);
+    let small = noise(0u, in.place.xy, dx.xy, dy.xy);
+
+    // Layer upon layer, by height and weight.
+    var ground = Ground(vec3(0.2), 0.0, vec3(0.0), 0.9, 1.0);
+    var height = -1.0;
+    let ragged = 0.5 * middle.x + 0.5 * small.y;
+    for (var i = 0u; i < 8u; i++) {
+        let number = select(in.more[i & 3u], in.palette[i & 3u], i < 4u);
+        var weight = select(second[i & 3u], first[i & 3u], i < 4u);
+        if number == NO_MATERIAL || weight < 0.012 {
+            continue;
+        }
+        // Edges between materials are ragged, whatever the spacing of the weights.
+        let one = material(number, point);
+        if height < 0.0 {
+            ground = one;
+            height = one.height + weight;
+        } else {
+            let own = one.height + weight + ragged * 0.25 * (1.0 - weight) * select(-1.0, 1.0, (number & 1u) == 0u);
+            var share = smoothstep(height - 0.4, height + 0.4, own);
+            share *= smoothstep(0.0, 0.12, weight);
+            ground.color = mix(ground.color, one.color, share);
+            ground.tilt = mix(ground.tilt, one.tilt, share);
+            ground.roughness = mix(ground.roughness, one.roughness, share);
+            ground.open = mix(ground.open, one.open, share);
+            height = mix(height, own, share);
+        }
+    }
+
+    // No two places are alike: broad differences of brightness, and of dry and lush.
+    let tone = 1.0 + 0.10 * broad.x + 0.10 * middle.y + 0.07 * small.z;
+    let dry = 0.5 * broad.y + 0.5 * middle.z;
+    var color = ground.color * tone * (vec3(1.0) + dry * vec3(0.07, 0.02, -0.06));
+    var normal = normalize(smooth_normal + ground.tilt * 0.9);
+    var open = ground.open;
+    var roughness = ground.roughness;
+
+    // Crowns of trees, while there are no plants: their colour, and light and shade between them.
+    if cover.a > 0.01 {
+        let crowns = noise(0u, in.place.xy * 1.0, dx.xy, dy.xy);
+        let clumps = 0.5 + 0.5 * (0.6 * crowns.w + 0.4 * middle.w);
+        let share = smoothstep(0.0, 1.0, cover.a * 1.7 + (clumps - 0.5) * 0.9 - 0.2);
+        let leaves = pow(cover.rgb, vec3(2.2)) * (0.75 + 0.5 * clumps) * tone;
+        color = mix(color, leaves, share);
+        let e = 1.5;
+        let gx = noise(0u, in.place.xy + vec2(e, 0.0), dx.xy, dy.xy).w - crowns.w;
+        let gy = noise(0u, in.place.xy + vec2(0.0, e), dx.xy, dy.xy).w - crowns.w;
+        let bumps = vec3(-gx, -gy, 0.0) * 2.2 * share;
+        normal = normalize(mix(normal, smooth_normal, share) + bumps);
+        open *= mix(1.0, 0.55 + 0.45 * clumps, share);
+        roughness = mix(roughness, 0.95, share);
+    }
+
+    // A river narrower than the samples.
+    let wet = slope.z;
+    let shade = shade_at(in.place.xy);
+    // Ground at the shore is damp, and dark.
+    let above = in.place.z + scene.eye.x + dot(in.place.xy, in.place.xy) * scene.eye.y;
+    let damp = shade.sea * (1.0 - smoothstep(0.1, 1.6, above + 0.4 * middle.x));
+    color *= mix(1.0, 0.55, damp);
+    roughness = mix(roughness, 0.45, damp * 0.6);
+
+    let reflected = 0.04;
+    let lit = scene.sun_light.rgb * shade.sun;
+    var light = color * lit * scattered(normal, eye, scene.sun.xyz, reflected) * mix(1.0, open, 0.35);
+    light += lit * mirrored(normal, eye, scene.sun.xyz, roughness, reflected) * open;
+    // Light of the sky, and of the ground around where it hides the sky.
+    let seen = shade.sky * open;
+    light += color / PI * (sky_on(normal) * seen + scene.bounce.rgb * (1.0 - shade.sky * (0.5 + 0.5 * normal.z)) * open) * (1.0 - reflected);
+    if wet > 0.004 {
+        let mirror = reflect(-eye, normalize(mix(smooth_normal, vec3(0.0, 0.0, 1.0), 0.8)));
+        let share = fresnel(0.02, max(eye.z, 0.05));
+        let body = vec3(0.012, 0.030, 0.032) / PI * (lit * scene.sun.z + sky_on(vec3(0.0, 0.0, 1.0)) * shade.sky);
+        let river = mix(body, sky_light(vec3(mirror.xy, abs(mirror.z) + 0.02)) * shade.sky, share);
+        light = mix(light, river, clamp(wet, 0.0, 1.0));
+    }
+    return vec4(through_air(light, in.place, pixel), 1.0);
+}

@@ -1,0 +1,512 @@
+//! The ground of a tile: what its vertices and its pixels need.
+
+use orogen_core::math::smoothstep;
+use orogen_core::{Cancel, Frame, Raster, Rect, Terrain, Weight, layer};
+
+use crate::error::RenderError;
+use crate::gpu::half;
+use crate::land::Land;
+use crate::overview::Overview;
+use crate::quadtree::{Node, QUADS, Tiles, leaf_over};
+
+/// Vertices along a side.
+pub const VERTICES: usize = QUADS + 1;
+/// Samples of slope, material and cover along a side: twice as fine as the vertices.
+pub const TEXELS: usize = 2 * QUADS + 1;
+/// Materials that a tile shows, at most.
+pub const PALETTE: usize = 8;
+/// The place of a material in a palette that has fewer.
+pub const NO_MATERIAL: u8 = 255;
+
+/// Where no water is.
+const DRY: f32 = -1e6;
+/// How far below dry ground the surface of water is kept.
+const UNDER_M: f32 = 30.0;
+
+/// A tile, ready for the device. Rows run from the north.
+#[derive(Clone, Debug)]
+pub struct Tile {
+    /// Which it is.
+    pub node: Node,
+    /// Heights of the vertices.
+    pub heights: Vec<f32>,
+    /// The level of the water above each vertex, also a little way up the shore; below the ground elsewhere.
+    pub levels: Vec<f32>,
+    /// Slopes to the east and to the north, the share under rivers and the height of crowns, in half precision.
+    pub slopes: Vec<[u16; 4]>,
+    /// Weights of the first four materials of the palette.
+    pub weights: [Vec<[u8; 4]>; 2],
+    /// Colour and share of crowns.
+    pub cover: Vec<[u8; 4]>,
+    /// The materials there are, by their number among those of the land.
+    pub palette: [u8; PALETTE],
+    /// Whether there is a lake or a river.
+    pub has_water: bool,
+}
+
+/// A grid of samples around a tile, one more on each side than its texels.
+const GRID: usize = TEXELS + 2;
+
+impl Tile {
+    /// Fills a tile, from the overview where that has all its samples.
+    ///
+    /// # Errors
+    /// When the land cannot be made.
+    pub fn fill(
+        node: Node,
+        land: &dyn Land,
+        overview: &Overview,
+        rivers: &Rivers,
+        cancel: &Cancel,
+    ) -> Result<Self, RenderError> {
+        let rect = overview.root.rect(node);
+        let step = overview.root.side_m(node.level) / (TEXELS - 1) as f64;
+        let own = overview.frame.spacing_m();
+        // A fifth more than a sample apart is no reason to work it out anew.
+        if step >= 0.8 * own[0].min(own[1]) {
+            return Ok(Self::of(node, &rect, step, &overview.land, overview, rivers));
+        }
+        let around = rect.grown([step * 1.001, step * 1.001]);
+        let inside = around.intersection(&overview.frame.extent()).unwrap_or(around);
+        let frame = land.frame().part(&inside, [step, step]).ok().flatten();
+        let Some(frame) = frame.filter(|frame| frame.cols() > 1 && frame.rows() > 1) else {
+            return Ok(Self::of(node, &rect, step, &overview.land, overview, rivers));
+        };
+        let fine = land.window(frame, &overview.layers, cancel)?;
+        Ok(Self::of(node, &rect, step, &fine, overview, rivers))
+    }
+
+    fn of(node: Node, rect: &Rect, step: f64, land: &Terrain, overview: &Overview, rivers: &Rivers) -> Self {
+        let frame = *land.frame();
+        let places =
+            |at: &dyn Fn(f64) -> f64| -> Vec<f64> { (0..GRID).map(|i| at(i as f64 - 1.0)).collect() };
+        let cols = places(&|i| frame.locate(rect.min[0] + i * step, 0.0)[0]);
+        let rows = places(&|i| frame.locate(0.0, rect.max[1] - i * step)[1]);
+        let base = &overview.frame;
+        let base_cols = places(&|i| base.locate(rect.min[0] + i * step, 0.0)[0]);
+        let base_rows = places(&|i| base.locate(0.0, rect.max[1] - i * step)[1]);
+        let floor = overview.range[0] as f32;
+        let sampled = |raster: &Raster<f32>| grid(raster, &frame, &cols, &rows);
+        let heights: Vec<f32> = match land.get(layer::HEIGHT) {
+            Ok(raster) => {
+                sampled(raster).into_iter().map(|h| if h.is_finite() { h } else { floor }).collect()
+            }
+            Err(_) => vec![floor; GRID * GRID],
+        };
+        let water = land.get(layer::WATER).ok().map(|raster| sampled(raster));
+        let of_base = |wanted: layer::Layer<f32>| {
+            overview.layer(wanted).map(|raster| grid(raster, base, &base_cols, &base_rows))
+        };
+        let canopy = of_base(layer::CANOPY_COVER);
+        let crowns = of_base(layer::CANOPY_HEIGHT);
+        let color = layer::CANOPY_COLOR.map(of_base);
+        let at = |col: usize, row: usize| (row + 1) * GRID + col + 1;
+        let texels = || (0..TEXELS * TEXELS).map(|i| (i % TEXELS, i / TEXELS));
+        let wet = rivers.shares(rect, step);
+        let slopes = texels()
+            .map(|(c, r)| {
+                let i = at(c, r);
+                let east = (heights[i + 1] - heights[i - 1]) / (2.0 * step as f32);
+                let north = (heights[i - GRID] - heights[i + GRID]) / (2.0 * step as f32);
+                let crown = crowns.as_ref().map_or(0.0, |crowns| crowns[i]);
+                [half(east), half(north), half(wet[r * TEXELS + c]), half(crown)]
+            })
+            .collect();
+        let cover = texels()
+            .map(|(c, r)| {
+                let i = at(c, r);
+                let byte = |x: f32| (x * 255.0).round().clamp(0.0, 255.0) as u8;
+                let share = canopy.as_ref().map_or(0.0, |cover| cover[i]);
+                let [red, green, blue] =
+                    [0, 1, 2].map(|k| color[k].as_ref().map_or(0, |color| byte(color[i])));
+                [red, green, blue, byte(if share.is_finite() { share } else { 0.0 })]
+            })
+            .collect();
+        let (palette, weights) = materials(land, overview, &frame, &cols, &rows, &heights, step);
+        let mut levels = levels(&heights, water.as_deref());
+        let has_water = levels.iter().any(|level| *level > DRY);
+        // Where it is dry the surface runs below the ground.
+        levels
+            .iter_mut()
+            .zip(&heights)
+            .filter(|(level, _)| **level <= DRY)
+            .for_each(|(level, h)| *level = h - UNDER_M);
+        let vertices = || (0..VERTICES * VERTICES).map(|i| at(2 * (i % VERTICES), 2 * (i / VERTICES)));
+        Self {
+            node,
+            heights: vertices().map(|i| heights[i]).collect(),
+            has_water,
+            levels: vertices().map(|i| levels[i]).collect(),
+            slopes,
+            weights,
+            cover,
+            palette,
+        }
+    }
+}
+
+/// A raster at places, without going beyond its edge; samples that are there are taken as they are.
+fn grid(raster: &Raster<f32>, frame: &Frame, cols: &[f64], rows: &[f64]) -> Vec<f32> {
+    let inside = |x: f64, most: usize| {
+        let x = x.clamp(0.0, (most - 1) as f64);
+        if (x - x.round()).abs() < 1e-3 { x.round() } else { x }
+    };
+    let cols: Vec<f64> = cols.iter().map(|&c| inside(c, frame.cols())).collect();
+    let mut out = Vec::with_capacity(cols.len() * rows.len());
+    for &row in rows {
+        let row = inside(row, frame.rows());
+        for &col in &cols {
+            out.push(if col.fract() == 0.0 && row.fract() == 0.0 {
+                raster.row(row as usize)[col as usize]
+            } else {
+                raster.bilinear(col, row)
+            });
+        }
+    }
+    out
+}
+
+/// The level of the water, brought a little way up the shore so that its surface meets the ground.
+fn levels(heights: &[f32], water: Option<&[f32]>) -> Vec<f32> {
+    const UP_THE_SHORE: usize = 5;
+    /// Less is damp ground.
+    const LEAST_M: f32 = 0.02;
+    let Some(water) = water else { return vec![DRY; heights.len()] };
+    let mut levels: Vec<f32> =
+        heights.iter().zip(water).map(|(h, w)| if *w > LEAST_M { h + w } else { DRY }).collect();
+    if levels.iter().all(|level| *level == DRY) {
+        return levels;
+    }
+    for _ in 0..UP_THE_SHORE {
+        let before = levels.clone();
+        for row in 0..GRID {
+            for col in 0..GRID {
+                let i = row * GRID + col;
+                if before[i] > DRY {
+                    continue;
+                }
+                // Of two waters the lower one: the higher one would stand above its shore.
+                let mut lowest = f32::INFINITY;
+                for (r, c) in
+                    [(row.wrapping_sub(1), col), (row + 1, col), (row, col.wrapping_sub(1)), (row, col + 1)]
+                {
+                    if r < GRID && c < GRID && before[r * GRID + c] > DRY {
+                        lowest = lowest.min(before[r * GRID + c]);
+                    }
+                }
+                if lowest < f32::INFINITY {
+                    levels[i] = lowest;
+                }
+            }
+        }
+    }
+    levels
+}
+
+/// The materials that a tile has most of, in the order of the land's, and their weights.
+fn materials(
+    land: &Terrain,
+    overview: &Overview,
+    frame: &Frame,
+    cols: &[f64],
+    rows: &[f64],
+    heights: &[f32],
+    step: f64,
+) -> ([u8; PALETTE], [Vec<[u8; 4]>; 2]) {
+    let texels = TEXELS * TEXELS;
+    let mut weights = [vec![[0u8; 4]; texels], vec![[0u8; 4]; texels]];
+    let mut palette = [NO_MATERIAL; PALETTE];
+    let place = |i: usize, most: usize, at: &[f64]| (at[i + 1].round().max(0.0) as usize).min(most - 1);
+    let cols: Vec<usize> = (0..TEXELS).map(|i| place(i, frame.cols(), cols)).collect();
+    let rows: Vec<usize> = (0..TEXELS).map(|i| place(i, frame.rows(), rows)).collect();
+    let rasters: Vec<(u8, &Raster<Weight>)> = (0..NO_MATERIAL)
+        .zip(&overview.materials)
+        .filter_map(|(number, name)| Some((number, land.get_named(name).ok()?)))
+        .collect();
+    let sum = |raster: &Raster<Weight>| -> u64 {
+        rows.iter().map(|&r| cols.iter().map(|&c| u64::from(raster.row(r)[c].0)).sum::<u64>()).sum()
+    };
+    let mut sums: Vec<(u64, u8, &Raster<Weight>)> = rasters
+        .iter()
+        .map(|&(number, raster)| (sum(raster), number, raster))
+        .filter(|(sum, ..)| *sum > 0)
+        .collect();
+    sums.sort_by_key(|(sum, number, _)| (std::cmp::Reverse(*sum), *number));
+    sums.truncate(PALETTE);
+    sums.sort_by_key(|(_, number, _)| *number);
+    for (slot, (_, number, raster)) in sums.iter().enumerate() {
+        palette[slot] = *number;
+        for (r, &row) in rows.iter().enumerate() {
+            for (c, &col) in cols.iter().enumerate() {
+                weights[slot / 4][r * TEXELS + c][slot % 4] = raster.row(row)[col].0;
+            }
+        }
+    }
+    if sums.is_empty() {
+        // Land that says nothing of its ground: rock where it is steep, grass elsewhere, the two that the overview names.
+        palette[..2].copy_from_slice(&[0, 1]);
+        for (i, weights) in weights[0].iter_mut().enumerate() {
+            let at = (i / TEXELS + 1) * GRID + i % TEXELS + 1;
+            let [east, north] = [1, GRID].map(|d| (heights[at + d] - heights[at - d]) / (2.0 * step as f32));
+            let rock = smoothstep(0.6, 0.9, (east * east + north * north).sqrt());
+            let rock = (255.0 * rock).round() as u8;
+            *weights = [rock, 255 - rock, 0, 0];
+        }
+    }
+    (palette, weights)
+}
+
+/// Rivers as lines, for land whose samples are farther apart than they are wide.
+pub struct Rivers {
+    /// Ends and widths in metres.
+    pieces: Vec<([f64; 2], [f64; 2], f64)>,
+}
+
+impl Rivers {
+    /// Those of a land.
+    #[must_use]
+    pub fn of(lines: Option<&orogen_core::vector::VectorLayer>) -> Self {
+        let mut pieces = Vec::new();
+        if let Some(lines) = lines {
+            let widths = lines.vertex_numbers("width_m");
+            for feature in 0..lines.len() {
+                for part in lines.parts(feature) {
+                    for i in part.start + 1..part.end {
+                        let [a, b] = [lines.vertices()[i - 1], lines.vertices()[i]];
+                        let width = widths.map_or(3.0, |widths| widths[i]);
+                        pieces.push(([a[0], a[1]], [b[0], b[1]], width));
+                    }
+                }
+            }
+        }
+        Self { pieces }
+    }
+
+    /// The share of each texel of a tile that lies under a river narrower than it.
+    fn shares(&self, rect: &Rect, step: f64) -> Vec<f32> {
+        let mut out = vec![0f32; TEXELS * TEXELS];
+        for (a, b, width) in &self.pieces {
+            if *width > 1.5 * step || *width < 0.05 * step {
+                continue;
+            }
+            let low = [0, 1].map(|i| a[i].min(b[i]) - 2.0 * step);
+            let high = [0, 1].map(|i| a[i].max(b[i]) + 2.0 * step);
+            if low[0] > rect.max[0] || high[0] < rect.min[0] || low[1] > rect.max[1] || high[1] < rect.min[1]
+            {
+                continue;
+            }
+            let last = (TEXELS - 1) as f64;
+            let col = |x: f64| ((x - rect.min[0]) / step).clamp(0.0, last);
+            let row = |y: f64| ((rect.max[1] - y) / step).clamp(0.0, last);
+            let along = [b[0] - a[0], b[1] - a[1]];
+            let square = (along[0] * along[0] + along[1] * along[1]).max(1e-9);
+            for r in row(high[1]).floor() as usize..=row(low[1]).ceil() as usize {
+                for c in col(low[0]).floor() as usize..=col(high[0]).ceil() as usize {
+                    let p = [rect.min[0] + c as f64 * step - a[0], rect.max[1] - r as f64 * step - a[1]];
+                    let t = ((p[0] * along[0] + p[1] * along[1]) / square).clamp(0.0, 1.0);
+                    let off = [p[0] - t * along[0], p[1] - t * along[1]];
+                    let distance = (off[0] * off[0] + off[1] * off[1]).sqrt();
+                    // A line of the river's width, blurred over a texel to each side.
+                    let blurred = (1.0 - distance / (0.5 * width + step)).clamp(0.0, 1.0);
+                    let share = (blurred * width / step * 1.2).min(1.0) as f32;
+                    let texel = &mut out[r * TEXELS + c];
+                    *texel = texel.max(share);
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Makes neighbours of different levels meet: a finer tile takes the heights of the coarser one along the side that they share,
+/// and where more meet at a corner all take those of the coarsest.
+pub fn join(tiles: &mut [Tile], split: &Tiles) {
+    let place: std::collections::BTreeMap<Node, usize> =
+        tiles.iter().enumerate().map(|(i, tile)| (tile.node, i)).collect();
+    let mut order: Vec<usize> = (0..tiles.len()).collect();
+    // Coarse ones first: what they take themselves, finer ones take from them.
+    order.sort_by_key(|&i| tiles[i].node.level);
+    for i in order {
+        let node = tiles[i].node;
+        let coarser = split.get(&node).copied().unwrap_or(0);
+        for step in 0..=QUADS {
+            for (side, (col, row)) in [
+                (crate::pattern::NORTH, (step, 0)),
+                (crate::pattern::SOUTH, (step, QUADS)),
+                (crate::pattern::WEST, (0, step)),
+                (crate::pattern::EAST, (QUADS, step)),
+            ] {
+                let corner = step == 0 || step == QUADS;
+                if step % 2 == 1 || (coarser & side == 0 && !corner) {
+                    continue;
+                }
+                if let Some((height, level)) = coarsest(tiles, &place, node, col, row) {
+                    tiles[i].heights[row * VERTICES + col] = height;
+                    tiles[i].levels[row * VERTICES + col] = level;
+                }
+            }
+        }
+    }
+}
+
+/// Height and water of the coarsest tile that has a vertex of a node.
+fn coarsest(
+    tiles: &[Tile],
+    place: &std::collections::BTreeMap<Node, usize>,
+    node: Node,
+    col: usize,
+    row: usize,
+) -> Option<(f32, f32)> {
+    // In vertices of the node, from the south-west corner of the land.
+    let x = i64::from(node.x) * QUADS as i64 + col as i64;
+    let y = (i64::from(node.y) + 1) * QUADS as i64 - row as i64;
+    let mut best: Option<(u8, f32, f32)> = None;
+    for dx in [-1, 0, 1] {
+        for dy in [-1, 0, 1] {
+            let Some(beside) = node.beside(dx, dy) else { continue };
+            let Some((over, &at)) = leaf_over(|n| place.get(&n), beside) else { continue };
+            let by = 1i64 << (node.level - over.level);
+            let (vx, vy) =
+                (x - i64::from(over.x) * QUADS as i64 * by, (i64::from(over.y) + 1) * QUADS as i64 * by - y);
+            let inside = |v: i64| v % by == 0 && (0..=QUADS as i64).contains(&(v / by));
+            if !inside(vx) || !inside(vy) {
+                continue;
+            }
+            let i = (vy / by) as usize * VERTICES + (vx / by) as usize;
+            if best.is_none_or(|(level, ..)| over.level < level) {
+                best = Some((over.level, tiles[at].heights[i], tiles[at].levels[i]));
+            }
+        }
+    }
+    best.map(|(_, height, level)| (height, level))
+}
+
+#[cfg(test)]
+mod tests {
+    use orogen_core::{LayerName, Place, Seed, vector::VectorLayer};
+
+    use super::*;
+    use crate::camera::Camera;
+    use crate::quadtree::{Metric, split};
+
+    /// Hills of which every spacing shows a little more, so that tiles of two levels never agree by themselves.
+    struct Hills;
+
+    impl Land for Hills {
+        fn frame(&self) -> Frame {
+            Frame::new([300.0, -700.0], [8192.0, 8192.0], [129, 129]).unwrap()
+        }
+
+        fn place(&self) -> Place {
+            Place::default()
+        }
+
+        fn layers(&self) -> Vec<LayerName> {
+            vec![layer::HEIGHT.name(), layer::WATER.name()]
+        }
+
+        fn window(&self, frame: Frame, layers: &[LayerName], _: &Cancel) -> Result<Terrain, RenderError> {
+            let mut land = Terrain::new(frame);
+            let step = frame.spacing_m()[0];
+            for name in layers {
+                let raster = Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
+                    let (x, y) = (frame.x_m(c), frame.y_m(r));
+                    let hill = 200.0 * orogen_core::math::sin(x / 900.0) * orogen_core::math::cos(y / 700.0);
+                    let height = hill + 3.0 * step * orogen_core::math::sin(x * 0.1 + y * 0.13);
+                    if *name == layer::WATER.name() { (50.0 - height).max(0.0) as f32 } else { height as f32 }
+                });
+                land.set_named(name.clone(), raster.into());
+            }
+            Ok(land)
+        }
+
+        fn rivers(&self, _: &Cancel) -> Result<Option<VectorLayer>, RenderError> {
+            Ok(None)
+        }
+
+        fn finest_m(&self) -> f64 {
+            0.5
+        }
+    }
+
+    #[test]
+    fn neighbours_meet_at_every_vertex_that_both_have() {
+        let overview = Overview::of(&Hills, &Cancel::new()).unwrap();
+        let bounds = overview.bounds();
+        let seed = Seed::from_text("joins");
+        for i in 0..6 {
+            let random = |j: u64| seed.unit(i * 8 + j);
+            let place = |j: u64| [300.0 + 8192.0 * random(j), -700.0 + 8192.0 * random(j + 1)];
+            let (eye, target) = (place(0), place(2));
+            let camera = Camera {
+                eye: [eye[0], eye[1], 300.0 + 900.0 * random(4)],
+                target: [target[0], target[1], 0.0],
+                view_deg: 60.0,
+            };
+            let metric = Metric {
+                camera: &camera,
+                aspect: 1.5,
+                quality: 2.0,
+                heights: &|node| bounds.heights(node),
+                detail: &|node| bounds.detail(node),
+                finest: 8,
+            };
+            let all = split(&overview.root, &metric);
+            let rivers = Rivers::of(None);
+            let mut tiles: Vec<Tile> = all
+                .keys()
+                .map(|node| Tile::fill(*node, &Hills, &overview, &rivers, &Cancel::new()).unwrap())
+                .collect();
+            join(&mut tiles, &all);
+            // What each pattern draws of the sides, by place: all tiles agree.
+            let mut known = std::collections::BTreeMap::new();
+            let mut shared = 0;
+            for tile in &tiles {
+                let coarser = all[&tile.node];
+                let by = 1u64 << (12 - tile.node.level);
+                for at in crate::pattern::indices(QUADS, coarser) {
+                    let (col, row) = (usize::from(at) % VERTICES, usize::from(at) / VERTICES);
+                    if col % QUADS != 0 && row % QUADS != 0 {
+                        continue;
+                    }
+                    let x = (u64::from(tile.node.x) * QUADS as u64 + col as u64) * by;
+                    let y = ((u64::from(tile.node.y) + 1) * QUADS as u64 - row as u64) * by;
+                    let here =
+                        (tile.heights[usize::from(at)].to_bits(), tile.levels[usize::from(at)].to_bits());
+                    let before = *known.entry((x, y)).or_insert(here);
+                    assert_eq!(before, here, "camera {i}: {:?} at {col}, {row}", tile.node);
+                    shared += 1;
+                }
+            }
+            assert!(shared > 1000 && tiles.len() > 10, "camera {i}: {} tiles", tiles.len());
+        }
+    }
+
+    #[test]
+    fn land_that_names_no_materials_is_rock_where_it_is_steep() {
+        let overview = Overview::of(&Hills, &Cancel::new()).unwrap();
+        let node = Node { level: 0, x: 0, y: 0 };
+        let tile = Tile::fill(node, &Hills, &overview, &Rivers::of(None), &Cancel::new()).unwrap();
+        assert_eq!(tile.palette[..3], [0, 1, NO_MATERIAL]);
+        assert!(tile.weights[0].iter().all(|w| u32::from(w[0]) + u32::from(w[1]) == 255));
+        assert!(tile.has_water);
+    }
+
+    #[test]
+    fn a_narrow_river_covers_its_share_and_a_wide_one_is_left_to_the_water() {
+        let mut lines = VectorLayer::new(orogen_core::vector::Shape::Lines);
+        lines.push([[0.0, 500.0, 0.0], [1000.0, 500.0, 0.0]]);
+        let rect = Rect { min: [0.0, 0.0], max: [1280.0, 1280.0] };
+        let shares = |width: f64| {
+            let mut lines = lines.clone();
+            assert!(
+                lines.set_vertex_attribute("width_m", orogen_core::vector::Column::Number(vec![width; 2]))
+            );
+            Rivers::of(Some(&lines)).shares(&rect, 10.0)
+        };
+        let column = |shares: &[f32]| -> f32 { (0..TEXELS).map(|r| shares[r * TEXELS + 50]).sum() };
+        let narrow = column(&shares(4.0));
+        assert!((0.3..0.7).contains(&narrow), "{narrow}");
+        assert_eq!(column(&shares(40.0)), 0.0);
+    }
+}
