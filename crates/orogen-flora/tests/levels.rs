@@ -18,23 +18,28 @@ fn hold(part: usize) {
         let plant = grow(&species, Seed(3)).unwrap();
         let full = mesh(&species, &plant, &Detail::FULL);
         let levels = [0, 1, 2, 3].map(|level| lod(&species, &plant, level));
+        // Herbs are small: stalks have three sides, shoots under their blades go, leaves bend in as many pieces as there is room for.
+        let is_open = species.leaves.droop_deg != 0.0 || !plant.flowers.is_empty();
         for (level, made) in levels.iter().enumerate() {
             sound(made, name);
             // What has fewer triangles altogether is drawn whole, but without crossed cards.
-            let share = made.triangles() as f64 / BUDGETS[level].min(full.triangles()) as f64;
+            // Stones are smooth enough with a quarter.
+            let budget = if plant.stones.is_empty() { BUDGETS[level] } else { (BUDGETS[level] / 4).max(400) };
+            let share = made.triangles() as f64 / budget.min(full.triangles()) as f64;
             let is_whole = made.bark.triangles() as f64 > 0.95 * full.bark.triangles() as f64
                 && made.leaves.triangles() >= 2 * plant.leaves.len();
-            if share > 1.2 || (share < 0.8 && !is_whole) {
+            if share > 1.2 || (share < 0.8 && !is_whole && !is_open) {
                 wrong.push(format!("{name}, level {level}: {} triangles", made.triangles()));
             }
         }
         leaf_sizes(name, &species, &plant, &full, &levels);
-        let height = f64::from(plant.height_m());
+        let highest = |mesh: &Mesh| mesh.positions.iter().map(|at| f64::from(at[2])).fold(0.0, f64::max);
+        let height = highest(&full.bark).max(highest(&full.leaves));
         let fine = silhouettes(&levels[0], height);
         for level in 1..4 {
             let coarse = silhouettes(&levels[level], height);
             let [sides, above] = [0, 1].map(|k| coarse[k] / fine[k]);
-            let bounds = [0.05, 0.05, 0.08][level - 1];
+            let bounds = if is_open { [0.05, 0.05, 0.16] } else { [0.05, 0.05, 0.08] }[level - 1];
             if (sides - 1.0).abs() > bounds || (above - 1.0).abs() > 3.0 * bounds {
                 wrong
                     .push(format!("{name}, level {level}: {sides:.3} from the sides, {above:.3} from above"));
@@ -123,14 +128,24 @@ fn leaf_sizes(name: &str, species: &Species, plant: &Skeleton, full: &PlantMesh,
     let areas = |made: &PlantMesh| -> f64 {
         (0..made.leaves.triangles()).map(|triangle| area(&made.leaves, triangle)).sum()
     };
+    let bends = species.leaves.droop_deg != 0.0;
+    let has_flowers = !plant.flowers.is_empty();
     // Crossed cards show each leaf twice.
-    let all = areas(full) * (2 * plant.leaves.len()) as f64 / full.leaves.triangles() as f64;
+    let crossed = if bends || has_flowers {
+        1.0
+    } else {
+        (2 * plant.leaves.len()) as f64 / full.leaves.triangles() as f64
+    };
+    let all = areas(full) * crossed;
     let leaf_m = species.leaves.length_m / species.leaves.quality.sqrt();
     for (level, made) in levels.iter().enumerate() {
         let share = areas(made) / all;
         // Leaves that nobody sees within a dense crown are spared, and those of a light one get a little more.
         let least = [0.75, 0.45, 0.2, 0.08][level];
         assert!(share > least && share < 3.05, "{name}, level {level}: {share:.2} of the area");
+        if bends || has_flowers {
+            continue;
+        }
         // How long the picture of one leaf is, from how the corners lie on the atlas: a cell is half of it.
         for (at, uv) in made.leaves.positions.chunks_exact(4).zip(made.leaves.uvs.chunks_exact(4)) {
             let away = (0..3).map(|axis| f64::from(at[2][axis] - at[0][axis]).powi(2)).sum::<f64>().sqrt();

@@ -21,11 +21,22 @@ pub(crate) struct Sheet {
 /// A leaf from its stalk to its tip, in as many quads as it bends in.
 pub(crate) fn leaf(leaves: &Leaves, leaf: &Leaf, grown: f64, pieces: u32) -> Sheet {
     let natural = leaves.length_m * f64::from(leaf.size);
-    let length = natural * grown;
+    // What stands for several is wider, and no longer: a tussock stays as high as it is. Fewer pieces are chords of longer arcs.
+    let chord = |pieces: u32| {
+        let half = 0.5 * leaves.droop_deg.to_radians() / f64::from(pieces.max(1));
+        if half.abs() > 1e-6 { math::sin(half) / half } else { 1.0 }
+    };
+    let length = natural * chord(pieces) / chord(leaves.pieces());
     let (along, up) = (leaf.along.map(f64::from), leaf.up.map(f64::from));
     let foot = add(leaf.at.map(f64::from), scaled(along, leaves.stalk_share * natural));
     let mut sheet = Sheet::default();
-    sheet.strip(foot, [along, up], [length, length * leaves.width_share], leaves.droop_deg, pieces);
+    sheet.strip(
+        foot,
+        [along, up],
+        [length, natural * leaves.width_share * grown * grown],
+        leaves.droop_deg,
+        pieces,
+    );
     sheet
 }
 

@@ -58,7 +58,9 @@ pub fn cards(
         };
         chosen.iter().zip(&middles).map(card).collect()
     };
-    if stands_for <= 1.0 {
+    // Blades and leaves of herbs stand apart: what covers as much has as large an area.
+    let is_open = species.flowers.share > 0.0 || species.leaves.droop_deg != 0.0;
+    if stands_for <= 1.0 || is_open {
         return sized(1.0);
     }
     let whole: Vec<Card> = (0..all as u32).map(|leaf| Card::single(leaf, natural, crossed)).collect();

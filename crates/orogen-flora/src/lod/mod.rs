@@ -86,7 +86,7 @@ const LEVELS: [Level; 4] = [
         longest: 0.28,
         thinnest: 1.5e-3,
         trunk_sides: 4,
-        pieces: 1,
+        pieces: 2,
         flowers: false,
     },
 ];
@@ -97,8 +97,11 @@ pub fn lod(species: &Species, plant: &Skeleton, level: u8) -> PlantMesh {
     let level = &LEVELS[usize::from(level).min(LEVELS.len() - 1)];
     let courses = Courses::new(species, plant);
     let stems = stems::Thinning::new(species, plant, &courses, level);
-    let blooms = leaves::flowers(species, plant, level.flowers, level.budget / 4);
-    let each = flower_triangles(&species.flowers, level.flowers);
+    // Flowers are cups and crosses as long as there is room for all of them.
+    let near = flower_triangles(&species.flowers, true);
+    let is_near = level.flowers || near * plant.flowers.len() <= level.budget / 4;
+    let blooms = leaves::flowers(species, plant, is_near, level.budget / 4);
+    let each = flower_triangles(&species.flowers, is_near);
     let budget = level.budget - each * blooms.len();
     // What one of the two does not need, the other may have.
     let most = 2 * species.leaves.pieces().min(level.pieces) as usize * plant.leaves.len();
@@ -120,8 +123,8 @@ pub fn lod(species: &Species, plant: &Skeleton, level: u8) -> PlantMesh {
         keep,
         cards,
         flowers: blooms,
-        // Stones are smooth enough with fewer.
-        stones: level.budget / 4,
+        // Stones are smooth enough with fewer, down to where they lose their form.
+        stones: (level.budget / 4).max(400),
         rounding: level.rounding,
         lobes: true,
     };

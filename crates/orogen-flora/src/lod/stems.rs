@@ -11,7 +11,7 @@ use crate::species::Species;
 /// How much longer than the error a stem's size must be for it to be drawn.
 const SEEN: f64 = 9.0;
 /// So many trunks are never left out.
-const FEW: usize = 6;
+const FEW: usize = 24;
 /// Most that a stem is widened in place of those that are left out.
 const WIDEST: f64 = 2.0;
 

@@ -101,7 +101,7 @@ pub fn cards(species: &Species, plant: &Skeleton, plan: &Plan, light: &Light, sw
         let give = sway.give_at(plant, leaf.stem, leaf.at.map(f64::from));
         let branch = sway.branch(leaf.stem);
         let phase = (hash(card.leaf) >> 48) as u8;
-        if card.pieces > 1 {
+        if species.leaves.droop_deg != 0.0 {
             let sheet = kinds::cards::leaf(&species.leaves, leaf, card.grown, u32::from(card.pieces));
             let place = Place { give, branch, phase, cell: leaf_cell(variant(species, card.leaf)) };
             place.draw(&sheet, light, &mut mesh);
