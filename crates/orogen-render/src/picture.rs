@@ -811,7 +811,8 @@ mod tests {
                 self.draw_ground(&mut pass, &instances, seen);
             }
             gpu.queue.submit([encoder.finish()]);
-            Ok(bytemuck::pod_collect_to_vec(&gpu.read(&depth)?))
+            let bytes = gpu.read(&depth)?;
+            Ok(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
         }
     }
 
