@@ -3,7 +3,7 @@
 use orogen_core::species::Kind;
 use orogen_core::{Cause, Ctx, OpError, Reason, Terrain, layer};
 
-use super::super::rules::{Compiled, Factor, Rule};
+use super::super::rules::{Asked, Compiled, Factor, Rule};
 use super::super::species::{Plant, Weather, forest_mask};
 use super::{Method, Scatter, has_trees};
 
@@ -25,7 +25,7 @@ pub(super) fn of(
     }
     let things: Vec<&[Rule]> =
         plants.iter().flat_map(|plant| [plant.rules.as_slice(), plant.limits.as_slice()]).collect();
-    let compiled = Compiled::new(&things, land, ctx)?;
+    let compiled = Compiled::new(&things, Asked::Places, land, ctx)?;
     let factors = |i: usize| -> Vec<Cause> {
         let own_shares = scatter.method == Method::Biome && !scatter.biomes.is_empty();
         let home = if own_shares { Vec::new() } else { compiled.explain(2 * i, place) };

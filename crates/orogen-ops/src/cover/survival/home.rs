@@ -3,7 +3,7 @@
 use orogen_core::species::Kind;
 use orogen_core::{Ctx, Frame, OpError, Raster, Terrain, layer};
 
-use super::super::rules::{Buffers, Compiled, Rule};
+use super::super::rules::{Asked, Buffers, Compiled, Rule};
 use super::super::species::{Plant, Weather, forest_mask};
 
 /// The rules of all species on the land, with what wind, salt and drawn forest say.
@@ -24,7 +24,7 @@ impl<'a> Home<'a> {
         let [wind, salt] = [layer::WIND, layer::SALT].map(|of| land.get(of).ok());
         Ok(Self {
             plants,
-            rules: Compiled::new(&things, land, ctx)?,
+            rules: Compiled::new(&things, Asked::Places, land, ctx)?,
             weather: Weather { wind, salt },
             forest: land.get_named(&forest_mask()).ok(),
             frame: *land.frame(),

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use self::densities::Spread;
 use self::ecosystem::{Ecosystem, Forest, GROWN, Kind, OLD, Stages, Tree};
 use self::home::Home;
-use super::rules::{Needs, Rule, bytes_a_sample, reach_m};
+use super::rules::{Asked, Needs, Rule, bytes_a_sample, reach_m};
 use super::scatter::{PLANTS, canopy_layers};
 use super::species::{Plant, Species, faults_of, forest_mask, weather_layers};
 
@@ -176,7 +176,7 @@ impl Op for Survival {
         let [width, depth] = frame.size_m();
         let first = 0.5 * width * depth * self.first_per_ha / 1e4 / self.each(frame);
         let samples = frame.len() as f64;
-        let rules = bytes_a_sample(Self::rules(&plants));
+        let rules = bytes_a_sample(Self::rules(&plants), Asked::Places, frame);
         let written = 4.0 * self.written().len() as f64;
         // A round holds the plants before and after it; then they are spread over five sums and two more rasters, beside what
         // rules keep; then sorted. Before all that, while distances are found, rules take three rasters more.

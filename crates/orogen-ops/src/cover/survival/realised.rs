@@ -3,7 +3,7 @@
 use orogen_core::rng::Seed;
 use orogen_core::{Ctx, OpError, Raster, Rect, Terrain, layer};
 
-use super::super::rules::{Compiled, Rule};
+use super::super::rules::{Asked, Compiled, Rule};
 use super::super::scatter::stand::{self, Stand, Standing, poisson_reach_m};
 use super::super::species::{Plant, Weather};
 use super::Survival;
@@ -37,7 +37,7 @@ pub fn standing(
     let rasters: Vec<&Raster<f32>> =
         survival.densities().map(|name| terrain.get_named::<f32>(&name)).collect::<Result<_, OpError>>()?;
     let limits: Vec<&[Rule]> = plants.iter().step_by(2).map(|plant| plant.limits.as_slice()).collect();
-    let limits = Compiled::new(&limits, terrain, ctx)?;
+    let limits = Compiled::new(&limits, Asked::Places, terrain, ctx)?;
     let [wind, salt] = [layer::WIND, layer::SALT].map(|of| terrain.get(of).ok());
     let weather = Weather { wind, salt };
     let bounds = frame.extent();
