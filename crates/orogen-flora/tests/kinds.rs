@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use orogen_core::biome::BIOMES;
-use orogen_core::{Seed, species as known};
+use orogen_core::{Seed, math, species as known};
 use orogen_flora::{
     Detail, Growth, Life, Mesh, Season, Skeleton, Species, grow, grow_on, lod, mesh, names, species,
 };
@@ -188,8 +188,8 @@ fn climbers_touch_their_host_and_wind_round_it() {
             continue;
         }
         round += 1;
-        let mut turned = 0.0_f32;
-        let mut last: Option<f32> = None;
+        let mut turned = 0.0_f64;
+        let mut last: Option<f64> = None;
         for node in &nodes[4..] {
             // The nearest part of the trunk's axis.
             let (away, radius, out) = trunk
@@ -207,10 +207,10 @@ fn climbers_touch_their_host_and_wind_round_it() {
                 .unwrap();
             let gap = away - radius - node.radius_m;
             assert!(gap.abs() < 0.1 + 0.15 * radius, "{gap} m from the bark at {:?}", node.at);
-            let turn = out[1].atan2(out[0]);
+            let turn = math::atan2(f64::from(out[1]), f64::from(out[0]));
             if let Some(last) = last {
-                let step: f32 = turn - last;
-                turned += step.sin().atan2(step.cos());
+                let step: f64 = turn - last;
+                turned += math::atan2(math::sin(step), math::cos(step));
             }
             last = Some(turn);
         }

@@ -148,9 +148,11 @@ fn leaf_sizes(name: &str, species: &Species, plant: &Skeleton, full: &PlantMesh,
         }
         // How long the picture of one leaf is, from how the corners lie on the atlas: a cell is half of it.
         for (at, uv) in made.leaves.positions.chunks_exact(4).zip(made.leaves.uvs.chunks_exact(4)) {
-            let away = (0..3).map(|axis| f64::from(at[2][axis] - at[0][axis]).powi(2)).sum::<f64>().sqrt();
+            let away =
+                (0..3).map(|axis| f64::from(at[2][axis] - at[0][axis])).map(|d| d * d).sum::<f64>().sqrt();
             let [du, dv] = [0, 1].map(|axis| 2.0 * f64::from(uv[2][axis] - uv[0][axis]));
-            let length = away / (dv * dv + du * du * species.leaves.width_share.powi(2)).sqrt();
+            let wide = du * species.leaves.width_share;
+            let length = away / (dv * dv + wide * wide).sqrt();
             assert!(length < 2.02 * leaf_m, "{name}, level {level}: {length} m, not {leaf_m}");
         }
     }

@@ -23,8 +23,8 @@ fn a_tree_takes_three_times_its_mesh_at_most() {
             mesh(&species, &plant, &Detail::FULL)
         });
         let size = bytes(&made.bark) + bytes(&made.leaves);
-        assert!(peak as usize <= 3 * size, "{name}: {peak} bytes for {size}");
+        assert!(peak <= 3 * size, "{name}: {peak} bytes for {size}");
         let (peak, _) = PerThread::peak_of(|| lod(&species, &grow(&species, Seed(13)).unwrap(), 2));
-        assert!(peak as usize <= 3 * size, "{name}: {peak} bytes for a level of {size}");
+        assert!(peak <= 3 * size, "{name}: {peak} bytes for a level of {size}");
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use orogen_core::Seed;
+use orogen_core::{Seed, math};
 use orogen_flora::{Detail, Leaves, Level, Seen, Species, View, grow, lod, mesh};
 
 fn tree() -> Species {
@@ -76,7 +76,8 @@ fn the_texture_runs_on_along_stems() {
                 for (from, to) in [(0, 1), (1, 2), (2, 0)] {
                     let [a, b] = [corners[from] as usize, corners[to] as usize];
                     let apart = (0..3)
-                        .map(|k| (made.positions[a][k] - made.positions[b][k]).powi(2))
+                        .map(|k| made.positions[a][k] - made.positions[b][k])
+                        .map(|d| d * d)
                         .sum::<f32>()
                         .sqrt();
                     let run = (made.uvs[a][1] - made.uvs[b][1]).abs();
@@ -204,7 +205,9 @@ fn wind_takes_ends_more_than_feet_and_leaves_are_darker_inside() {
     let height = plant.height_m();
     for (at, sway) in made.bark.positions.iter().zip(&made.bark.sway) {
         assert!(
-            at[2] > 0.1 * height || at[0].hypot(at[1]) > 0.1 * height || sway[0] > 230,
+            at[2] > 0.1 * height
+                || math::hypot(f64::from(at[0]), f64::from(at[1])) > 0.1 * f64::from(height)
+                || sway[0] > 230,
             "{at:?}: {sway:?}"
         );
         assert_eq!(sway[2], 0, "bark does not flutter");
@@ -226,7 +229,7 @@ fn wind_takes_ends_more_than_feet_and_leaves_are_darker_inside() {
         .iter()
         .zip(&made.leaves.sway)
         .map(|(at, sway)| {
-            let away = (0..3).map(|k| (f64::from(at[k]) - middle[k]).powi(2)).sum::<f64>();
+            let away = (0..3).map(|k| f64::from(at[k]) - middle[k]).map(|d| d * d).sum::<f64>();
             (away, f64::from(sway[3]))
         })
         .collect();

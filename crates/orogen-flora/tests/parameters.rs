@@ -144,7 +144,7 @@ fn lobes_and_their_depth_shape_the_section() {
         .positions
         .iter()
         .filter(|at| (3.5..8.5).contains(&at[2]))
-        .map(|at| (f64::from(at[1]).atan2(f64::from(at[0])), hypot(f64::from(at[0]), f64::from(at[1]))))
+        .map(|at| (atan2(f64::from(at[1]), f64::from(at[0])), hypot(f64::from(at[0]), f64::from(at[1]))))
         .collect();
     let [low, high] =
         ring.iter().fold([f64::MAX, f64::MIN], |[low, high], (_, r)| [low.min(*r), high.max(*r)]);

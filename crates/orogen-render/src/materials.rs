@@ -97,7 +97,7 @@ impl Materials {
         let maps: Vec<&Maps> = self.list.iter().filter_map(|(_, maps)| maps.as_ref()).collect();
         let levels: Vec<_> = maps.par_iter().map(|maps| maps.levels()).collect();
         let array = |label: &str, size: usize, format, layers: Vec<Vec<&[u8]>>| {
-            let empty = vec![0u8; 4];
+            let empty = [0u8; 4];
             let (size, layers) =
                 if layers.is_empty() { (1, vec![vec![&empty[..]]]) } else { (size as u32, layers) };
             let shape = Shape {

@@ -245,7 +245,10 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// All tiles of a view, and which of them are drawn, nearest first.
+/// Tiles, and which of them are drawn, nearest first.
+type Chosen = (Vec<Tile>, Vec<(usize, usize)>);
+
+/// All tiles of a view.
 fn tiles(
     land: &dyn Land,
     overview: &Overview,
@@ -255,7 +258,7 @@ fn tiles(
     aspect: f64,
     quality: f64,
     cancel: &Cancel,
-) -> Result<(Vec<Tile>, Vec<(usize, usize)>), RenderError> {
+) -> Result<Chosen, RenderError> {
     let finest_quad = land.finest_m().max(1e-3);
     let finest =
         (math::log2(overview.root.size_m / (QUADS as f64 * finest_quad)).floor()).clamp(0.0, 22.0) as u8;

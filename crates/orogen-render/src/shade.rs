@@ -60,7 +60,7 @@ pub fn squares(
     }
     let heights: Vec<Raster<f32>> =
         rects.par_iter().map(|rect| heights(land, overview, rect, cancel)).collect::<Result<_, _>>()?;
-    let mut found: Vec<(Raster<f32>, Raster<f32>)> = Vec::new();
+    let mut found: Vec<Shaded> = Vec::new();
     for (i, (rect, height)) in rects.iter().zip(&heights).enumerate() {
         let spacing = [rect.size()[0] / (SIDE - 1) as f64; 2];
         let outer = i.checked_sub(1).map(|i| (&rects[i], &found[i]));
@@ -117,15 +117,18 @@ fn heights(
     }))
 }
 
-/// The horizon toward the sun, as a tangent, and the share of the sky, of a square inside another.
+/// The horizon toward the sun, as a tangent, and the share of the sky that is seen.
+type Shaded = (Raster<f32>, Raster<f32>);
+
+/// That of a square inside another.
 fn shade(
     height: &Raster<f32>,
     spacing: [f64; 2],
     rect: &Rect,
-    outer: Option<(&Rect, &(Raster<f32>, Raster<f32>))>,
+    outer: Option<(&Rect, &Shaded)>,
     sun_azimuth_deg: f64,
     cancel: &Cancel,
-) -> Result<(Raster<f32>, Raster<f32>), RenderError> {
+) -> Result<Shaded, RenderError> {
     let ctx = Ctx::silent();
     let mut sun = horizon::toward(height, spacing, sun_azimuth_deg, &ctx)?;
     if cancel.is_cancelled() {

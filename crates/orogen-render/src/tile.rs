@@ -93,7 +93,7 @@ impl Tile {
             }
             Err(_) => vec![floor; GRID * GRID],
         };
-        let water = land.get(layer::WATER).ok().map(|raster| sampled(raster));
+        let water = land.get(layer::WATER).ok().map(sampled);
         let of_base = |wanted: layer::Layer<f32>| {
             overview.layer(wanted).map(|raster| grid(raster, base, &base_cols, &base_rows))
         };
@@ -174,7 +174,7 @@ fn levels(heights: &[f32], water: Option<&[f32]>) -> Vec<f32> {
     let Some(water) = water else { return vec![DRY; heights.len()] };
     let mut levels: Vec<f32> =
         heights.iter().zip(water).map(|(h, w)| if *w > LEAST_M { h + w } else { DRY }).collect();
-    if levels.iter().all(|level| *level == DRY) {
+    if levels.iter().all(|level| *level <= DRY) {
         return levels;
     }
     for _ in 0..UP_THE_SHORE {

@@ -35,8 +35,11 @@ fn planted(window: Option<Window>) -> Terrain {
     orogen::build(&recipe(&format!("{LAND}{TREES}")), &options, &Unobserved).unwrap().terrain
 }
 
+/// Place, id, species, yaw, scale; tilt, age and health.
+type Bits = ([u64; 2], u64, u16, u16, u16, [u8; 4]);
+
 /// All but how high they stand.
-fn bits(plants: &Instances) -> Vec<([u64; 2], u64, u16, u16, u16, [u8; 4])> {
+fn bits(plants: &Instances) -> Vec<Bits> {
     let of = |(place, t): ([f64; 2], &orogen::core::instances::Instance)| {
         (place.map(f64::to_bits), t.id, t.species, t.yaw, t.scale, [t.tilt_deg, t.tilt_to, t.age, t.health])
     };
