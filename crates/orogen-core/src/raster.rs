@@ -102,7 +102,7 @@ impl<T: Copy + Send + Sync> Raster<T> {
         Self { cols, rows, data: vec![value; cols * rows] }
     }
 
-    /// A raster of zeros. Memory that nobody has used yet is all zeros: it is first touched by whoever writes it, on their thread.
+    /// A raster of zeros. Memory that nobody has used yet is all zeros: it is first touched by the thread that writes it.
     #[must_use]
     pub fn zeroed(cols: usize, rows: usize) -> Self
     where

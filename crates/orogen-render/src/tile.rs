@@ -62,7 +62,7 @@ impl Tile {
         let rect = overview.root.rect(node);
         let step = overview.root.side_m(node.level) / (TEXELS - 1) as f64;
         let own = overview.frame.spacing_m();
-        // A fifth more than a sample apart is no reason to work it out anew.
+        // A fifth more than a sample apart does not make it worth working out anew.
         if step >= 0.8 * own[0].min(own[1]) {
             return Ok(Self::of(node, &rect, step, &overview.land, overview, rivers));
         }

@@ -46,11 +46,11 @@ impl<'a> Thinning<'a> {
                 .zip(points.first())
                 .map_or(0.0, |(last, first)| last.from_foot - first.from_foot);
             // Stems that are much alike do not all go at once.
-            let luck = 0.6 + 0.8 * Seed(number as u64).unit(3);
+            let chance = 0.6 + 0.8 * Seed(number as u64).unit(3);
             let own = if stem.level == 0 && !stem.is_clone && few {
                 f64::INFINITY
             } else {
-                luck * (girth * long).sqrt()
+                chance * (girth * long).sqrt()
             };
             sizes.push(stem.parent.map_or(own, |parent| own.min(sizes[parent as usize])));
         }
