@@ -152,7 +152,7 @@ impl Default for Biomes {
 
 impl Op for Biomes {
     const ID: &'static str = "cover.biomes";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     fn layers(&self) -> Layers {
         let climate: Vec<_> =
