@@ -216,7 +216,7 @@ pub fn creep(
             stays: None,
             sea_m,
         };
-        soil.shares(&ground, &now, a_go_m2, [&mut as_soil, &mut as_rock]);
+        soil.shares(&ground, &now, a_go_m2, [&mut as_soil, &mut as_rock], ctx)?;
         ctx.stop_if_asked()?;
         let ground = Ground { shares: Some([&as_soil, &as_rock]), ..ground };
         let a_pass_m2 = a_go_m2 / passes as f64;

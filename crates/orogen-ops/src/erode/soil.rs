@@ -3,7 +3,7 @@
 //! Near their limit slopes could move many times the soil that lies on them within one go. What moves is then up to what forms
 //! there and comes from above: the shares that a go is solved with are those at its end, found from the crests down.
 
-use orogen_core::{Raster, math};
+use orogen_core::{Cancelled, Ctx, Raster, math};
 use rayon::prelude::*;
 
 use super::hillslope::Ground;
@@ -32,16 +32,21 @@ impl Soil<'_> {
     ///
     /// `o` is what deep soil would lose in the go on slopes as they are now, `m` what bare rock makes. Samples are asked from the
     /// highest down, so that what comes from above is known.
+    ///
+    /// # Errors
+    /// When cancelled.
     pub fn shares(
         &self,
         ground: &Ground<'_>,
         height: &Raster<f32>,
         metres2: f64,
         [as_soil, as_rock]: [&mut Raster<f32>; 2],
-    ) {
+        ctx: &Ctx<'_>,
+    ) -> Result<(), Cancelled> {
         let (cols, rows) = (height.cols(), height.rows());
         let [mut east, mut south] = [(); 2].map(|()| Raster::filled(cols, rows, 0.0));
         ground.faces(height, &mut east, &mut south);
+        ctx.stop_if_asked()?;
         let [wx, wy] = ground.spacing_m.map(|d| (metres2 / (d * d)) as f32);
         let (east, south) = (east.as_slice(), south.as_slice());
         let heights = height.as_slice();
@@ -50,6 +55,7 @@ impl Soil<'_> {
             let (high, low) = (heights[b as usize], heights[a as usize]);
             high.total_cmp(&low).then(a.cmp(&b))
         });
+        ctx.stop_if_asked()?;
         // Inflow gathers where the share will be.
         let soil = as_soil.as_mut_slice();
         soil.fill(0.0);
@@ -83,6 +89,7 @@ impl Soil<'_> {
                 *rock = (self.rate)(row * cols + col) - soil;
             }
         });
+        Ok(())
     }
 
     /// The share of what deep soil would move that moves, of `there` metres of soil and what rock makes.

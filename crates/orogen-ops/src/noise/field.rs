@@ -507,10 +507,16 @@ pub(crate) struct Blocks<'a> {
     columns: Vec<Axis>,
 }
 
-/// Where some rows lie on the lattices of a field, and room to work in.
-pub(crate) struct BlockRows {
-    lines: Vec<Axis>,
-    strip: Box<Strip>,
+/// Where some rows lie on the lattices of a field.
+pub(crate) struct BlockRows(Vec<Axis>);
+
+/// Room to work in, for one thread.
+pub(crate) struct BlockRoom(Box<Strip>);
+
+impl BlockRoom {
+    pub fn new() -> Self {
+        Self(Strip::new())
+    }
 }
 
 impl Blocks<'_> {
@@ -520,19 +526,18 @@ impl Blocks<'_> {
     /// Rows to make blocks of.
     pub fn rows(&self, rows: Range<usize>) -> BlockRows {
         let ys: Vec<f64> = rows.map(|row| wrap(self.frame.y_m(row), self.field.period_m[1])).collect();
-        BlockRows { lines: self.field.lines(&ys), strip: Strip::new() }
+        BlockRows(self.field.lines(&ys))
     }
 
     /// The field on some columns of these rows, into `out`, whose rows start [`Blocks::WIDE`] apart.
-    pub fn fill(&self, rows: &mut BlockRows, cols: Range<usize>, out: &mut [f32]) {
+    pub fn fill(&self, rows: &BlockRows, room: &mut BlockRoom, cols: Range<usize>, out: &mut [f32]) {
         let field = self.field;
-        let BlockRows { lines, strip } = rows;
         for (i, layer) in field.layers.iter().enumerate() {
-            let (x, y) = (&self.columns[i], &lines[i]);
+            let (x, y) = (&self.columns[i], &rows.0[i]);
             let x = (&x.cell[cols.clone()], &x.t[cols.clone()], x.period);
             let y = (&y.cell[..], &y.t[..], y.period);
             let into = if i == 0 { Into::set(layer.weight, field.last[1]) } else { Into::add(layer.weight) };
-            rows::block(field.level, field.basis, layer.octave, x, y, into, strip, out, WIDE);
+            rows::block(field.level, field.basis, layer.octave, x, y, into, &mut room.0, out, WIDE);
         }
     }
 }
@@ -609,11 +614,11 @@ mod tests {
         assert!((0..81).all(|row| (all.row(row)[0] - all.row(row)[200]).abs() < 1e-4));
         assert!(all.row(9).iter().any(|v| v.abs() > 0.1));
         let blocks = field.blocks(&world);
-        let mut rows = blocks.rows(40..70);
+        let (rows, mut room) = (blocks.rows(40..70), BlockRoom::new());
         let mut out = vec![0.0; Blocks::TALL * Blocks::WIDE];
         for from in [0, Blocks::WIDE] {
             let cols = from..201.min(from + Blocks::WIDE);
-            blocks.fill(&mut rows, cols.clone(), &mut out);
+            blocks.fill(&rows, &mut room, cols.clone(), &mut out);
             for row in 40..70 {
                 let here = &out[(row - 40) * Blocks::WIDE..][..cols.len()];
                 assert_eq!(here, &all.row(row)[cols.clone()]);

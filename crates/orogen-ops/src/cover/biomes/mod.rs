@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::table::Table;
 use super::rules::BiomeRef;
-use crate::noise::{Basis, Blocks, Distance, Field, Fractal, Look};
+use crate::noise::{Basis, BlockRoom, Blocks, Distance, Field, Fractal, Look};
 use crate::simd::{Level, dispatch};
 
 /// Says which biome covers each place, from the heights, the temperature and the moisture that are there when the step runs.
@@ -336,17 +336,17 @@ fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8
     let level = Level::new();
     let counter = ctx.counter(rows.div_ceil(Blocks::TALL));
     let mut out = Raster::zeroed(cols, rows);
-    let start = || [(); 2].map(|()| vec![0.0; Blocks::TALL * Blocks::WIDE]);
+    let start = || ([(); 2].map(|()| vec![0.0; Blocks::TALL * Blocks::WIDE]), BlockRoom::new());
     out.as_mut_slice().par_chunks_mut(cols * Blocks::TALL).enumerate().try_for_each_init(
         start,
-        |shifts, (band, out)| {
+        |(shifts, room), (band, out)| {
             let first = band * Blocks::TALL;
             let here = first..first + out.len() / cols;
-            let mut lines = noise.each_ref().map(|noise| noise.rows(here.clone()));
+            let lines = noise.each_ref().map(|noise| noise.rows(here.clone()));
             for from in (0..cols).step_by(Blocks::WIDE) {
                 let block = from..cols.min(from + Blocks::WIDE);
                 for i in (0..2).filter(|i| borders.most[*i] > 0.0) {
-                    noise[i].fill(&mut lines[i], block.clone(), &mut shifts[i]);
+                    noise[i].fill(&lines[i], room, block.clone(), &mut shifts[i]);
                 }
                 for row in here.clone() {
                     let values = &mut out[(row - first) * cols..][block.clone()];

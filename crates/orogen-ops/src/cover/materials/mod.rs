@@ -133,7 +133,7 @@ impl Materials {
     }
 
     /// The rules made ready, an entry each.
-    fn compiled<'a>(&self, terrain: &'a Terrain, ctx: &Ctx<'_>) -> Result<Compiled<'a>, OpError> {
+    fn compiled<'a>(&'a self, terrain: &'a Terrain, ctx: &Ctx<'_>) -> Result<Compiled<'a>, OpError> {
         let things: Vec<&[Rule]> = self.materials.iter().map(|material| material.rules.as_slice()).collect();
         Compiled::new(&things, Asked::Rows, terrain, ctx)
     }

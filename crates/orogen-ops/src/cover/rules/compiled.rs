@@ -19,7 +19,7 @@ pub const BLOCK: usize = 256;
 pub struct Compiled<'a> {
     frame: Frame,
     fields: Vec<Field<'a>>,
-    factors: Vec<Weighed>,
+    factors: Vec<Weighed<'a>>,
     /// The factors of each thing, in the order in which they are multiplied.
     things: Vec<Vec<usize>>,
     /// Whether several things have a factor.
@@ -28,8 +28,8 @@ pub struct Compiled<'a> {
 }
 
 /// A rule with the field that it weighs.
-struct Weighed {
-    rule: Rule,
+struct Weighed<'a> {
+    rule: &'a Rule,
     /// `None` where the land has no such layer.
     field: Option<usize>,
     by: By,
@@ -160,7 +160,7 @@ impl<'a> Compiled<'a> {
     /// # Errors
     /// When a layer that is needed is missing, or the work is cancelled.
     pub fn new(
-        things: &[&[Rule]],
+        things: &[&'a [Rule]],
         asked: Asked,
         terrain: &'a Terrain,
         ctx: &Ctx<'_>,
@@ -187,8 +187,8 @@ impl<'a> Compiled<'a> {
         let mut keys: Vec<(Key, Option<usize>)> = Vec::new();
         for rules in things {
             let mut own = Vec::with_capacity(rules.len());
-            for rule in *rules {
-                if let Some(known) = made.factors.iter().position(|factor| factor.rule == *rule) {
+            for rule in rules.iter() {
+                if let Some(known) = made.factors.iter().position(|factor| factor.rule == rule) {
                     // Twice in one thing counts twice.
                     made.shared[known] = true;
                     own.push(known);
@@ -213,7 +213,7 @@ impl<'a> Compiled<'a> {
                     (Some(_), _) => by,
                 };
                 own.push(made.factors.len());
-                made.factors.push(Weighed { rule: rule.clone(), field, by, name, unit });
+                made.factors.push(Weighed { rule, field, by, name, unit });
                 made.shared.push(false);
             }
             // Noise costs most: where the others leave nothing it is not asked.
