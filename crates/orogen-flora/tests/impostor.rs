@@ -103,3 +103,10 @@ fn octahedral_impostors_look_like_their_meshes_from_between_their_frames() {
     }
     hold(Form::Octahedral, &viewers, [0.05, 0.02]);
 }
+
+#[test]
+fn zz_frames_own() {
+    let stand_in = impostor(&PLANTS[0].mesh, &PLANTS[0].surface, Form::Octahedral, 16).unwrap();
+    let viewers: Vec<[f64; 3]> = stand_in.frames.iter().step_by(5).map(|f| f.back).collect();
+    hold(Form::Octahedral, &viewers, [0.05, 0.02]);
+}

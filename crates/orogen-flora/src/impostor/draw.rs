@@ -3,6 +3,7 @@
 use orogen_texture::color::{from_srgb, luminance, to_srgb};
 
 use super::FrameView;
+use super::relief::{Gathered, Relief};
 use crate::frame::{Vec3, dot, sub};
 use crate::mesh::{BARK_M, Mesh, PlantMesh};
 use crate::picture::{doubled_area, scan};
@@ -307,22 +308,31 @@ impl Sum {
     }
 }
 
-/// The samples of a frame, each from its points.
-pub fn texels(drawn: &Drawn<'_>, samples: usize) -> Vec<Texel> {
+/// The samples of a frame, each from its points, and how normals vary within them.
+pub fn texels(drawn: &Drawn<'_>, samples: usize) -> (Vec<Texel>, Relief) {
     let wide = drawn.camera.size[0];
     let share = 1.0 / (FINER * FINER) as f32;
-    (0..samples * samples)
+    let mut relief = Gathered::new();
+    let texels = (0..samples * samples)
         .map(|i| {
             let first = i / samples * FINER * wide + i % samples * FINER;
             let mut sum = Sum::default();
             for k in 0..FINER * FINER {
                 if let Some((surfel, depth)) = drawn.at(first + k / FINER * wide + k % FINER) {
-                    sum.add(&Sum::of(&surfel, depth, share));
+                    let part = Sum::of(&surfel, depth, share);
+                    relief.point(&surfel, part.weight);
+                    sum.add(&part);
                 }
             }
-            if sum.cover > 0.0 { sum.mean(sum.cover) } else { Texel::default() }
+            if sum.cover == 0.0 {
+                return Texel::default();
+            }
+            let mean = sum.mean(sum.cover);
+            relief.mean(&mean.surfel, sum.weight);
+            mean
         })
-        .collect()
+        .collect();
+    (texels, relief.finish())
 }
 
 /// Gives clear samples the mean of what is beside them, so that no edge has a dark fringe: of blocks that double in size, the

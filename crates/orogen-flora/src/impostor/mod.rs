@@ -7,6 +7,7 @@ mod draw;
 mod fade;
 mod frames;
 mod quads;
+mod relief;
 mod shade;
 
 use rayon::prelude::*;
@@ -18,6 +19,8 @@ use crate::surface::Surface;
 
 pub use fade::Fade;
 pub use frames::FrameView;
+pub use draw::Surfel;
+pub use relief::Relief;
 pub use shade::{Light, Rgba, mesh_pictures};
 
 use draw::{Camera, Paint, Texel};
@@ -85,6 +88,8 @@ pub struct Impostor {
     pub half_depth_m: f64,
     /// Where each frame is seen from, row by row of the atlas.
     pub frames: Vec<FrameView>,
+    /// How normals vary within the samples of each frame.
+    pub reliefs: Vec<Relief>,
     /// Colour without sun and sky, but darker where leaves keep the sky away (sRGB), and coverage. Clear samples have the colour
     /// of what is beside them.
     pub color: Vec<[u8; 4]>,
@@ -150,12 +155,13 @@ pub fn impostor(
     };
     let frames = frames::frames(form);
     let paint = Paint::new(mesh, surface, 2.0 * half_m[1] / (samples * draw::FINER) as f64);
-    let drawn: Vec<Vec<Texel>> = frames
+    let drawn: Vec<(Vec<Texel>, Relief)> = frames
         .par_iter()
         .map(|frame| {
             let size = [samples * draw::FINER; 2];
             let camera = Camera { middle, frame: *frame, half_m, size };
-            draw::spread(draw::texels(&draw::draw(mesh, &paint, &camera), samples), samples)
+            let (texels, relief) = draw::texels(&draw::draw(mesh, &paint, &camera), samples);
+            (draw::spread(texels, samples), relief)
         })
         .collect();
     let [across, down] = form.layout();
@@ -167,12 +173,13 @@ pub fn impostor(
         half_m,
         half_depth_m,
         frames,
+        reliefs: drawn.iter().map(|(_, relief)| *relief).collect(),
         color: Vec::with_capacity(all),
         normal: Vec::with_capacity(all),
         depth: Vec::with_capacity(all),
     };
     for row in 0..down * samples {
-        for frame in &drawn[row / samples * across..][..across] {
+        for (frame, _) in &drawn[row / samples * across..][..across] {
             for texel in &frame[row % samples * samples..][..samples] {
                 let [color, normal] = texel.bytes();
                 made.color.push(color);

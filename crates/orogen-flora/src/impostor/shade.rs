@@ -4,6 +4,7 @@ use orogen_texture::color::from_srgb;
 
 use super::draw::{Camera, Drawn, FINER, Paint, Surfel, draw};
 use super::frames::nearest;
+use super::relief::Relief;
 use super::{Form, FrameView, Impostor, ImpostorError, bounds};
 use crate::frame::{Vec3, add, cross, dot, scaled, sub, unit};
 use crate::mesh::PlantMesh;
@@ -36,32 +37,14 @@ impl Light {
     }
 
     /// What a piece of surface sends to the viewer: the sun's light on its front, what shines through from behind, and that of
-    /// sky and ground.
-    fn on(&self, surfel: &Surfel) -> [f32; 3] {
-        let along: f32 = (0..3).map(|k| surfel.normal[k] * self.sun[k]).sum();
-        let size = mean_size(surfel.normal, along);
-        // The means of max(0, x) and max(0, -x).
-        let (front, behind) = (0.5 * (size + along), 0.5 * (size - along));
-        let sun = front + surfel.through * behind;
+    /// sky and ground. `sun` is the direction as the frame has it, `relief` how its normals vary.
+    fn on(&self, surfel: &Surfel, sun: [f32; 3], relief: &Relief) -> [f32; 3] {
+        let sun = relief.sun_on(surfel, sun) * relief.gain(sun);
         let above = 0.5 + 0.5 * surfel.normal[2];
         [0, 1, 2].map(|k| {
             surfel.color[k] * (self.sunlight[k] * sun + self.sky[k] * above + self.ground[k] * (1.0 - above))
         })
     }
-}
-
-/// The mean of |n · sun| over the normals n of a sample, of which their mean and `along`, its product with the sun, are known.
-///
-/// They are taken to fill a cap of the sphere evenly: one direction where the mean is as long as 1, half of all directions where
-/// it is half as long. Along an axis of the cap, what they have in common with the sun is spread evenly; it is taken to be so
-/// everywhere, with the cap's variance.
-fn mean_size(mean: [f32; 3], along: f32) -> f32 {
-    let length = mean.iter().map(|v| v * v).sum::<f32>().sqrt().min(1.0);
-    let cos2 = if length > 1e-6 { (along / length) * (along / length) } else { 0.0 }.min(1.0);
-    let on_axis = (1.0 - length) * (1.0 - length) / 3.0;
-    let across = 0.5 * (1.0 - length * length - on_axis);
-    let half = (3.0 * (cos2 * on_axis + (1.0 - cos2) * across)).max(0.0).sqrt();
-    if half > along.abs() { (along * along + half * half) / (2.0 * half) } else { along.abs() }
 }
 
 /// A picture in linear light, multiplied by its coverage, which comes fourth.
@@ -125,7 +108,7 @@ fn lit(drawn: &Drawn<'_>, size: [usize; 2], light: &Light) -> Rgba {
         let mut sum = [0.0; 4];
         for k in 0..FINER * FINER {
             if let Some((surfel, _)) = drawn.at(first + k / FINER * wide + k % FINER) {
-                let [r, g, b] = light.on(&surfel);
+                let [r, g, b] = light.on(&surfel, light.sun, &Relief::FLAT);
                 sum = [sum[0] + share * r, sum[1] + share * g, sum[2] + share * b, sum[3] + share];
             }
         }
@@ -135,7 +118,7 @@ fn lit(drawn: &Drawn<'_>, size: [usize; 2], light: &Light) -> Rgba {
 }
 
 /// Steps along the ray of a pixel to where a frame has its surface.
-const STEPS: usize = 2;
+const STEPS: usize = 0;
 
 impl Impostor {
     /// Its pictures, one for each light, as a renderer shows them; [`mesh_pictures`] gives those of the mesh.
@@ -157,7 +140,7 @@ impl Impostor {
             );
             let seen = self.seen(at, camera.frame.back);
             for (picture, light) in made.iter_mut().zip(lights) {
-                picture.pixels[i] = blend(&seen, light);
+                picture.pixels[i] = self.blend(&seen, light);
             }
         }
         made
@@ -166,7 +149,24 @@ impl Impostor {
     /// Colour and coverage, multiplied, that a ray through a place meets: the shader for one pixel. `back` goes to the viewer.
     #[must_use]
     pub fn shade(&self, at: [f64; 3], back: [f64; 3], light: &Light) -> [f32; 4] {
-        blend(&self.seen(at, unit(back)), light)
+        self.blend(&self.seen(at, unit(back)), light)
+    }
+
+    /// Frames are lit one by one, then mixed by share and coverage.
+    fn blend(&self, seen: &[Looked; 3], light: &Light) -> [f32; 4] {
+        let mut sum = [0.0; 4];
+        for looked in seen.iter().filter(|looked| looked.share > 0.0 && looked.cover > 0.0) {
+            let view = &self.frames[looked.frame];
+            // The sun as it was for the frame when it was drawn.
+            let own = [view.right, view.up, view.back];
+            let sun = (0..3).fold([0.0; 3], |sun, k| {
+                add(sun, scaled(own[k], dot(light.sun.map(f64::from), looked.axes[k])))
+            });
+            let part = looked.share * looked.cover;
+            let [r, g, b] = light.on(&looked.surfel, sun.map(|v| v as f32), &self.reliefs[looked.frame]);
+            sum = [sum[0] + part * r, sum[1] + part * g, sum[2] + part * b, sum[3] + part];
+        }
+        sum
     }
 
     /// What the frames say that a ray meets.
@@ -186,11 +186,15 @@ impl Impostor {
     fn through_depth(&self, frame: usize, share: f32, from: Vec3, back: Vec3) -> Looked {
         let view = &self.frames[frame];
         let slope = dot(back, view.back).max(0.3);
-        let mut along = -dot(from, view.back) / slope;
-        for _ in 0..STEPS {
+        let flat = -dot(from, view.back) / slope;
+        let damp: f64 = std::env::var("DAMP").unwrap().parse().unwrap();
+        let steps: usize = std::env::var("STEPS").unwrap().parse().unwrap();
+        let flat = flat * (0.5 + 0.5 * damp);
+        let mut along = flat;
+        for _ in 0..steps {
             let at = add(from, scaled(back, along));
             let depth = self.depth_at(frame, self.on_frame(view, at));
-            along = (-depth - dot(from, view.back)) / slope;
+            along = flat - damp * depth / slope;
         }
         let at = self.on_frame(view, add(from, scaled(back, along)));
         self.look(frame, share, at)
@@ -219,9 +223,7 @@ impl Impostor {
             found[count] = self.look(frame, share as f32, at);
             if cos < 0.0 {
                 // The same leaves from behind.
-                let normal = found[count].surfel.normal.map(f64::from);
-                let mirrored = sub(normal, scaled(view.back, 2.0 * dot(normal, view.back)));
-                found[count].surfel.normal = mirrored.map(|v| v as f32);
+                found[count].axes = [view.right, view.up, scaled(view.back, -1.0)];
             }
             count += 1;
         }
@@ -241,13 +243,7 @@ impl Impostor {
         let turned = FrameView::from([back[0] / level, back[1] / level, 0.0]);
         let along = -dot(from, turned.back) / level;
         let at = self.on_frame(&turned, add(from, scaled(back, along)));
-        let mut looked = self.look(0, 1.0, at);
-        let view = &self.frames[0];
-        let normal = looked.surfel.normal.map(f64::from);
-        let axes = [(turned.right, view.right), (turned.up, view.up), (turned.back, view.back)];
-        let turn = axes.iter().fold([0.0; 3], |sum, (to, own)| add(sum, scaled(*to, dot(normal, *own))));
-        looked.surfel.normal = turn.map(|v| v as f32);
-        looked
+        Looked { axes: [turned.right, turned.up, turned.back], ..self.look(0, 1.0, at) }
     }
 
     /// The place on a frame, 0 to 1 from its upper left corner.
@@ -284,7 +280,9 @@ impl Impostor {
     }
 
     fn look(&self, frame: usize, share: f32, at: [f64; 2]) -> Looked {
-        let mut looked = Looked { share, ..Looked::default() };
+        let view = &self.frames[frame];
+        let axes = [view.right, view.up, view.back];
+        let mut looked = Looked { frame, share, axes, ..Looked::default() };
         for (i, part) in self.around(frame, at) {
             let [r, g, b, cover] = self.color[i];
             let color = from_srgb([r, g, b]);
@@ -304,50 +302,12 @@ impl Impostor {
 /// What a frame says at a place.
 #[derive(Clone, Copy, Default)]
 struct Looked {
+    frame: usize,
+    /// Where the frame's right, up and back are in the scene: elsewhere than when it was drawn where it turned or is seen from
+    /// behind.
+    axes: [Vec3; 3],
     /// Share of the frame among those that are mixed.
     share: f32,
     surfel: Surfel,
     cover: f32,
-}
-
-/// Frames are lit one by one, then mixed by share and coverage.
-fn blend(seen: &[Looked; 3], light: &Light) -> [f32; 4] {
-    let mut sum = [0.0; 4];
-    for looked in seen.iter().filter(|looked| looked.share > 0.0 && looked.cover > 0.0) {
-        let part = looked.share * looked.cover;
-        let [r, g, b] = light.on(&looked.surfel);
-        sum = [sum[0] + part * r, sum[1] + part * g, sum[2] + part * b, sum[3] + part];
-    }
-    sum
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use orogen_core::math;
-
-    /// The mean of |n · sun| over caps of all sizes is what a sum over many normals gives, to a twentieth.
-    #[test]
-    fn the_light_on_many_normals_is_known_from_their_mean() {
-        for rim in [0.99f64, 0.8, 0.5, 0.0, -0.5] {
-            for angle in 0..=9 {
-                let lean = f64::from(angle) * 0.1745;
-                let sun = [math::sin(lean), 0.0, math::cos(lean)];
-                let (mut mean, mut size) = (0.0, 0.0);
-                let (rings, sides) = (200, 100);
-                for ring in 0..rings {
-                    let z = rim + (1.0 - rim) * (f64::from(ring) + 0.5) / f64::from(rings);
-                    let wide = (1.0 - z * z).sqrt();
-                    for side in 0..sides {
-                        let turn = std::f64::consts::TAU * (f64::from(side) + 0.5) / f64::from(sides);
-                        let x = sun[0] * wide * math::cos(turn) + sun[2] * z;
-                        size += x.abs() / f64::from(rings * sides);
-                        mean += z / f64::from(rings * sides);
-                    }
-                }
-                let found = mean_size([0.0, 0.0, mean as f32], (mean * sun[2]) as f32);
-                assert!((f64::from(found) - size).abs() < 0.05, "{rim} {angle}: {found} for {size}");
-            }
-        }
-    }
 }
