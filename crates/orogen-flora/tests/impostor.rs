@@ -69,6 +69,10 @@ fn worst(made: &Made, form: Form, viewers: &[[f64; 3]]) -> Vec<(f64, f64)> {
             let area = ours[0].area() / true_ones[0].area() - 1.0;
             let color = ours.iter().zip(&true_ones).flat_map(|(a, b)| {
                 let (a, b) = (a.mean(), b.mean());
+                if std::env::var("LUM").is_ok() {
+                    let lum = |c: [f64; 3]| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
+                    return [lum(a) / lum(b) - 1.0; 3];
+                }
                 [0, 1, 2].map(|k| a[k] / b[k] - 1.0)
             });
             let color = color.fold(0.0, |worst: f64, v| if v.abs() > worst.abs() { v } else { worst });

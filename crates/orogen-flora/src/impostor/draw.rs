@@ -320,7 +320,7 @@ pub fn texels(drawn: &Drawn<'_>, samples: usize) -> (Vec<Texel>, Relief) {
             for k in 0..FINER * FINER {
                 if let Some((surfel, depth)) = drawn.at(first + k / FINER * wide + k % FINER) {
                     let part = Sum::of(&surfel, depth, share);
-                    relief.point(&surfel, part.weight);
+                    relief.point(&surfel, part.weight, share);
                     sum.add(&part);
                 }
             }
@@ -328,7 +328,7 @@ pub fn texels(drawn: &Drawn<'_>, samples: usize) -> (Vec<Texel>, Relief) {
                 return Texel::default();
             }
             let mean = sum.mean(sum.cover);
-            relief.mean(&mean.surfel, sum.weight);
+            relief.mean(&mean.surfel, sum.weight, sum.cover);
             mean
         })
         .collect();

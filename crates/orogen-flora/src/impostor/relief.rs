@@ -7,9 +7,9 @@ use super::draw::Surfel;
 pub struct Relief {
     /// Shares of the variance of normals within samples, as xx, yy, zz, xy, xz and yz; the first three sum to 1.
     pub spread: [f32; 6],
-    /// How much brighter the sun makes the whole frame than its samples say, by the sun's direction: factors of x, y, z, xx, yy,
-    /// zz, xy, xz and yz.
-    pub gains: [f32; 9],
+    /// How much brighter the sun makes the whole frame than its samples say, in red, green and blue, by the sun's direction:
+    /// factors of x, y, z, xx, yy, zz, xy, xz and yz.
+    pub gains: [[f32; 9]; 3],
 }
 
 /// Least and greatest gain.
@@ -18,7 +18,7 @@ const GAINS: [f32; 2] = [0.5, 2.0];
 impl Relief {
     /// For samples that are one surface each.
     pub const FLAT: Self =
-        Self { spread: [0.0; 6], gains: [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0] };
+        Self { spread: [0.0; 6], gains: [[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]; 3] };
 
     /// The sun's light on a sample, as a share of that on a surface that looks at the sun: what its front gets, and what comes
     /// through from behind.
@@ -33,9 +33,12 @@ impl Relief {
 
     /// What the sun's light on the frame is multiplied by.
     #[must_use]
-    pub fn gain(&self, sun: [f32; 3]) -> f32 {
-        let sum: f32 = self.gains.iter().zip(terms(sun)).map(|(gain, term)| gain * term).sum();
-        sum.clamp(GAINS[0], GAINS[1])
+    pub fn gain(&self, sun: [f32; 3]) -> [f32; 3] {
+        let terms = terms(sun);
+        self.gains.map(|gains| {
+            let sum: f32 = gains.iter().zip(terms).map(|(gain, term)| gain * term).sum();
+            sum.clamp(GAINS[0], GAINS[1])
+        })
     }
 }
 
@@ -78,33 +81,37 @@ pub struct Gathered {
     suns: [[f32; 3]; SUNS],
     /// Of all points: their weight times the products of their normals, and what each sun gives them.
     squares: [f64; 6],
-    sunlit: [f64; SUNS],
-    /// Means of samples, and their weights.
+    sunlit: [[f64; 3]; SUNS],
+    /// Means of samples, and what they cover.
     means: Vec<(Surfel, f32)>,
 }
 
 impl Gathered {
     pub fn new() -> Self {
-        Self { suns: suns(), squares: [0.0; 6], sunlit: [0.0; SUNS], means: Vec::new() }
+        Self { suns: suns(), squares: [0.0; 6], sunlit: [[0.0; 3]; SUNS], means: Vec::new() }
     }
 
-    /// Takes a point into account.
-    pub fn point(&mut self, surfel: &Surfel, weight: f32) {
+    /// Takes a point into account: what it weighs beside others of its sample, and what it covers.
+    pub fn point(&mut self, surfel: &Surfel, weight: f32, cover: f32) {
         for (sum, square) in self.squares.iter_mut().zip(squares(surfel.normal)) {
             *sum += f64::from(weight * square);
         }
+        let color = surfel.color.map(|v| v * cover);
         for (sum, sun) in self.sunlit.iter_mut().zip(&self.suns) {
             let along: f32 = (0..3).map(|k| surfel.normal[k] * sun[k]).sum();
-            *sum += f64::from(weight * (along.max(0.0) + surfel.through * (-along).max(0.0)));
+            let lit = along.max(0.0) + surfel.through * (-along).max(0.0);
+            for k in 0..3 {
+                sum[k] += f64::from(color[k] * lit);
+            }
         }
     }
 
     /// Takes a sample into account, which is the mean of its points.
-    pub fn mean(&mut self, surfel: &Surfel, weight: f32) {
+    pub fn mean(&mut self, surfel: &Surfel, weight: f32, cover: f32) {
         for (sum, square) in self.squares.iter_mut().zip(squares(surfel.normal)) {
             *sum -= f64::from(weight * square);
         }
-        self.means.push((*surfel, weight));
+        self.means.push((*surfel, cover));
     }
 
     pub fn finish(&self) -> Relief {
@@ -117,31 +124,47 @@ impl Gathered {
             [third, third, third, 0.0, 0.0, 0.0]
         };
         let mut relief = Relief { spread, ..Relief::FLAT };
-        // The gains that make the whole frame as bright as its points under all suns, by least squares; a little is held to 1, as
-        // not all of them are told apart by these suns.
-        let mut normal = [[0.0f64; 9]; 9];
-        let mut wanted = [0.0f64; 9];
-        let total: f64 = self.means.iter().map(|(_, weight)| f64::from(*weight)).sum();
-        for (sun, sunlit) in self.suns.iter().zip(self.sunlit) {
-            let found: f64 = self
-                .means
-                .iter()
-                .map(|(surfel, weight)| f64::from(weight * relief.sun_on(surfel, *sun)))
-                .sum();
-            let terms = terms(*sun).map(|term| f64::from(term) * found);
-            let missing = sunlit - found;
-            for i in 0..9 {
-                wanted[i] += terms[i] * missing;
-                for j in 0..9 {
-                    normal[i][j] += terms[i] * terms[j];
+        // What the samples give under each sun.
+        let found: Vec<[f64; 3]> = self
+            .suns
+            .iter()
+            .map(|sun| {
+                let mut sum = [0.0; 3];
+                for (surfel, cover) in &self.means {
+                    let lit = relief.sun_on(surfel, *sun) * cover;
+                    for k in 0..3 {
+                        sum[k] += f64::from(surfel.color[k] * lit);
+                    }
+                }
+                sum
+            })
+            .collect();
+        for channel in 0..3 {
+            // The gains that make the whole frame as bright as its points under all suns, by least squares; a little is held to 1,
+            // as not all of them are told apart by these suns.
+            let mut normal = [[0.0f64; 9]; 9];
+            let mut wanted = [0.0f64; 9];
+            let total: f64 =
+                self.means.iter().map(|(surfel, cover)| f64::from(surfel.color[channel] * cover)).sum();
+            for (number, sun) in self.suns.iter().enumerate() {
+                let (sunlit, found) = (self.sunlit[number][channel], found[number][channel]);
+                // Where the sun gives little, the sky gives most.
+                let each = 1.0 / (sunlit + 0.15 * total).max(1e-30);
+                let terms = terms(*sun).map(|term| f64::from(term) * found * each);
+                let missing = (sunlit - found) * each;
+                for i in 0..9 {
+                    wanted[i] += terms[i] * missing;
+                    for j in 0..9 {
+                        normal[i][j] += terms[i] * terms[j];
+                    }
                 }
             }
-        }
-        for (i, row) in normal.iter_mut().enumerate() {
-            row[i] += 1e-4 * total * total + 1e-30;
-        }
-        for (gain, more) in relief.gains.iter_mut().zip(solved(normal, wanted)) {
-            *gain += more as f32;
+            for (i, row) in normal.iter_mut().enumerate() {
+                row[i] += 1e-4;
+            }
+            for (gain, more) in relief.gains[channel].iter_mut().zip(solved(normal, wanted)) {
+                *gain += more as f32;
+            }
         }
         relief
     }

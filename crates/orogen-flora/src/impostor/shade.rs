@@ -39,10 +39,11 @@ impl Light {
     /// What a piece of surface sends to the viewer: the sun's light on its front, what shines through from behind, and that of
     /// sky and ground. `sun` is the direction as the frame has it, `relief` how its normals vary.
     fn on(&self, surfel: &Surfel, sun: [f32; 3], relief: &Relief) -> [f32; 3] {
-        let sun = relief.sun_on(surfel, sun) * relief.gain(sun);
+        let share = relief.sun_on(surfel, sun);
+        let sun = relief.gain(sun).map(|gain| gain * share);
         let above = 0.5 + 0.5 * surfel.normal[2];
         [0, 1, 2].map(|k| {
-            surfel.color[k] * (self.sunlight[k] * sun + self.sky[k] * above + self.ground[k] * (1.0 - above))
+            surfel.color[k] * (self.sunlight[k] * sun[k] + self.sky[k] * above + self.ground[k] * (1.0 - above))
         })
     }
 }
