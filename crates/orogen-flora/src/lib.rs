@@ -24,8 +24,8 @@ pub use catalog::{CATALOG, Entry, names, species};
 pub use grow::{GrowError, grow, grow_on, grow_within};
 pub use growth::{Growth, Season};
 pub use impostor::{
-    Fade, Form, FrameView, IMPOSTOR_LEVEL, IMPOSTOR_SAMPLES, Impostor, ImpostorError, Light, Relief, Rgba, Surfel,
-    impostor, mesh_pictures,
+    Fade, Form, FrameView, IMPOSTOR_LEVEL, IMPOSTOR_SAMPLES, Impostor, ImpostorError, Light, Relief, Rgba,
+    Surfel, impostor, mesh_pictures,
 };
 pub use lod::{BUDGETS, lod};
 pub use mesh::{BARK_M, Detail, Mesh, PlantMesh, mesh};

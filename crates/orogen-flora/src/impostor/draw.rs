@@ -50,7 +50,8 @@ impl Paint {
             // Cells of two samples are no leaves any more.
             let most = all.len().saturating_sub(4);
             let wanted = metres_per_uv(&mesh.leaves) / sample_m;
-            let level = all.iter().position(|maps| maps.size as f64 <= 1.5 * wanted).unwrap_or(most).min(most);
+            let level =
+                all.iter().position(|maps| maps.size as f64 <= 1.5 * wanted).unwrap_or(most).min(most);
             leaf_texture(&all[level])
         });
         Self { bark: bark_texture(surface, BARK_M / sample_m), leaves }
@@ -171,7 +172,8 @@ impl Drawn<'_> {
         let places: Vec<Vec3> = mesh.positions.iter().map(|at| self.camera.place(*at)).collect();
         let corners = |first: u32| [0, 1, 2].map(|k| mesh.indices[first as usize + k] as usize);
         // What is in front first: most of what is behind it then ends at its depth.
-        let nearest = |first: u32| corners(first).map(|id| places[id][2]).into_iter().fold(f64::MAX, f64::min);
+        let nearest =
+            |first: u32| corners(first).map(|id| places[id][2]).into_iter().fold(f64::MAX, f64::min);
         let mut order: Vec<(f64, u32)> =
             (0..mesh.triangles() as u32).map(|triangle| (nearest(3 * triangle), 3 * triangle)).collect();
         order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

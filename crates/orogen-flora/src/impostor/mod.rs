@@ -17,9 +17,9 @@ use crate::frame::Vec3;
 use crate::mesh::PlantMesh;
 use crate::surface::Surface;
 
+pub use draw::Surfel;
 pub use fade::Fade;
 pub use frames::FrameView;
-pub use draw::Surfel;
 pub use relief::Relief;
 pub use shade::{Light, Rgba, mesh_pictures};
 
@@ -107,7 +107,9 @@ pub enum ImpostorError {
     #[error("the plant has no triangles, so there is nothing to draw")]
     Empty,
     /// An index beyond the corners, or lists of different lengths.
-    #[error("the mesh of the {0} is not complete: a triangle names a corner that has no place, normal or texture")]
+    #[error(
+        "the mesh of the {0} is not complete: a triangle names a corner that has no place, normal or texture"
+    )]
     Corners(&'static str),
     /// Infinite or not a number.
     #[error("a corner of the {0} lies nowhere: its place, normal or texture is not a finite number")]
@@ -142,17 +144,16 @@ pub fn impostor(
     let corners = || mesh.bark.positions.iter().chain(&mesh.leaves.positions);
     let farthest = |axes: std::ops::Range<usize>| {
         corners()
-            .map(|at| axes.clone().map(|k| (f64::from(at[k]) - middle[k]) * (f64::from(at[k]) - middle[k])).sum())
+            .map(|at| {
+                axes.clone().map(|k| (f64::from(at[k]) - middle[k]) * (f64::from(at[k]) - middle[k])).sum()
+            })
             .fold(0.0, f64::max)
             .sqrt()
             .max(1e-4)
     };
     let half_depth_m = farthest(0..3);
-    let half_m = if upright {
-        [farthest(0..2) * room, farthest(2..3) * room]
-    } else {
-        [half_depth_m * room; 2]
-    };
+    let half_m =
+        if upright { [farthest(0..2) * room, farthest(2..3) * room] } else { [half_depth_m * room; 2] };
     let frames = frames::frames(form);
     let paint = Paint::new(mesh, surface, 2.0 * half_m[1] / (samples * draw::FINER) as f64);
     let drawn: Vec<(Vec<Texel>, Relief)> = frames

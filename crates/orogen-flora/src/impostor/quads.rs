@@ -17,7 +17,8 @@ impl Impostor {
         };
         for (number, frame) in self.frames.iter().take(count).enumerate() {
             let corner = |s: f64, t: f64| {
-                let aside = add(scaled(frame.right, s * self.half_m[0]), scaled(frame.up, t * self.half_m[1]));
+                let aside =
+                    add(scaled(frame.right, s * self.half_m[0]), scaled(frame.up, t * self.half_m[1]));
                 add(self.middle, aside).map(|v| v as f32)
             };
             let uv = |s: f64, t: f64| {
@@ -27,7 +28,8 @@ impl Impostor {
                     return part.map(|v| v as f32);
                 }
                 let [col, row] = [number % across, number / across];
-                [(col as f64 + part[0]) / across as f64, (row as f64 + part[1]) / down as f64].map(|v| v as f32)
+                [(col as f64 + part[0]) / across as f64, (row as f64 + part[1]) / down as f64]
+                    .map(|v| v as f32)
             };
             let first = made.positions.len() as u32;
             for (s, t) in [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)] {
