@@ -149,13 +149,17 @@ fn frames_are_what_the_mesh_looks_like_from_their_own_directions() {
 
 #[test]
 fn eight_quads_look_like_their_mesh_from_the_ground() {
-    let viewers: Vec<[f64; 3]> = (0..8)
-        .map(|k| {
-            let turn = 0.1 + std::f64::consts::FRAC_PI_4 * f64::from(k);
-            [math::cos(turn), math::sin(turn), 0.0]
-        })
-        .collect();
-    hold(Form::Quads, &viewers, [0.05, 0.02, 0.09], 3.0);
+    // Between their views, which begin in the south; then from behind, where quads show the same leaves the other way round.
+    let from = |begin: f64| -> Vec<[f64; 3]> {
+        (0..7)
+            .map(|k| {
+                let turn = begin + std::f64::consts::FRAC_PI_8 * (f64::from(k) + 0.4);
+                [math::sin(turn), -math::cos(turn), 0.0]
+            })
+            .collect()
+    };
+    hold(Form::Quads, &from(0.0), [0.05, 0.02, 0.12], 0.0);
+    hold(Form::Quads, &from(std::f64::consts::PI), [0.05, 0.06, 0.4], 0.0);
 }
 
 #[test]
