@@ -16,7 +16,7 @@ const OPAQUE: f64 = 0.86;
 /// Outlines are this much darker than crowns.
 const OUTLINE: f64 = 0.62;
 
-/// Colours that are told apart side by side, for species in their order; they start over after the last.
+/// Colours that differ clearly side by side, for species in their order; they start over after the last.
 pub const COLORS: [[u8; 3]; 10] = [
     [58, 110, 68],
     [222, 178, 74],
@@ -30,6 +30,17 @@ pub const COLORS: [[u8; 3]; 10] = [
     [206, 110, 140],
 ];
 
+/// The ground below the plants.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// Its samples.
+    pub frame: &'a Frame,
+    /// Heights, in metres.
+    pub height: &'a Raster<f32>,
+    /// Depths of water, where they are known.
+    pub water: Option<&'a Raster<f32>>,
+}
+
 /// What a plan shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
@@ -41,8 +52,8 @@ pub struct Plan<'a> {
     pub rect: Rect,
     /// How many pixels wide.
     pub wide_px: usize,
-    /// The ground: its samples, heights, and depths of water where they are known.
-    pub ground: Option<(&'a Frame, &'a Raster<f32>, Option<&'a Raster<f32>>)>,
+    /// The ground; plain paper without.
+    pub ground: Option<Ground<'a>>,
 }
 
 #[derive(Clone, Copy)]
@@ -136,7 +147,7 @@ impl Plan<'_> {
 
     /// Paper, shaded a little by the slope of the ground, or water.
     fn ground_at(&self, [x, y]: [f64; 2]) -> [f64; 3] {
-        let Some((frame, height, water)) = self.ground else { return PAPER };
+        let Some(Ground { frame, height, water }) = self.ground else { return PAPER };
         let [col, row] = frame.locate(x, y);
         let is_wet = water.is_some_and(|water| water.bilinear(col, row) > 0.05);
         let here = height.bilinear(col, row);

@@ -7,6 +7,7 @@
 //! This crate reads no files, prints nothing and knows no window.
 
 mod air;
+mod apron;
 mod camera;
 mod error;
 mod gpu;

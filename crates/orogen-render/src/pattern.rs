@@ -4,7 +4,7 @@
 //! a coarser neighbour in the north leaves out every other vertex of that side:
 //!
 //!   *-------*-------*          *---*---*---*---*
-//!   | \   / | \   / |          | / | / | / | / |
+//!   | \   / | \   / |          | \ | / | \ | / |
 //!   *---*---*---*---*          *---*---*---*---*
 //! ```
 
@@ -33,7 +33,13 @@ pub fn indices(n: usize, coarser: usize) -> Vec<u16> {
         for col in 0..n {
             let [nw, ne] = [vertex(col, row), vertex(col + 1, row)];
             let [sw, se] = [vertex(col, row + 1), vertex(col + 1, row + 1)];
-            for triangle in [[nw, sw, ne], [ne, sw, se]] {
+            // The diagonal ends on the corner that coarser neighbours have too.
+            let halves = if (row + col) % 2 == 0 {
+                [[nw, sw, se], [nw, se, ne]]
+            } else {
+                [[nw, sw, ne], [ne, sw, se]]
+            };
+            for triangle in halves {
                 let [a, b, c] = triangle;
                 if a != b && b != c && c != a {
                     out.extend(triangle);

@@ -4,6 +4,7 @@ use orogen_core::{Cancel, Raster, math};
 use rayon::prelude::*;
 
 use crate::air::{Air, BLOCK, BLOCK_M, SKY};
+use crate::apron;
 use crate::camera::{Camera, EARTH_M, NEAR_M, curve_m};
 use crate::error::RenderError;
 use crate::gpu::{DEPTH, Gpu, LIGHT, Shape, bind, half};
@@ -352,9 +353,9 @@ impl Light {
 }
 
 /// How bright white paper in the sun of a good day is, before it is toned.
-const KEY: f32 = 1.15;
+const KEY: f32 = 1.5;
 /// Strength of colours after toning.
-const SATURATION: f32 = 1.28;
+const SATURATION: f32 = 1.18;
 
 impl Materials {
     /// The mean colour of the ground of a land.
@@ -404,6 +405,12 @@ impl Work<'_> {
         let sea_count = sea_indices.len() as u32;
         let sea_vertices = gpu.buffer("sea", bytemuck::cast_slice(&sea_vertices), wgpu::BufferUsages::VERTEX);
         let sea_indices = gpu.buffer("sea", bytemuck::cast_slice(&sea_indices), wgpu::BufferUsages::INDEX);
+        let apron = apron::mesh(self.overview, self.materials, self.camera.eye).map(|(vertices, indices)| {
+            let count = indices.len() as u32;
+            let buffer = |bytes: &[u8], usage| gpu.buffer("apron", bytes, usage);
+            let vertices = buffer(bytemuck::cast_slice(&vertices), wgpu::BufferUsages::VERTEX);
+            (vertices, buffer(bytemuck::cast_slice(&indices), wgpu::BufferUsages::INDEX), count)
+        });
         let target = |label, format| gpu.target(label, size, format);
         let [first, second, sum] = ["ground", "water", "sum"].map(|label| target(label, LIGHT));
         let [first_depth, second_depth] = ["ground depth", "water depth"].map(|label| target(label, DEPTH));
@@ -430,6 +437,12 @@ impl Work<'_> {
                 pass.set_bind_group(0, &scene, &[]);
                 pass.set_bind_group(1, &ground, &[]);
                 self.draw_ground(&mut pass, &instances, seen);
+                if let Some((vertices, indices, count)) = &apron {
+                    pass.set_pipeline(&passes.apron);
+                    pass.set_vertex_buffer(0, vertices.slice(..));
+                    pass.set_index_buffer(indices.slice(..), wgpu::IndexFormat::Uint16);
+                    pass.draw_indexed(0..*count, 0, 0..1);
+                }
                 pass.set_pipeline(&passes.sky);
                 pass.draw(0..3, 0..1);
             }
@@ -702,4 +715,150 @@ fn halton(mut index: u32, base: u32) -> f64 {
         index /= base;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use orogen_core::{Frame, Seed, Terrain, layer};
+
+    use super::*;
+
+    fn hills() -> Terrain {
+        let frame = Frame::square(8000.0, 129).unwrap();
+        let mut land = Terrain::new(frame);
+        let height = Raster::from_fn(129, 129, |c, r| {
+            let (x, y) = (c as f64 / 9.0, r as f64 / 7.0);
+            (400.0 + 300.0 * math::sin(x) * math::cos(1.3 * y) + 60.0 * math::sin(2.7 * x + y)) as f32
+        });
+        land.set(layer::HEIGHT, height);
+        land
+    }
+
+    /// A device, which every machine that runs the tests has: `cargo xtask test` installs Mesa's.
+    fn gpu() -> Gpu {
+        Gpu::open(None).expect("a graphics adapter; cargo xtask test installs one")
+    }
+
+    fn small() -> Options {
+        Options { size: [96, 54], samples: 1, quality: 2.0, ..Options::default() }
+    }
+
+    fn picture(options: &Options) -> Result<Rendered, RenderError> {
+        let land = hills();
+        render(&gpu(), &land, &Materials::of_layers(&[]), options, &Cancel::new(), &|_| {})
+    }
+
+    #[test]
+    fn no_pixel_of_the_ground_is_left_out_between_tiles() {
+        let (gpu, land) = (gpu(), hills());
+        let overview = Overview::of(&land, &Cancel::new()).unwrap();
+        let renderer = Renderer::new(&gpu);
+        let materials = Materials::of_layers(&[]);
+        let bounds = overview.bounds();
+        let (aspect, size) = (16.0 / 9.0, [256, 144]);
+        let seed = Seed::from_text("cracks");
+        for i in 0..60 {
+            let random = |j: u64| seed.unit(i * 8 + j);
+            let eye = [2500.0 + 3000.0 * random(0), 2500.0 + 3000.0 * random(1), 800.0 + 900.0 * random(2)];
+            // Down into the land, so that every look ends on it.
+            let turn = std::f64::consts::TAU * random(3);
+            let target =
+                [eye[0] + 900.0 * math::sin(turn), eye[1] + 900.0 * math::cos(turn), eye[2] - 1500.0];
+            let camera = Camera { eye, target, view_deg: 50.0 };
+            let quality = 1.0 + 4.0 * random(4);
+            let (tiles, seen) =
+                tiles(&land, &overview, &bounds, &Rivers::of(None), &camera, aspect, quality, &Cancel::new())
+                    .unwrap();
+            let options = Options { size, samples: 1, ..Options::default() };
+            let sun = Sun { azimuth_deg: 120.0, altitude_deg: 40.0 };
+            let light = Light::of(&camera, aspect, &sun, 0.0, &options, [0.2; 3]);
+            let squares =
+                squares(&land, &overview, camera.eye, camera.axes()[2], 120.0, &Cancel::new()).unwrap();
+            let work = Work {
+                renderer: &renderer,
+                overview: &overview,
+                materials: &materials,
+                options: &options,
+                camera: &camera,
+                aspect,
+                squares: &squares,
+                light: &light,
+            };
+            let depths = work.ground_depths(&tiles, &seen).unwrap();
+            let open = depths.iter().filter(|depth| **depth <= 0.0).count();
+            assert_eq!(open, 0, "camera {i}: {camera:?}, quality {quality}");
+        }
+    }
+
+    impl Work<'_> {
+        /// Depths of the ground alone, row by row.
+        fn ground_depths(&self, tiles: &[Tile], seen: &[(usize, usize)]) -> Result<Vec<f32>, RenderError> {
+            let gpu = self.renderer.gpu;
+            let buffer = gpu.buffer("scene", bytemuck::bytes_of(&self.scene(0)), wgpu::BufferUsages::UNIFORM);
+            let scene = self.bind_scene(&buffer);
+            let (ground, ..) = self.bind_tiles(tiles);
+            let instances: Vec<Instance> = seen.iter().map(|&(i, _)| self.instance(&tiles[i], i)).collect();
+            let instances =
+                gpu.buffer("instances", bytemuck::cast_slice(&instances), wgpu::BufferUsages::VERTEX);
+            let [light, depth] = [LIGHT, DEPTH].map(|format| gpu.target("test", self.options.size, format));
+            let [light_view, depth_view] =
+                [&light, &depth].map(|t| t.create_view(&wgpu::TextureViewDescriptor::default()));
+            let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            {
+                let mut pass = begin(&mut encoder, "ground", &light_view, true, Some(&depth_view));
+                pass.set_bind_group(0, &scene, &[]);
+                pass.set_bind_group(1, &ground, &[]);
+                self.draw_ground(&mut pass, &instances, seen);
+            }
+            gpu.queue.submit([encoder.finish()]);
+            let bytes = gpu.read(&depth)?;
+            Ok(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+        }
+    }
+
+    #[test]
+    fn a_picture_has_sky_above_and_lit_ground_below_and_is_the_same_twice() {
+        let found = picture(&small()).unwrap();
+        assert_eq!((found.picture.cols(), found.picture.rows()), (96, 54));
+        let mean = |row: usize| {
+            found
+                .picture
+                .row(row)
+                .iter()
+                .map(|p| p.map(f64::from))
+                .fold([0.0; 3], |a, b| [0, 1, 2].map(|c| a[c] + b[c] / 96.0))
+        };
+        let (top, bottom) = (mean(1), mean(50));
+        assert!(top[2] > top[0] + 20.0, "{top:?}");
+        assert!(bottom[1] > 20.0 && bottom[2] < bottom[1], "{bottom:?}");
+        assert_eq!(picture(&small()).unwrap().picture, found.picture);
+    }
+
+    #[test]
+    fn night_is_darker_than_day() {
+        let mean = |hour: f64| {
+            let options =
+                Options { any_hour: false, moment: Moment { hour, ..Options::default().moment }, ..small() };
+            let picture = picture(&options).unwrap().picture;
+            picture.as_slice().as_flattened().iter().map(|b| f64::from(*b)).sum::<f64>() / (96.0 * 54.0 * 3.0)
+        };
+        let (day, dusk, night) = (mean(12.0), mean(20.0), mean(0.0));
+        assert!(day > dusk + 5.0 && dusk > night + 5.0 && night < 40.0, "{day} {dusk} {night}");
+    }
+
+    #[test]
+    fn what_makes_no_picture_gets_a_sentence() {
+        let of = |options: Options| picture(&options).unwrap_err().to_string();
+        assert!(of(Options { size: [0, 54], ..small() }).contains("0 pixels is outside 1 to"));
+        assert!(of(Options { samples: 0, ..small() }).contains("samples"));
+        let at = |eye: [f64; 2], height| Aim::Place { eye, height, target: None };
+        assert!(
+            of(Options { aim: at([4000.0, 3000.0], Height::Sea(-5000.0)), ..small() })
+                .contains("under ground")
+        );
+        assert!(of(Options { aim: at([1e9, 0.0], Height::Ground(10.0)), ..small() }).contains("outside"));
+        assert!(of(Options { aim: at([0.0, 0.0], Height::Sea(1e9)), ..small() }).contains("outside"));
+        let refused = Gpu::open(Some("no such card")).map(|_| ());
+        assert!(refused.is_err_and(|e| e.to_string().contains("no such card") && e.is_callers_fault()));
+    }
 }

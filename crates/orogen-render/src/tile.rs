@@ -337,7 +337,9 @@ pub fn join(tiles: &mut [Tile], split: &Tiles) {
                 (crate::pattern::EAST, (QUADS, step)),
             ] {
                 let corner = step == 0 || step == QUADS;
-                if step % 2 == 1 || (coarser & side == 0 && !corner) {
+                let is_coarser = coarser & side != 0;
+                // Neighbours of one size agree on heights; the surface of water they may have brought up the shore unlike far.
+                if (step % 2 == 1 && is_coarser) || !(is_coarser || corner || tiles[i].has_water) {
                     continue;
                 }
                 if let Some((height, level)) = coarsest(tiles, &place, node, col, row) {
@@ -373,9 +375,12 @@ fn coarsest(
                 continue;
             }
             let i = (vy / by) as usize * VERTICES + (vx / by) as usize;
-            if best.is_none_or(|(level, ..)| over.level < level) {
-                best = Some((over.level, tiles[at].heights[i], tiles[at].levels[i]));
-            }
+            let found = (over.level, tiles[at].heights[i], tiles[at].levels[i]);
+            best = Some(match best {
+                Some(best) if best.0 < over.level => best,
+                Some(best) if best.0 == over.level => (best.0, best.1, best.2.max(found.2)),
+                _ => found,
+            });
         }
     }
     best.map(|(_, height, level)| (height, level))
@@ -471,10 +476,17 @@ mod tests {
                     }
                     let x = (u64::from(tile.node.x) * QUADS as u64 + col as u64) * by;
                     let y = ((u64::from(tile.node.y) + 1) * QUADS as u64 - row as u64) * by;
-                    let here =
-                        (tile.heights[usize::from(at)].to_bits(), tile.levels[usize::from(at)].to_bits());
-                    let before = *known.entry((x, y)).or_insert(here);
-                    assert_eq!(before, here, "camera {i}: {:?} at {col}, {row}", tile.node);
+                    let at = usize::from(at);
+                    // Tiles without water draw none.
+                    let level = tile.has_water.then(|| tile.levels[at].to_bits());
+                    let here = (tile.heights[at].to_bits(), level);
+                    let before: (u32, Option<u32>) = *known.entry((x, y)).or_insert(here);
+                    assert_eq!(before.0, here.0, "camera {i}: {:?} at {col}, {row}", tile.node);
+                    assert!(
+                        before.1.is_none() || here.1.is_none() || before.1 == here.1,
+                        "camera {i}: water of {:?} at {col}, {row}",
+                        tile.node
+                    );
                     shared += 1;
                 }
             }

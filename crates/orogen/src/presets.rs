@@ -92,7 +92,7 @@ pub const PRESETS: &[Preset] = &[
         name: "mediterranean",
         about: "a limestone island in a warm sea, with maquis, pines and olives between its white hills",
         text: include_str!("../../../recipes/mediterranean.toml"),
-        closer_m: Some([6000.0, 6000.0]),
+        closer_m: None,
     },
     Preset {
         name: "planet",
@@ -110,7 +110,7 @@ pub const PRESETS: &[Preset] = &[
         name: "taiga",
         about: "low hills that ice has worn, under spruce and birch, with a lake in every hollow",
         text: include_str!("../../../recipes/taiga.toml"),
-        closer_m: Some([20000.0, 20000.0]),
+        closer_m: None,
     },
     Preset {
         name: "volcanic-chain",

@@ -187,7 +187,7 @@ fn way(points: &[[Vec3; 2]], radius_m: f64, leafy: f64) -> Option<Way> {
         reached.push(reached[reached.len() - 1] + dot(d, d).sqrt());
     }
     let length = reached[reached.len() - 1];
-    if !(length > 0.05) {
+    if length.is_nan() || length <= 0.05 {
         return None;
     }
     let pieces = (length / PIECE_M).ceil().clamp(2.0, MOST_PIECES) as usize;

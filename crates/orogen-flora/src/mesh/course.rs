@@ -127,10 +127,9 @@ impl Courses {
     /// Adds a point, unless it lies where the last does.
     fn push(&mut self, first: usize, mut point: Point) {
         point.radius = point.radius.max(0.0);
-        if let Some(last) = self.points[first..].last() {
-            if point.from_foot - last.from_foot < CLOSEST_M {
-                return;
-            }
+        let last = self.points[first..].last();
+        if last.is_some_and(|last| point.from_foot - last.from_foot < CLOSEST_M) {
+            return;
         }
         self.points.push(point);
     }

@@ -94,7 +94,7 @@ impl Skin {
         let start = Seed(u64::from(stem)).unit(1);
         if lobes >= 8 {
             // Every rib has the same part of the texture.
-            let fits = (1..=lobes).filter(|n| lobes % n == 0);
+            let fits = (1..=lobes).filter(|n| lobes.is_multiple_of(*n));
             let nearest = fits.min_by(|a, b| {
                 let off = |n: u32| (math::ln(f64::from(n) / around.max(1e-6))).abs();
                 off(*a).total_cmp(&off(*b))

@@ -10,7 +10,7 @@ mod real;
 mod rows;
 
 pub use basis::{Basis, Distance};
-pub(crate) use field::{BlockRows, Blocks};
+pub(crate) use field::Blocks;
 pub use field::{Field, Look};
 pub use fractal::Fractal;
 pub use real::Dual;

@@ -212,15 +212,26 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
 
     // Crowns of trees, while there are no plants: their colour, and light and shade between them.
     if cover.a > 0.01 {
-        let crowns = noise(0u, in.place.xy * 1.0, dx.xy, dy.xy);
-        let clumps = 0.5 + 0.5 * (0.6 * crowns.w + 0.4 * middle.w);
+        // Two noises of unlike size, turned apart: their sum repeats nowhere near, and along no axis.
+        let first_turn = mat2x2<f32>(0.66, 0.46, -0.46, 0.66);
+        let second_turn = mat2x2<f32>(-0.26, 0.49, -0.49, -0.26);
+        let at_first = first_turn * in.place.xy;
+        let at_second = second_turn * in.place.xy;
+        let one = noise(0u, at_first, first_turn * dx.xy, first_turn * dy.xy).w;
+        let other = noise(0u, at_second, second_turn * dx.xy, second_turn * dy.xy).w;
+        let crowns = 0.55 * one + 0.75 * other;
+        let clumps = clamp(0.5 + 0.5 * (crowns + 0.5 * middle.w), 0.0, 1.0);
         let share = smoothstep(0.0, 1.0, cover.a * 1.7 + (clumps - 0.5) * 0.9 - 0.2);
-        let leaves = pow(cover.rgb, vec3(2.2)) * (0.75 + 0.5 * clumps) * tone;
+        let leaves = pow(cover.rgb, vec3(2.2)) * (0.62 + 0.6 * clumps) * tone * (vec3(1.0) + 0.12 * vec3(middle.z, 0.3 * middle.z, -middle.z));
         color = mix(color, leaves, share);
-        let e = 1.5;
-        let gx = noise(0u, in.place.xy + vec2(e, 0.0), dx.xy, dy.xy).w - crowns.w;
-        let gy = noise(0u, in.place.xy + vec2(0.0, e), dx.xy, dy.xy).w - crowns.w;
-        let bumps = vec3(-gx, -gy, 0.0) * 2.2 * share;
+        let e = 1.6;
+        let ex = noise(0u, at_first + vec2(e, 0.0), first_turn * dx.xy, first_turn * dy.xy).w - one;
+        let ey = noise(0u, at_first + vec2(0.0, e), first_turn * dx.xy, first_turn * dy.xy).w - one;
+        let fx = noise(0u, at_second + vec2(e, 0.0), second_turn * dx.xy, second_turn * dy.xy).w - other;
+        let fy = noise(0u, at_second + vec2(0.0, e), second_turn * dx.xy, second_turn * dy.xy).w - other;
+        // Back to the axes of the land.
+        let rise = 0.9 * (vec2(ex, ey) * first_turn) + 1.3 * (vec2(fx, fy) * second_turn);
+        let bumps = vec3(-rise, 0.0) * 1.7 * share;
         normal = normalize(mix(normal, smooth_normal, share) + bumps);
         open *= mix(1.0, 0.55 + 0.45 * clumps, share);
         roughness = mix(roughness, 0.95, share);

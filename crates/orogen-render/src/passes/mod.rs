@@ -10,12 +10,13 @@ use crate::quadtree::QUADS;
 const COMMON: &str = include_str!("common.wgsl");
 
 /// The shaders, by name.
-pub(crate) const SHADERS: [(&str, &str, bool); 5] = [
+pub(crate) const SHADERS: [(&str, &str, bool); 6] = [
     ("ground", include_str!("ground.wgsl"), true),
     ("sky", include_str!("sky.wgsl"), true),
     ("water", include_str!("water.wgsl"), true),
     ("copy", include_str!("copy.wgsl"), false),
     ("tone", include_str!("tone.wgsl"), false),
+    ("apron", include_str!("apron.wgsl"), true),
 ];
 
 /// The text of a shader, with what it shares with others.
@@ -74,6 +75,7 @@ pub(crate) struct Passes {
     pub tone: wgpu::BindGroupLayout,
     pub ground: wgpu::RenderPipeline,
     pub sky: wgpu::RenderPipeline,
+    pub apron: wgpu::RenderPipeline,
     pub sea: wgpu::RenderPipeline,
     pub lakes: wgpu::RenderPipeline,
     pub copy: wgpu::RenderPipeline,
@@ -115,7 +117,7 @@ impl Passes {
         let levels = Layout::new().plain(D2Array).make(gpu, "levels");
         let picture = Layout::new().plain(D2).make(gpu, "picture");
         let tone = Layout::new().plain(D2).uniform(size_of::<Tone>()).make(gpu, "tone");
-        let [ground_shader, sky_shader, water_shader, copy_shader, tone_shader] =
+        let [ground_shader, sky_shader, water_shader, copy_shader, tone_shader, apron_shader] =
             SHADERS.map(|(name, ..)| gpu.shader(name, source(name)));
         let attributes = wgpu::vertex_attr_array![0 => Float32x4, 1 => Uint8x4, 2 => Uint8x4];
         let tile = [Some(wgpu::VertexBufferLayout {
@@ -162,6 +164,12 @@ impl Passes {
                 },
             )
         };
+        let apron_attributes = wgpu::vertex_attr_array![0 => Float32x3, 1 => Float32x3, 2 => Float32x3];
+        let apron_vertices = [Some(wgpu::VertexBufferLayout {
+            array_stride: 36,
+            step_mode: wgpu::VertexStepMode::Vertex,
+            attributes: &apron_attributes,
+        })];
         let mut all: Vec<u16> = Vec::new();
         let ranges = (0..16).map(|coarser| {
             let start = all.len() as u32;
@@ -181,6 +189,20 @@ impl Passes {
                     format: LIGHT,
                     depth: Some((true, Greater)),
                     cull: true,
+                    add: false,
+                },
+            ),
+            apron: pipeline(
+                gpu,
+                &Draw {
+                    shader: &apron_shader,
+                    vertex: "vertex",
+                    fragment: "fragment",
+                    layouts: &[&scene],
+                    buffers: &apron_vertices,
+                    format: LIGHT,
+                    depth: Some((true, Greater)),
+                    cull: false,
                     add: false,
                 },
             ),

@@ -30,7 +30,7 @@ fn filmic(color: vec3<f32>) -> vec3<f32> {
     let x4 = x2 * x2;
     var y = 15.5 * x4 * x2 - 40.14 * x4 * x + 31.96 * x4 - 6.868 * x2 * x + 0.4298 * x2 + 0.1191 * x - 0.00232;
     // More contrast and colour than the plain curve has.
-    y = pow(max(y, vec3(0.0)), vec3(1.22));
+    y = pow(max(y, vec3(0.0)), vec3(1.3));
     let grey = dot(y, vec3(0.2126, 0.7152, 0.0722));
     y = grey + tone.values.z * (y - grey);
     return pow(clamp(back * y, vec3(0.0), vec3(1.0)), vec3(2.2));

@@ -112,9 +112,12 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     // Foam where waves run up the shore.
     let wide = max(length(dx), length(dy));
     let drift = textureSampleGrad(noises, repeated, in.place.xy * scene.noise[0].z + scene.noise[0].xy, dx * scene.noise[0].z, dy * scene.noise[0].z);
-    let edge = deep + 0.9 * (drift.y - 0.5);
-    let band = (1.0 - smoothstep(0.05, 0.9, edge)) * in.sea;
-    let foam = band * smoothstep(0.35, 0.75, drift.z + 0.35 * band) * (1.0 - smoothstep(3.0, 30.0, wide));
+    // Lines that run along the shore, broken up, and a thin seam at the very edge.
+    let reach = deep + 0.5 * (drift.y - 0.5);
+    let seam = 1.0 - smoothstep(0.02, 0.22, reach);
+    let line = smoothstep(0.16, 0.0, abs(reach - 0.55 - 0.35 * (gusts.z - 0.5))) * smoothstep(0.45, 0.62, drift.z);
+    let foam = clamp(0.8 * seam + 0.55 * line, 0.0, 1.0) * in.sea * (0.35 + 0.65 * smoothstep(0.3, 0.6, drift.w))
+        * (1.0 - smoothstep(2.0, 14.0, wide));
     light = mix(light, vec3(0.75) * down / PI, clamp(foam, 0.0, 0.85));
 
     // No edge where it is a hand deep.

@@ -3,7 +3,7 @@
 use orogen_core::edits::Id;
 use orogen_core::vector::{Categories, Column, Shape, VectorLayer};
 use orogen_core::{Frame, LayerName, Terrain, layer, species};
-use orogen_io::plan::Plan;
+use orogen_io::plan::{Ground, Plan};
 use orogen_io::png8::{self, Picture};
 use orogen_io::{geojson, instances_csv};
 use rayon::prelude::*;
@@ -95,7 +95,8 @@ pub fn plan(land: &Terrain, things: &orogen_core::instances::Instances, wide_px:
     let radius_m = |name: &String| species::named(name).map_or(USUAL_M, |known| known.radius_m);
     let radii_m: Vec<f64> = things.species().iter().map(radius_m).collect();
     let height = land.get(layer::HEIGHT).ok();
-    let ground = height.map(|height| (land.frame(), height, land.get(layer::WATER).ok()));
+    let water = land.get(layer::WATER).ok();
+    let ground = height.map(|height| Ground { frame: land.frame(), height, water });
     Plan { plants: things, radii_m: &radii_m, rect: land.frame().extent(), wide_px, ground }.draw()
 }
 

@@ -379,7 +379,7 @@ fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8
                             }
                         }
                     }
-                    dispatch!(level, _simd => mark(values, Biome::Ocean, heights, |h| !(h >= 0.0)));
+                    dispatch!(level, _simd => mark(values, Biome::Ocean, heights, |h| h.is_nan() || h < 0.0));
                     if let Some(water) = water {
                         let depth = &water.row(row)[block.clone()];
                         dispatch!(level, _simd => mark_lakes(values, heights, depth, lake_m));

@@ -35,7 +35,7 @@ impl<'a> Home<'a> {
     pub fn at(&self, species: usize, place: [f64; 2]) -> f64 {
         // Where it cannot stand is known soonest.
         let limits = self.rules.at(2 * species + 1, place);
-        if !(limits > 0.0) {
+        if limits <= 0.0 || limits.is_nan() {
             return 0.0;
         }
         let weight = f64::from(limits) * f64::from(self.rules.at(2 * species, place));

@@ -289,13 +289,13 @@ impl Survival {
 
     /// The layers that the step writes, in the order of their names.
     #[allow(clippy::too_many_arguments, reason = "all that the forest was made from")]
-    fn measure<'a>(
+    fn measure(
         &self,
         forest: &Forest,
         stages: &Stages,
         plants: &[Plant],
         each: f64,
-        home: &Home<'a>,
+        home: &Home<'_>,
         spread: &Spread,
         frame: &Frame,
         ctx: &Ctx<'_>,

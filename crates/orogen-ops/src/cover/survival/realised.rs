@@ -49,12 +49,11 @@ pub fn standing(
         plants: &plants,
         density: |class: usize, place: [f64; 2]| {
             let species = class / 2;
-            if !stand::holds(&bounds, place) || !(limits.at(species, place) > 0.0) {
-                return 0.0;
-            }
             let young = at(3 * species + 1, place);
             let dense = if class % 2 == 1 { young } else { at(3 * species, place) - young };
-            dense.max(0.0)
+            // The lattice may miss a brook or a cliff; the place does not.
+            let stands = dense > 0.0 && stand::holds(&bounds, place) && limits.at(species, place) > 0.0;
+            if stands { dense } else { 0.0 }
         },
         harm: |class: usize, place: [f64; 2]| {
             weather.harm_at(&plants[class], frame.locate(place[0], place[1]))
