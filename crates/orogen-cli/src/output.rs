@@ -90,7 +90,7 @@ pub fn write_beside(file: &Path, files: &[(String, Vec<u8>)], force: bool) -> Re
     }
     let folder = OutputFolder::new(parent)?;
     for (name, bytes) in files {
-        folder.write(name.as_ref(), bytes)?;
+        folder.write(std::ffi::OsStr::new(name), bytes)?;
     }
     folder.commit()?;
     Ok(())
