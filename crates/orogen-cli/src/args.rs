@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use orogen::ExportKind;
 use orogen::core::Rect;
-use orogen::flora::{Fineness, LEVELS, PlantFile, Season};
+use orogen::flora::{Fineness, Form, LEVELS, PlantFile, Season};
 
 use crate::dem::Dem;
 
@@ -348,6 +348,10 @@ pub struct Plants {
     /// Where to write; `-` for standard output [default: SPECIES.glb]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Write an impostor instead, pictures that stand in for the plant far away: `octahedral` (8 by 8 views), `quads` (eight
+    /// upright views), `crossed` (three) or `axial` (one). FILE is its JSON; the pictures lie beside it.
+    #[arg(long, value_name = "FORM", num_args = 0..=1, default_missing_value = "octahedral", value_parser = parse_form, conflicts_with_all = ["list", "sheet", "lod"])]
+    pub impostor: Option<Form>,
     /// Draw all species side by side into a PNG instead.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "out"])]
     pub sheet: Option<PathBuf>,
@@ -378,6 +382,13 @@ fn parse_season(text: &str) -> Result<Season, String> {
         "winter" => Ok(Season::Winter),
         _ => Err(String::from("expected spring, summer, autumn or winter")),
     }
+}
+
+fn parse_form(text: &str) -> Result<Form, String> {
+    Form::ALL
+        .into_iter()
+        .find(|form| form.name() == text)
+        .ok_or_else(|| String::from("expected octahedral, quads, crossed or axial"))
 }
 
 fn parse_lod(text: &str) -> Result<PlantFile, String> {

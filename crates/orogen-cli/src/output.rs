@@ -67,6 +67,35 @@ pub fn write_file(file: &Path, bytes: &[u8], force: bool) -> Result<(), BuildErr
     Ok(())
 }
 
+/// The name of a JSON file without its end, by which the files beside it are called.
+///
+/// # Errors
+/// When it is not the name of a JSON file.
+pub fn json_stem(file: &Path) -> Result<String, BuildError> {
+    let stem = file.file_stem().and_then(|stem| stem.to_str());
+    match (stem, file.extension()) {
+        (Some(stem), Some(end)) if end == "json" => Ok(stem.to_owned()),
+        _ => Err(BuildError::Call(format!("{}: expected the name of a .json file", file.display()))),
+    }
+}
+
+/// Writes several files into the folder of one of them, all or none.
+///
+/// # Errors
+/// When one is there already and may not be replaced, or cannot be written.
+pub fn write_beside(file: &Path, files: &[(String, Vec<u8>)], force: bool) -> Result<(), BuildError> {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    for (name, _) in files {
+        refuse_existing(&parent.join(name), force)?;
+    }
+    let folder = OutputFolder::new(parent)?;
+    for (name, bytes) in files {
+        folder.write(std::ffi::OsStr::new(name), bytes)?;
+    }
+    folder.commit()?;
+    Ok(())
+}
+
 fn document(value: &impl serde::Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
-use orogen::flora::{Growth, Outlook, outlooks, plant, plant_glb, plant_sheet};
+use orogen::flora::{Growth, Outlook, outlooks, plant, plant_glb, plant_impostor, plant_sheet};
 use orogen::io::png8;
 
 use crate::args::Plants;
@@ -16,6 +16,18 @@ pub fn run(args: &Plants) -> Result<()> {
     }
     let start = Instant::now();
     let growth = Growth { age: args.age, vigour: args.vigour, season: args.season };
+    if let (Some(form), Some(name)) = (args.impostor, &args.species) {
+        let file = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}_impostor.json")));
+        let stem = output::json_stem(&file)?;
+        let files = plant_impostor(&plant(name, &args.seed, growth)?, &stem, form)?;
+        output::write_beside(&file, &files, args.force)?;
+        if !args.quiet {
+            let bytes: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
+            let seconds = start.elapsed().as_secs_f64();
+            eprintln!("{} and three pictures: {:.1} MB, {seconds:.2} s", file.display(), bytes as f64 / 1e6);
+        }
+        return Ok(());
+    }
     let (file, bytes) = match (&args.sheet, &args.species) {
         (Some(file), _) => {
             output::refuse_existing(file, args.force)?;

@@ -8,6 +8,7 @@ mod catalog;
 mod frame;
 mod grow;
 mod growth;
+mod impostor;
 mod kinds;
 mod lod;
 mod mesh;
@@ -22,6 +23,10 @@ pub use atlas::leaf_cell;
 pub use catalog::{CATALOG, Entry, names, species};
 pub use grow::{GrowError, grow, grow_on, grow_within};
 pub use growth::{Growth, Season};
+pub use impostor::{
+    Fade, Form, FrameView, IMPOSTOR_LEVEL, IMPOSTOR_SAMPLES, Impostor, ImpostorError, Light, Relief, Rgba,
+    Surfel, impostor, mesh_pictures,
+};
 pub use lod::{BUDGETS, lod};
 pub use mesh::{BARK_M, Detail, Mesh, PlantMesh, mesh};
 pub use picture::{Seen, View};

@@ -71,43 +71,77 @@ impl Seen {
         for corners in mesh.indices.chunks_exact(3) {
             let ids = [corners[0] as usize, corners[1] as usize, corners[2] as usize];
             let [a, b, c] = ids.map(|id| place(mesh.positions[id]));
-            let area = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
+            let area = doubled_area(a, b, c);
             if area == 0.0 || (!both && area > 0.0) {
                 continue;
             }
-            let low = |axis: usize, most: usize| {
-                (a[axis].min(b[axis]).min(c[axis]) - 0.5).ceil().clamp(0.0, most as f64) as usize
-            };
-            let high = |axis: usize, most: usize| {
-                ((a[axis].max(b[axis]).max(c[axis]) - 0.5).floor() + 1.0).clamp(0.0, most as f64) as usize
-            };
-            for row in low(1, tall)..high(1, tall) {
-                for col in low(0, wide)..high(0, wide) {
-                    let (x, y) = (col as f64 + 0.5, row as f64 + 0.5);
-                    let p = ((b[0] - x) * (c[1] - y) - (c[0] - x) * (b[1] - y)) / area;
-                    let q = ((c[0] - x) * (a[1] - y) - (a[0] - x) * (c[1] - y)) / area;
-                    let r = 1.0 - p - q;
-                    if p < 0.0 || q < 0.0 || r < 0.0 {
-                        continue;
-                    }
-                    let depth = (p * a[2] + q * b[2] + r * c[2]) as f32;
-                    let pixel = row * wide + col;
-                    if depth >= self.depth[pixel] {
-                        continue;
-                    }
-                    let mix = |v: [f32; 3]| p as f32 * v[0] + q as f32 * v[1] + r as f32 * v[2];
-                    let uv = [0, 1].map(|axis| mix(ids.map(|id| mesh.uvs[id][axis])));
-                    let Some(color) = color(uv) else { continue };
-                    let normal = [0, 1, 2].map(|axis| f64::from(mix(ids.map(|id| mesh.normals[id][axis]))));
-                    let facing = if both && dot(normal, ahead) > 0.0 { -1.0 } else { 1.0 };
-                    self.depth[pixel] = depth;
-                    self.normal[pixel] = unit(normal).map(|v| (facing * v) as f32);
-                    self.color[pixel] = color;
-                    if !mesh.sway.is_empty() {
-                        let lights = ids.map(|id| f32::from(mesh.sway[id][3]) / 255.0);
-                        self.light[pixel] = mix(lights);
-                    }
+            scan([a, b, c], self.size, |pixel, depth, [p, q, r]| {
+                if depth >= self.depth[pixel] {
+                    return;
                 }
+                let mix = |v: [f32; 3]| p as f32 * v[0] + q as f32 * v[1] + r as f32 * v[2];
+                let uv = [0, 1].map(|axis| mix(ids.map(|id| mesh.uvs[id][axis])));
+                let Some(color) = color(uv) else { return };
+                let normal = [0, 1, 2].map(|axis| f64::from(mix(ids.map(|id| mesh.normals[id][axis]))));
+                let facing = if both && dot(normal, ahead) > 0.0 { -1.0 } else { 1.0 };
+                self.depth[pixel] = depth;
+                self.normal[pixel] = unit(normal).map(|v| (facing * v) as f32);
+                self.color[pixel] = color;
+                if !mesh.sway.is_empty() {
+                    let lights = ids.map(|id| f32::from(mesh.sway[id][3]) / 255.0);
+                    self.light[pixel] = mix(lights);
+                }
+            });
+        }
+    }
+}
+
+/// Twice the area of a triangle on a picture; negative where its front is seen, as rows run down.
+pub(crate) fn doubled_area(a: Vec3, b: Vec3, c: Vec3) -> f64 {
+    (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])
+}
+
+/// Goes over the pixels whose middles lie in a triangle of any area but none: hands out the pixel, its depth and the corners'
+/// shares. Corners are column, row and depth.
+#[inline]
+pub(crate) fn scan(
+    [a, b, c]: [Vec3; 3],
+    [wide, tall]: [usize; 2],
+    mut found: impl FnMut(usize, f32, [f64; 3]),
+) {
+    let area = doubled_area(a, b, c);
+    let low = |axis: usize, most: usize| {
+        (a[axis].min(b[axis]).min(c[axis]) - 0.5).ceil().clamp(0.0, most as f64) as usize
+    };
+    let high = |axis: usize, most: usize| {
+        ((a[axis].max(b[axis]).max(c[axis]) - 0.5).floor() + 1.0).clamp(0.0, most as f64) as usize
+    };
+    let (left, right) = (low(0, wide), high(0, wide));
+    // How the shares change from column to column.
+    let steps = [(b[1] - c[1]) / area, (c[1] - a[1]) / area, (a[1] - b[1]) / area];
+    for row in low(1, tall)..high(1, tall) {
+        let y = row as f64 + 0.5;
+        let shares = |x: f64| {
+            let p = ((b[0] - x) * (c[1] - y) - (c[0] - x) * (b[1] - y)) / area;
+            let q = ((c[0] - x) * (a[1] - y) - (a[0] - x) * (c[1] - y)) / area;
+            [p, q, 1.0 - p - q]
+        };
+        // The part of the row that can lie inside, a column more at both ends.
+        let start = shares(left as f64 + 0.5);
+        let (mut from, mut to) = (0.0f64, right.saturating_sub(left) as f64);
+        for (share, step) in start.into_iter().zip(steps) {
+            let crossing = -share / step;
+            if step > 0.0 {
+                from = from.max(crossing - 1.0);
+            } else if step < 0.0 {
+                to = to.min(crossing + 2.0);
+            }
+        }
+        let (from, to) = (from.max(0.0) as usize, to.max(0.0) as usize);
+        for col in left + from..(left + to).min(right) {
+            let [p, q, r] = shares(col as f64 + 0.5);
+            if p >= 0.0 && q >= 0.0 && r >= 0.0 {
+                found(row * wide + col, (p * a[2] + q * b[2] + r * c[2]) as f32, [p, q, r]);
             }
         }
     }

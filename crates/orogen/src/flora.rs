@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::error::BuildError;
 
-pub use orogen_flora::{Growth, Mesh, PlantMesh, Season, names};
+pub use orogen_flora::{Form, Growth, Mesh, PlantMesh, Season, names};
 pub use orogen_io::plant::{Fineness, LEVELS, Plant, PlantFile, portrait};
 
 /// A plant as a glb file: y up, metres, its foot at the origin.
@@ -19,6 +19,14 @@ pub use orogen_io::plant::{Fineness, LEVELS, Plant, PlantFile, portrait};
 /// When it has no surface at all, or too much of it for a file.
 pub fn plant_glb(plant: &Plant, name: &str, what: PlantFile) -> Result<Vec<u8>, BuildError> {
     orogen_io::plant::plant_glb(plant, name, what).map_err(BuildError::Write)
+}
+
+/// The impostor of a plant as files by their names: pictures of colour, normals and depth, and a JSON that says what they mean.
+///
+/// # Errors
+/// When the plant has no surface.
+pub fn plant_impostor(plant: &Plant, name: &str, form: Form) -> Result<Vec<(String, Vec<u8>)>, BuildError> {
+    orogen_io::plant::impostor_files(plant, name, form).map_err(BuildError::Write)
 }
 
 /// Grows a plant of a species by its name, from a seed of any text.

@@ -1,11 +1,13 @@
 //! Plants as files and pictures.
 
 mod files;
+mod impostor;
 mod portrait;
 
 use orogen_flora::{Detail, Growth, PlantMesh, Skeleton, Species, lod, mesh};
 
 pub use files::{LEVELS, PlantFile, plant_glb};
+pub use impostor::impostor_files;
 pub use portrait::portrait;
 
 /// A plant that has grown.
