@@ -86,7 +86,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let y = 130.0 + 30.0 * per_m;
             let half = made.impostor.half_m[0];
             let px = (2.0 * half * per_m) as usize;
-            let turn = 6.28 * other;
+            let turn = std::f64::consts::TAU * other;
             let up = 30.0 / away;
             let view = View {
                 middle: made.impostor.middle,

@@ -105,14 +105,6 @@ fn hold(form: Form, viewers: &[[f64; 3]], [area, shown, light]: [f64; 3], but: f
     let mut off = 0.0;
     for made in PLANTS.iter() {
         let found = differences(made, form, viewers);
-        let most = |f: fn(&Differs) -> f64| 100.0 * found.iter().map(f).fold(0.0, f64::max);
-        println!(
-            "{}: at most {:.1} % of area, {:.1} % of colour as shown, {:.1} % of light",
-            made.name,
-            most(|d| d.area),
-            most(|d| d.shown),
-            most(|d| d.light)
-        );
         for Differs { back, area: a, shown: s, light: l } in found {
             off += if a > area { 1.0 } else { 0.0 };
             if a > 1.25 * area || s > shown || l > light {
