@@ -98,13 +98,21 @@ struct Gathered {
 
 impl Gathered {
     fn add(&mut self, species: Vec<String>, things: impl Iterator<Item = ([f64; 2], Instance)>) {
-        // A recipe has some hundred steps of at most 256 species.
-        let before = self.species.len() as u16;
+        // A recipe has some hundred steps of at most 256 species. Each is listed once.
+        let numbers: Vec<u16> = species
+            .into_iter()
+            .map(|name| {
+                let known = self.species.iter().position(|other| *other == name);
+                known.unwrap_or_else(|| {
+                    self.species.push(name);
+                    self.species.len() - 1
+                }) as u16
+            })
+            .collect();
         let numbered = |(place, thing): ([f64; 2], Instance)| {
-            (place, Instance { species: thing.species + before, ..thing })
+            (place, Instance { species: numbers[usize::from(thing.species)], ..thing })
         };
         self.things.extend(things.map(numbered));
-        self.species.extend(species);
     }
 }
 

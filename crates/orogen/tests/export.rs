@@ -629,7 +629,7 @@ fn a_model_tells_where_the_land_lies_unless_the_recipe_does() {
 #[test]
 fn the_bytes_of_all_splat_maps_sum_to_255() {
     let folder = tempfile::tempdir().unwrap();
-    let cover = "[[step]]\nid = \"biomes\"\nop = \"cover.biomes\"\nparams = { temperature_c = 9.0, moisture = 0.6, lapse_c_per_km = 60.0 }\n\
+    let cover = "[[step]]\nid = \"biomes\"\nop = \"cover.biomes\"\nparams = { temperature_c = 9.0, moisture = 0.6, lapse_c_per_km = 50.0 }\n\
                  [[step]]\nid = \"ground\"\nop = \"cover.materials\"\n[[export]]\nkind = \"splat\"\n";
     let options = BuildOptions::default();
     let (built, manifest) =

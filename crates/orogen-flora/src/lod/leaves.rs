@@ -66,10 +66,11 @@ pub fn cards(
     let whole: Vec<Card> = (0..all as u32).map(|leaf| Card::single(leaf, natural, crossed)).collect();
     let wanted = cover.of(&whole, &stems(true));
     let stems = stems(false);
-    // Against the whole plant, on average over the views, however much of it each shows.
+    // Against the whole plant, on average over the views, however much of it each shows; plants are mostly seen from the side.
     let covered = |share: f64| -> f64 {
         let views = cover.of(&sized(share), &stems);
-        views.iter().zip(wanted).map(|(covered, wanted)| covered / wanted.max(1.0)).sum::<f64>() / 4.0
+        let shares = views.iter().zip(wanted).map(|(covered, wanted)| covered / wanted.max(1.0));
+        shares.zip([0.3, 0.3, 0.3, 0.1]).map(|(share, weight)| weight * share).sum()
     };
     // Crossed cards show each leaf twice.
     let (mut low, mut high) = (level.area / each, MOST_AREA);

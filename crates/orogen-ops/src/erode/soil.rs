@@ -22,6 +22,8 @@ pub struct Soil<'a> {
 
 /// Newton steps at most; from below they come ever closer and never go past.
 const STEPS: usize = 12;
+/// Samples between two looks whether to stop.
+const A_LOOK: usize = 1 << 15;
 
 impl Soil<'_> {
     /// How freely ground moves as soil, and as rock, during a go of `metres2 = D dt`, as shares of what the fastest deep soil does.
@@ -59,7 +61,10 @@ impl Soil<'_> {
         // Inflow gathers where the share will be.
         let soil = as_soil.as_mut_slice();
         soil.fill(0.0);
-        for cell in order {
+        for (count, cell) in order.into_iter().enumerate() {
+            if count.is_multiple_of(A_LOOK) {
+                ctx.stop_if_asked()?;
+            }
             let cell = cell as usize;
             if heights[cell].is_nan() {
                 soil[cell] = 0.0;

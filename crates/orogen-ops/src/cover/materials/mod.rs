@@ -257,7 +257,8 @@ fn materials(
     let rounding = Rounding { fallback, level: Level::new() };
     let mut made: Vec<Raster<Weight>> = names.iter().map(|_| Raster::zeroed(cols, rows)).collect();
     let start = || (Buffers::default(), vec![0.0; names.len() * BLOCK], [0.0; BLOCK]);
-    lines_of(&mut made).into_par_iter().with_min_len(8).enumerate().try_for_each_init(
+    // The rows of a small window are one thread's: windows are made side by side.
+    lines_of(&mut made).into_par_iter().with_min_len(40).enumerate().try_for_each_init(
         start,
         |(buffers, shares, weights), (row, mut out)| {
             let mut counts = [0, 0];

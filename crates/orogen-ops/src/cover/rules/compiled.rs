@@ -168,8 +168,8 @@ impl<'a> Compiled<'a> {
         let mut made = Self {
             frame: *terrain.frame(),
             fields: Vec::new(),
-            factors: Vec::new(),
-            things: Vec::new(),
+            factors: Vec::with_capacity(things.iter().map(|rules| rules.len()).sum()),
+            things: Vec::with_capacity(things.len()),
             shared: Vec::new(),
             level: Level::new(),
         };
