@@ -47,7 +47,7 @@ impl Paint {
     pub fn new(mesh: &PlantMesh, surface: &Surface, sample_m: f64) -> Self {
         let leaves = surface.leaves.as_ref().map(|maps| {
             let all = levels(maps);
-            // Cells of two samples are no leaves any more.
+            // Cells of two samples show leaves no longer.
             let most = all.len().saturating_sub(4);
             let wanted = metres_per_uv(&mesh.leaves) / sample_m;
             let level =

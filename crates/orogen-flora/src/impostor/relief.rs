@@ -141,7 +141,7 @@ impl Gathered {
             .collect();
         for channel in 0..3 {
             // The gains that make the whole frame as bright as its points under all suns, by least squares; a little is held to 1,
-            // as not all of them are told apart by these suns.
+            // as not all of them differ under these suns.
             let mut normal = [[0.0f64; 9]; 9];
             let mut wanted = [0.0f64; 9];
             let total: f64 =

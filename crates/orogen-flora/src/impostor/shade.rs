@@ -180,7 +180,7 @@ impl Impostor {
         let from = sub(at, self.middle);
         match self.form {
             Form::Octahedral => {
-                // Whoever looks up steeply from below sees the views from the horizon.
+                // A viewer who looks up steeply from below sees the views from the horizon.
                 nearest(back).map(|(frame, share)| self.through_depth(frame, share as f32, from, back))
             }
             Form::Quads | Form::Crossed => self.on_quads(from, back),
