@@ -67,7 +67,7 @@ impl Camera {
         [x, x / aspect]
     }
 
-    /// The matrix, by columns, from places relative to the eye to clip space: far away is depth 0, at [`NEAR_M`] it is 1.
+    /// The matrix, by columns, from places relative to the eye to clip space: far away is depth 0, at `NEAR_M` it is 1.
     /// `shift` moves the picture, in shares of its half width and height.
     #[must_use]
     pub fn clip(&self, aspect: f64, shift: [f64; 2]) -> [[f32; 4]; 4] {

@@ -9,7 +9,7 @@ use crate::quadtree::{Node, Root};
 /// Samples along the longer side, at most.
 const MOST: usize = 1025;
 
-/// The land as a whole, on at most [`MOST`] samples a side.
+/// The land as a whole, on at most `MOST` samples a side.
 pub struct Overview {
     /// Its samples.
     pub frame: Frame,

@@ -3,7 +3,7 @@
 //! The plane is cut into cells of side r/√2, so that a cell holds one point at most and a point can only be too near to
 //! those of the 5 x 5 cells around it. Cells three apart never meet, so the cells of one of nine colours (3 x 3) can be
 //! worked on at once. A fixed number of rounds throws one dart into each empty cell, colour by colour; then one exact fill
-//! looks for what is left of each empty cell ([`fill`]), after which no further point fits anywhere.
+//! looks for what is left of each empty cell (`fill`), after which no further point fits anywhere.
 //!
 //! **Guarantees** (1) no two points of a class are nearer than its distance, no two of different classes nearer than the
 //! mean of theirs; (2) after a fill no point fits in any more (to 1/16384 of a cell); (3) a point depends on nothing
