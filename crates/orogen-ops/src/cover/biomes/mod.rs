@@ -70,7 +70,8 @@ pub struct Biomes {
     /// Biomes of the recipe's own, which the table and what is painted may name.
     #[schemars(length(max = 200))]
     pub own: Vec<OwnBiome>,
-    /// Height from which ground is snow, whatever its climate; nothing if not stated.
+    /// Height from which ground is snow, whatever its climate; nothing if not stated. The line interlocks as borders do: it wanders by
+    /// up to 154 m for each degree of `border_c`.
     #[schemars(range(min = -12000.0, max = 20000.0), extend("x-unit" = "m", "x-slider" = [0.0, 5000.0]))]
     pub snow_line_m: Option<f64>,
     /// Depth from which lying `snow` makes the biome snow, where there is such a layer; nothing if not stated.
