@@ -48,13 +48,7 @@ pub fn run(check: bool) -> Result<()> {
     }
     let mut pictures = vec![(PathBuf::from(README_PICTURE), preset_picture("island", 641)?)];
     for preset in orogen::presets::PRESETS {
-        let png = preset_picture(preset.name, 481).with_context(|| format!("the preset {}", preset.name))?;
-        pictures.push((Path::new(PRESETS).join(format!("{}.png", preset.name)), png));
-        if let Some(at_m) = preset.closer_m {
-            let png =
-                zooms(preset.name, at_m).with_context(|| format!("the preset {} from near", preset.name))?;
-            pictures.push((Path::new(PRESETS).join(format!("{}-zooms.png", preset.name)), png));
-        }
+        pictures.extend(pictures_of(preset)?);
     }
     pictures.push((PathBuf::from(SATELLITE_PICTURE), three_ways()?));
     pictures.push((PathBuf::from(COLORINGS_PICTURE), colorings()?));
@@ -92,13 +86,36 @@ pub fn run(check: bool) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page and picture of some operators, and the texts about all of them.
+/// The pictures of a preset: all of it, and from near where it says a place.
+fn pictures_of(preset: &orogen::presets::Preset) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let path = |end: &str| Path::new(PRESETS).join(format!("{}{end}.png", preset.name));
+    let png = preset_picture(preset.name, 481).with_context(|| format!("the preset {}", preset.name))?;
+    let mut pictures = vec![(path(""), png)];
+    if let Some(at_m) = preset.closer_m {
+        let png =
+            zooms(preset.name, at_m).with_context(|| format!("the preset {} from near", preset.name))?;
+        pictures.push((path("-zooms"), png));
+    }
+    Ok(pictures)
+}
+
+/// Writes the page and picture of some operators or the pictures of some presets, and the texts about all of them.
 pub fn some(ids: &[&str]) -> Result<()> {
     let mut stale = Vec::new();
     for (path, text) in texts()? {
         note(&shell::root().join(path), false, text.as_bytes(), &mut stale)?;
     }
     for id in ids {
+        if let Some(preset) = orogen::presets::PRESETS.iter().find(|preset| preset.name == *id) {
+            for (path, png) in pictures_of(preset)? {
+                note(&shell::root().join(path), false, &png, &mut stale)?;
+            }
+            continue;
+        }
+        if *id == "plans" {
+            note(&shell::root().join(PLANS_PICTURE), false, &plans()?, &mut stale)?;
+            continue;
+        }
         let catalog = orogen::catalog();
         let operator = catalog.get(id).ok_or_else(|| anyhow!("no operator {id:?}"))?;
         let png = picture(operator).with_context(|| format!("the example of {id}"))?;

@@ -50,7 +50,7 @@ pub struct Material {
 /// rules say.
 ///
 /// **Limits** Where one biome or material ends and another begins, weights change within a sample or two, so two resolutions differ along
-/// borders: hence 5 %. Distances are measured up to 20 km. Takes a byte a sample for each material, and four for each distance
+/// borders: hence 5 %. Samples further apart than `over_m` see gentler slopes, so previews of wide lands have less bare rock. Distances are measured up to 20 km. Takes a byte a sample for each material, and four for each distance
 /// that rules measure; slopes and curvatures are measured as they are needed, unless over more than 128 samples.
 ///
 /// **After** Mikuličić & Mihajlović, "Procedural generation of Mediterranean environments", MIPRO 2016, equation (1).

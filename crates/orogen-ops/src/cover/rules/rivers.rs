@@ -24,7 +24,7 @@ pub(super) struct Banks {
     count: [usize; 2],
 }
 
-/// The most squares along a side.
+/// The most squares along a side. No more than pieces of rivers in all, so that they take little memory.
 const MOST_SQUARES: f64 = 512.0;
 
 impl Banks {
@@ -38,8 +38,9 @@ impl Banks {
         let pieces = rivers.map_or_else(Vec::new, pieces);
         let size = frame.size_m();
         // Squares much smaller than what is measured would hold a piece many times over.
-        let side_m = (4.0 * limit_m).max(size[0].max(size[1]) / MOST_SQUARES).max(f64::MIN_POSITIVE);
-        let count = size.map(|m| (m / side_m).ceil().clamp(1.0, MOST_SQUARES) as usize);
+        let most = (pieces.len() as f64).sqrt().ceil().clamp(1.0, MOST_SQUARES);
+        let side_m = (4.0 * limit_m).max(size[0].max(size[1]) / most).max(f64::MIN_POSITIVE);
+        let count = size.map(|m| (m / side_m).ceil().clamp(1.0, most) as usize);
         let mut made = Self { raster, frame: *frame, limit_m, pieces, squares: Vec::new(), count };
         made.squares = vec![Vec::new(); count[0] * count[1]];
         for (i, piece) in made.pieces.iter().enumerate() {

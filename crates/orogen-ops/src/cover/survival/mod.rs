@@ -231,7 +231,7 @@ impl Op for Survival {
             round: 0,
         };
         // A land that lacks what rules need is refused at once.
-        growing.with_ecosystem(ctx, |_, _| Ok(()))?;
+        growing.with_ecosystem(ctx, |_| Ok(()))?;
         Ok(Started::Stepped(Box::new(growing)))
     }
 }
@@ -266,7 +266,7 @@ impl Growing {
     fn with_ecosystem<R>(
         &mut self,
         ctx: &Ctx<'_>,
-        f: impl FnOnce(&Ecosystem<'_, &(dyn Fn(usize, [f64; 2]) -> f64 + Sync)>, &Self) -> Result<R, OpError>,
+        f: impl FnOnce(&Ecosystem<'_, &(dyn Fn(usize, [f64; 2]) -> f64 + Sync)>) -> Result<R, OpError>,
     ) -> Result<R, OpError> {
         let mut measured = std::mem::take(&mut self.measured);
         let home = self.home(&mut measured, ctx)?;
@@ -283,7 +283,7 @@ impl Growing {
             first_per_m2: params.first_per_ha / 1e4 / self.each,
             strays_per_m2: params.afar_per_ha / 1e4 / self.each,
         };
-        let found = f(&ecosystem, self);
+        let found = f(&ecosystem);
         self.measured = measured;
         found
     }
@@ -316,8 +316,9 @@ impl Stepped for Growing {
         let rounds = self.params.rounds();
         ctx.tick(self.round, rounds + 1)?;
         let next = if self.forest.is_some() { self.round + 1 } else { 0 };
-        let grown = self.with_ecosystem(ctx, |ecosystem, growing| {
-            Ok(match &growing.forest {
+        let before = self.forest.take();
+        let grown = self.with_ecosystem(ctx, |ecosystem| {
+            Ok(match before {
                 Some(forest) => ecosystem.round(forest, next, ctx)?,
                 None => ecosystem.sown(ctx)?,
             })

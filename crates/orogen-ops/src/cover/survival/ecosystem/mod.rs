@@ -295,7 +295,7 @@ impl<W: Fn(usize, [f64; 2]) -> f64 + Sync> Ecosystem<'_, W> {
         let mut forest = self.sown(ctx)?;
         after(0, &forest);
         for round in 1..=rounds {
-            forest = self.round(&forest, round, ctx)?;
+            forest = self.round(forest, round, ctx)?;
             after(round, &forest);
         }
         Ok(forest)
@@ -310,14 +310,14 @@ impl<W: Fn(usize, [f64; 2]) -> f64 + Sync> Ecosystem<'_, W> {
         let stages = Stages::new(self.kinds, self.years_a_round);
         let world = self.world(grid, &stages);
         let strips = (0..grid.count[1]).map(|_| world.empty_strip()).collect();
-        world.after_round(&Forest { grid, strips }, 0, ctx)
+        world.after_round(Forest { grid, strips }, 0, ctx)
     }
 
     /// The forest a round later; the rounds are numbered from 1 on.
     ///
     /// # Errors
     /// When cancelled.
-    pub fn round(&self, forest: &Forest, round: usize, ctx: &Ctx<'_>) -> Result<Forest, Cancelled> {
+    pub fn round(&self, forest: Forest, round: usize, ctx: &Ctx<'_>) -> Result<Forest, Cancelled> {
         let stages = Stages::new(self.kinds, self.years_a_round);
         self.world(forest.grid, &stages).after_round(forest, round as u64, ctx)
     }
@@ -346,8 +346,9 @@ struct World<'a, W> {
 }
 
 impl<W: Fn(usize, [f64; 2]) -> f64 + Sync> World<'_, W> {
-    fn after_round(&self, forest: &Forest, round: u64, ctx: &Ctx<'_>) -> Result<Forest, Cancelled> {
-        let sown = self.by_strip(ctx, |row| self.sown(forest, row, round))?;
+    fn after_round(&self, forest: Forest, round: u64, ctx: &Ctx<'_>) -> Result<Forest, Cancelled> {
+        let sown = self.by_strip(ctx, |row| self.sown(&forest, row, round))?;
+        drop(forest);
         self.by_strip(ctx, |row| self.survivors(&sown, row))
     }
 
