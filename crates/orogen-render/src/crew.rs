@@ -164,7 +164,10 @@ mod tests {
         let crew = Crew::new(1, Box::new(work));
         crew.want(0..4);
         let found: Vec<_> = (0..4).map(|_| crew.take(Duration::from_secs(5)).unwrap()).collect();
-        assert_eq!(found.iter().map(|(_, made)| made.is_ok()).collect::<Vec<_>>(), [true, false, false, true]);
+        assert_eq!(
+            found.iter().map(|(_, made)| made.is_ok()).collect::<Vec<_>>(),
+            [true, false, false, true]
+        );
         assert!(crew.take(Duration::ZERO).is_none());
     }
 }

@@ -133,7 +133,7 @@ impl Draw<'_> {
             {
                 let mut pass = begin(&mut encoder, "ground", first, true, Some(first_depth));
                 pass.set_bind_group(0, &scene, &[]);
-                self.draw_ground(&mut pass, &instances);
+                self.draw_tiles(&mut pass, &passes.ground, &instances);
                 if let Some((vertices, indices, count)) = &apron {
                     pass.set_pipeline(&passes.apron);
                     pass.set_vertex_buffer(0, vertices.slice(..));
@@ -196,19 +196,30 @@ impl Draw<'_> {
         let instances = self.instances();
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         {
-            let [light, _, _, depth, ..] = &targets.views;
-            let mut pass = begin(&mut encoder, "ground", light, true, Some(depth));
+            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("depth"),
+                color_attachments: &[],
+                depth_stencil_attachment: Some(cleared(&targets.views[3])),
+                timestamp_writes: None,
+                occlusion_query_set: None,
+                multiview_mask: None,
+            });
             pass.set_bind_group(0, &scene, &[]);
-            self.draw_ground(&mut pass, &instances);
+            self.draw_tiles(&mut pass, &self.passes.depth, &instances);
         }
         gpu.queue.submit([encoder.finish()]);
     }
 
-    fn draw_ground(&self, pass: &mut wgpu::RenderPass<'_>, instances: &wgpu::Buffer) {
+    fn draw_tiles(
+        &self,
+        pass: &mut wgpu::RenderPass<'_>,
+        pipeline: &wgpu::RenderPipeline,
+        instances: &wgpu::Buffer,
+    ) {
         let passes = self.passes;
         pass.set_bind_group(1, &self.slots.ground, &[]);
         pass.set_bind_group(2, &self.slots.shapes, &[]);
-        pass.set_pipeline(&passes.ground);
+        pass.set_pipeline(pipeline);
         pass.set_index_buffer(passes.indices.slice(..), wgpu::IndexFormat::Uint16);
         for (i, tile) in self.tiles.iter().enumerate() {
             pass.set_vertex_buffer(0, instances.slice(instance_bytes(i)));
@@ -223,8 +234,7 @@ impl Draw<'_> {
     fn instances(&self) -> wgpu::Buffer {
         let eye = self.shot.camera.eye;
         let instance = |tile: &Drawn| {
-            let corner =
-                [tile.rect.min[0] - eye[0], tile.rect.max[1] - eye[1], tile.quad].map(|x| x as f32);
+            let corner = [tile.rect.min[0] - eye[0], tile.rect.max[1] - eye[1], tile.quad].map(|x| x as f32);
             Instance {
                 tile: [corner[0], corner[1], corner[2], tile.slot as f32],
                 palette: tile.palette,
@@ -332,15 +342,19 @@ fn begin<'e>(
             resolve_target: None,
             ops: wgpu::Operations { load, store: wgpu::StoreOp::Store },
         })],
-        depth_stencil_attachment: depth.map(|view| wgpu::RenderPassDepthStencilAttachment {
-            view,
-            depth_ops: Some(wgpu::Operations { load: wgpu::LoadOp::Clear(0.0), store: wgpu::StoreOp::Store }),
-            stencil_ops: None,
-        }),
+        depth_stencil_attachment: depth.map(cleared),
         timestamp_writes: None,
         occlusion_query_set: None,
         multiview_mask: None,
     })
+}
+
+fn cleared(view: &wgpu::TextureView) -> wgpu::RenderPassDepthStencilAttachment<'_> {
+    wgpu::RenderPassDepthStencilAttachment {
+        view,
+        depth_ops: Some(wgpu::Operations { load: wgpu::LoadOp::Clear(0.0), store: wgpu::StoreOp::Store }),
+        stencil_ops: None,
+    }
 }
 
 /// The surface of the sea around the eye, as far as the horizon: rings, each wider than the one before.
@@ -380,4 +394,3 @@ fn halton(mut index: u32, base: u32) -> f64 {
     }
     out
 }
-

@@ -189,7 +189,6 @@ impl Bounds {
         let by = usize::from(node.level) - level;
         &self.levels[level][((node.y >> by) as usize) * (1 << level) + (node.x >> by) as usize]
     }
-
 }
 
 impl Known for Bounds {

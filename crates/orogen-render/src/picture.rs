@@ -139,12 +139,7 @@ pub fn render(
 ///
 /// # Errors
 /// When there can be none.
-pub fn shot(
-    stage: &Stage,
-    land: &dyn Land,
-    options: &Options,
-    cancel: &Cancel,
-) -> Result<Shot, RenderError> {
+pub fn shot(stage: &Stage, land: &dyn Land, options: &Options, cancel: &Cancel) -> Result<Shot, RenderError> {
     let aspect = f64::from(options.size[0]) / f64::from(options.size[1].max(1));
     let overview = stage.overview();
     let north = stage.place().north_deg.unwrap_or(0.0);

@@ -152,13 +152,7 @@ mod tests {
                 target: [target[0], target[1], 0.0],
                 view_deg: 60.0,
             };
-            let metric = Metric {
-                camera: &camera,
-                aspect: 1.5,
-                quality: 2.0,
-                known: &bounds,
-                finest: 8,
-            };
+            let metric = Metric { camera: &camera, aspect: 1.5, quality: 2.0, known: &bounds, finest: 8 };
             let all = split(&overview.root, &metric);
             let rivers = Rivers::of(None);
             let fill = |node: &Node| Tile::fill(*node, &Hills, &overview, &rivers, &Cancel::new()).unwrap();
@@ -217,9 +211,8 @@ mod tests {
 
     #[test]
     fn the_surface_of_a_coarser_tile_is_as_its_triangles_are() {
-        let parent: Vec<Vertex> = (0..VERTICES * VERTICES)
-            .map(|i| [0.0, 0.0, ((i * 7919) % 101) as f32, 0.0])
-            .collect();
+        let parent: Vec<Vertex> =
+            (0..VERTICES * VERTICES).map(|i| [0.0, 0.0, ((i * 7919) % 101) as f32, 0.0]).collect();
         let child = Node { level: 1, x: 1, y: 1 };
         let fine = coarser_surface(&parent, child);
         let at = |col: usize, row: usize| fine[row * VERTICES + col][2];

@@ -62,12 +62,8 @@ impl Slots {
         let [albedo, surface, patterns] = materials;
         let all = [&slopes, &weights, &more, &cover, albedo, surface, patterns];
         let ground = bind(gpu, "tiles", &passes.tiles, all.into_iter().map(texture).collect());
-        let shapes = bind(
-            gpu,
-            "shapes",
-            &passes.shapes,
-            vec![texture(&own), texture(&coarse), texture(&outlines)],
-        );
+        let shapes =
+            bind(gpu, "shapes", &passes.shapes, vec![texture(&own), texture(&coarse), texture(&outlines)]);
         Self { arrays, rims, free: (0..capacity).rev().collect(), capacity, ground, shapes }
     }
 

@@ -357,13 +357,7 @@ impl Stage {
         let Source { overview, bounds, land, .. } = &*self.source;
         let finest_quad = land.finest_m().max(1e-3);
         let levels = orogen_core::math::log2(overview.root.size_m / (QUADS as f64 * finest_quad)).floor();
-        Metric {
-            camera: &shot.camera,
-            aspect,
-            quality,
-            known: bounds,
-            finest: levels.clamp(0.0, 22.0) as u8,
-        }
+        Metric { camera: &shot.camera, aspect, quality, known: bounds, finest: levels.clamp(0.0, 22.0) as u8 }
     }
 
     fn is_fresh(&self, node: Node) -> bool {
@@ -428,7 +422,8 @@ impl Stage {
     /// Gives a tile a place on the device.
     fn take_in(&mut self, tile: Tile, plan: &Plan) {
         let before = self.tiles.remove(&tile.node);
-        let slot = before.as_ref().map(|tile| tile.slot).or_else(|| self.slots.take()).or_else(|| self.evict(plan));
+        let slot =
+            before.as_ref().map(|tile| tile.slot).or_else(|| self.slots.take()).or_else(|| self.evict(plan));
         // Nothing can give way: it will be asked for again.
         let Some(slot) = slot else { return };
         self.slots.write(&self.gpu, slot, &tile);
@@ -447,15 +442,14 @@ impl Stage {
         // What is new starts as the coarser one that it takes over from.
         let morph = before.map_or(1.0, |tile| tile.morph);
         let used = self.clock;
-        self.tiles.insert(
-            node,
-            Resident { slot, vertices, coarse, palette, has_water, morph, used, stale: false },
-        );
+        self.tiles
+            .insert(node, Resident { slot, vertices, coarse, palette, has_water, morph, used, stale: false });
     }
 
     /// Frees the place of the tile that was not needed for longest.
     fn evict(&mut self, plan: &Plan) -> Option<u32> {
-        let spare = self.tiles.iter().filter(|(node, tile)| tile.used < self.clock && !plan.open.contains(node));
+        let spare =
+            self.tiles.iter().filter(|(node, tile)| tile.used < self.clock && !plan.open.contains(node));
         // Of those of one age the finest goes first.
         let node = *spare.min_by_key(|(node, tile)| (tile.used, std::cmp::Reverse(node.level)))?.0;
         self.tiles.remove(&node).map(|tile| tile.slot)
@@ -565,11 +559,8 @@ impl Stage {
         for (node, aim) in aims {
             let Some(tile) = self.tiles.get_mut(&node) else { continue };
             let by = if budget == Budget::Whole { 1.0 } else { MORPH_A_FRAME };
-            tile.morph = if tile.coarse.is_empty() {
-                0.0
-            } else {
-                tile.morph + (aim - tile.morph).clamp(-by, by)
-            };
+            tile.morph =
+                if tile.coarse.is_empty() { 0.0 } else { tile.morph + (aim - tile.morph).clamp(-by, by) };
         }
     }
 
@@ -612,8 +603,7 @@ impl Stage {
     fn shade(&mut self, camera: &Camera, azimuth_deg: f64, cancel: &Cancel) -> Result<(), RenderError> {
         let Source { land, overview, .. } = &*self.source;
         let places = shade::places(&**land, overview, camera.eye, camera.axes()[2]);
-        let holds =
-            |known: &Shade| known.places == places && (known.azimuth_deg - azimuth_deg).abs() < 0.05;
+        let holds = |known: &Shade| known.places == places && (known.azimuth_deg - azimuth_deg).abs() < 0.05;
         if self.shade.as_ref().is_some_and(holds) {
             return Ok(());
         }
@@ -733,7 +723,8 @@ mod tests {
                 self.shade(&shot.camera, 0.0, &Cancel::new()).unwrap();
             }
             let shade = self.shade.as_ref().unwrap();
-            let targets = self.targets.get_or_insert_with(|| Targets::new(&self.gpu, &self.passes, shot.size));
+            let targets =
+                self.targets.get_or_insert_with(|| Targets::new(&self.gpu, &self.passes, shot.size));
             let draw = Draw {
                 gpu: &self.gpu,
                 passes: &self.passes,

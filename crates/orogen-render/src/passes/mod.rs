@@ -34,14 +34,11 @@ pub(crate) const SHADERS: [(&str, &str, Shared); 6] = [
 /// The text of a shader, with what it shares with others.
 pub(crate) fn source(name: &str) -> String {
     let found = SHADERS.iter().find(|(known, ..)| *known == name);
-    found.map_or_else(
-        String::new,
-        |(_, text, shared)| match shared {
-            Shared::Nothing => (*text).to_owned(),
-            Shared::Scene => format!("{COMMON}\n{text}"),
-            Shared::Tiles => format!("{COMMON}\n{TILE}\n{text}"),
-        },
-    )
+    found.map_or_else(String::new, |(_, text, shared)| match shared {
+        Shared::Nothing => (*text).to_owned(),
+        Shared::Scene => format!("{COMMON}\n{text}"),
+        Shared::Tiles => format!("{COMMON}\n{TILE}\n{text}"),
+    })
 }
 
 /// `Scene` of `common.wgsl`.
@@ -92,6 +89,9 @@ pub(crate) struct Passes {
     pub picture: wgpu::BindGroupLayout,
     pub tone: wgpu::BindGroupLayout,
     pub ground: wgpu::RenderPipeline,
+    /// The depth of the ground alone.
+    #[cfg(test)]
+    pub depth: wgpu::RenderPipeline,
     pub sky: wgpu::RenderPipeline,
     pub apron: wgpu::RenderPipeline,
     pub sea: wgpu::RenderPipeline,
@@ -107,6 +107,7 @@ pub(crate) struct Passes {
 struct Draw<'a> {
     shader: &'a wgpu::ShaderModule,
     vertex: &'a str,
+    /// Empty where depth alone is drawn.
     fragment: &'a str,
     layouts: &'a [&'a wgpu::BindGroupLayout],
     buffers: &'a [Option<wgpu::VertexBufferLayout<'a>>],
@@ -209,6 +210,21 @@ impl Passes {
                     add: false,
                 },
             ),
+            #[cfg(test)]
+            depth: pipeline(
+                gpu,
+                &Draw {
+                    shader: &ground_shader,
+                    vertex: "vertex",
+                    fragment: "",
+                    layouts: &[&scene, &tiles, &shapes],
+                    buffers: &tile,
+                    format: LIGHT,
+                    depth: Some((true, Greater)),
+                    cull: true,
+                    add: false,
+                },
+            ),
             apron: pipeline(
                 gpu,
                 &Draw {
@@ -300,7 +316,7 @@ fn pipeline(gpu: &Gpu, draw: &Draw<'_>) -> wgpu::RenderPipeline {
             bias: wgpu::DepthBiasState::default(),
         }),
         multisample: wgpu::MultisampleState::default(),
-        fragment: Some(wgpu::FragmentState {
+        fragment: (!draw.fragment.is_empty()).then_some(wgpu::FragmentState {
             module: draw.shader,
             entry_point: Some(draw.fragment),
             compilation_options: wgpu::PipelineCompilationOptions::default(),
