@@ -136,6 +136,7 @@ fn options(args: &Render) -> Result<Options> {
         haze: args.haze,
         clouds: args.clouds,
         fog: args.fog,
+        plain: args.plain,
         exposure_ev: args.exposure,
     })
 }

@@ -364,7 +364,7 @@ impl Draw<'_> {
                 [at[0], at[1], (1.0 / size) as f32, strength]
             }),
             air: four(light.tint, 0.0),
-            mood: [light.night, shot.clouds as f32, 0.0, 0.0],
+            mood: [light.night, shot.clouds as f32, 0.0, f32::from(u8::from(shot.plain))],
             fog: fog::numbers(self.overview, fog),
             clouds: four(eye.map(|x| (x * 0.001) as f32), 0.0),
             cascades: squares.map_or([[[0.0; 4]; 4]; CASCADES], |squares| squares.map(|square| square.clip)),

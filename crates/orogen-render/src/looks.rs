@@ -139,8 +139,8 @@ fn fog_lies_in_valleys_alone() {
     assert!(changed(20..44) > 3.0, "{}", changed(20..44));
 }
 
-/// Light from all around on surfaces of every roughness under every look: what comes back from white is what came. A few
-/// hundredths more at grazing looks are the price of a diffuse term that knows nothing of the normal in its (1 - F).
+/// Light from all around on surfaces of every roughness under every look: what comes back from white is about what came, a little
+/// more by the error of the sum at most, and less where rough facets hide each other.
 #[test]
 fn a_white_surface_in_a_furnace_is_white() {
     const SIZE: u32 = 16;
@@ -166,7 +166,7 @@ fn a_white_surface_in_a_furnace_is_white() {
                     let side = sqrt(1.0 - up * up);
                     let light = vec3(side * cos(turn), side * sin(turn), up);
                     let n = vec3(0.0, 0.0, 1.0);
-                    sum += mirrored(n, eye, light, roughness, 0.04) + scattered(n, eye, light, 0.04);
+                    sum += mirrored(n, eye, light, roughness, 0.04) + scattered(n, eye, light, roughness, 0.04);
                 }
             }
             return sum * 2.0 * PI / (120.0 * 240.0);
@@ -197,6 +197,6 @@ fn a_white_surface_in_a_furnace_is_white() {
     let bytes = gpu.read(&target).unwrap();
     for (i, b) in bytes.chunks_exact(4).enumerate() {
         let back = f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-        assert!((0.93..=1.04).contains(&back), "{back} comes back at {},{}", i % 16, i / 16);
+        assert!((0.7..=1.02).contains(&back), "{back} comes back at {},{}", i % 16, i / 16);
     }
 }

@@ -46,6 +46,8 @@ pub struct Shot {
     pub clouds: f64,
     /// How thick the fog in valleys is, 1 on a foggy morning; by the hour where nothing is said.
     pub fog: Option<f64>,
+    /// Whether surfaces mirror light as Blinn has it: plainer and cheaper than facets.
+    pub plain: bool,
     /// Stops to brighten or darken by.
     pub exposure_ev: f64,
 }
@@ -698,6 +700,7 @@ mod tests {
             haze: 1.0,
             clouds: 0.4,
             fog: None,
+            plain: false,
             exposure_ev: 0.0,
         }
     }

@@ -30,8 +30,8 @@ struct Scene {
     turns: vec4<f32>,
     // Transmittance of red, green and blue as powers of what the block of air says; seconds since the beginning.
     air: vec4<f32>,
-    // How dark the night is, from 0 by day to 1; share of the sky under clouds; 1 / size of the large noise of the clouds; whether
-    // surfaces are plain.
+    // How dark the night is, from 0 by day to 1; share of the sky under clouds; unused; 1 where surfaces mirror
+    // light as Blinn has it.
     mood: vec4<f32>,
     // Fog in valleys: its density (1/m), 1 / its height above their floors, how far it is looked for in metres; unused.
     fog: vec4<f32>,
@@ -226,14 +226,23 @@ fn mirrored(normal: vec3<f32>, eye: vec3<f32>, light: vec3<f32>, roughness: f32,
     let g = max(roughness * roughness, 2e-3);
     let g2 = g * g;
     let n_h = max(dot(normal, between), 0.0);
+    if scene.mood.w > 0.5 {
+        // Blinn's lobe, as wide.
+        let sharp = 2.0 / g2 - 2.0;
+        return (sharp + 2.0) / (8.0 * PI) * pow(n_h, max(sharp, 0.0)) * fresnel(reflected, dot(light, between)) * n_l;
+    }
     let below = n_h * n_h * (g2 - 1.0) + 1.0;
     let facets = g2 / (PI * below * below);
     let seen = 0.5 / (n_l * sqrt(n_e * n_e * (1.0 - g2) + g2) + n_e * sqrt(n_l * n_l * (1.0 - g2) + g2));
     return facets * seen * fresnel(reflected, dot(light, between)) * n_l;
 }
 
-// Light scattered in the surface, times the cosine of the light: what is not mirrored.
-fn scattered(normal: vec3<f32>, eye: vec3<f32>, light: vec3<f32>, reflected: f32) -> f32 {
+// Light scattered in the surface, times the cosine of the light: what is not mirrored. Where the look grazes a smooth surface more
+// is mirrored than Fresnel's share by the half vector says: without that a white surface would send back more than it gets.
+fn scattered(normal: vec3<f32>, eye: vec3<f32>, light: vec3<f32>, roughness: f32, reflected: f32) -> f32 {
     let between = normalize(eye + light);
-    return max(dot(normal, light), 0.0) * (1.0 - fresnel(reflected, dot(light, between))) / PI;
+    let grazing = clamp(1.0 - dot(normal, eye), 0.0, 1.0);
+    let square = grazing * grazing;
+    let lost = reflected + (max(1.0 - roughness, reflected) - reflected) * square * square * grazing;
+    return max(dot(normal, light), 0.0) * (1.0 - max(fresnel(reflected, dot(light, between)), lost)) / PI;
 }

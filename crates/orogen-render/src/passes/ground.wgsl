@@ -314,7 +314,7 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
 
     let reflected = 0.04;
     let lit = scene.sun_light.rgb * shade.sun * near_light(in.place, smooth_normal);
-    var light = color * lit * scattered(normal, eye, scene.sun.xyz, reflected) * mix(1.0, open, 0.35);
+    var light = color * lit * scattered(normal, eye, scene.sun.xyz, roughness, reflected) * mix(1.0, open, 0.35);
     light += lit * mirrored(normal, eye, scene.sun.xyz, roughness, reflected) * open;
     // Light of the sky, and of the ground around where it hides the sky.
     let seen = shade.sky * open;
