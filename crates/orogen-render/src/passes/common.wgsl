@@ -90,7 +90,7 @@ fn through_air(light: vec3<f32>, place: vec3<f32>, pixel: vec2<f32>) -> vec3<f32
     let air = textureSampleLevel(air_block, clamped, vec3(pixel * scene.size.zw, w), 0.0);
     let near = clamp(slice, 0.0, 1.0);
     let kept = pow(vec3(max(mix(1.0, air.a, near), 1e-4)), scene.air.rgb);
-    return through_fog(light, place, pixel) * kept + air.rgb * near;
+    return through_fog(light, place) * kept + air.rgb * near;
 }
 
 struct Shade {
@@ -177,8 +177,24 @@ fn near_light(place: vec3<f32>, normal: vec3<f32>) -> f32 {
     return clamp(light, 0.0, 1.0);
 }
 
+// How high above the floor of its valley a place is, as a share of the height of fog, and how thick fog is over that floor.
+fn fog_at(place: vec3<f32>) -> vec2<f32> {
+    let box = scene.squares[0];
+    let found = textureSampleLevel(fogs, clamped, vec2(place.x - box.x, box.y - place.y) * box.z, 0.0).rg;
+    let patches = textureSampleLevel(noises, repeated, place.xy * scene.noise[2].z + scene.noise[2].xy, 0.0);
+    let above = place.z + scene.eye.x + dot(place.xy, place.xy) * scene.eye.y - found.r;
+    // Its top is higher here and lower there.
+    return vec2(above * scene.fog.y - 0.6 * (patches.x - 0.5), found.g * (0.4 + 1.2 * patches.y));
+}
+
+// Fog below a height, where it is whole up to a half and thins out to the top.
+fn fog_below(above: f32) -> f32 {
+    let ramp = clamp(above, 0.5, 1.0);
+    return min(above, 0.5) + (2.0 * ramp - ramp * ramp - 0.75);
+}
+
 // What fog before a place leaves of its light, and adds.
-fn through_fog(light: vec3<f32>, place: vec3<f32>, pixel: vec2<f32>) -> vec3<f32> {
+fn through_fog(light: vec3<f32>, place: vec3<f32>) -> vec3<f32> {
     if scene.fog.x <= 0.0 {
         return light;
     }
@@ -186,21 +202,20 @@ fn through_fog(light: vec3<f32>, place: vec3<f32>, pixel: vec2<f32>) -> vec3<f32
     let whole = length(place);
     let far = min(whole, scene.fog.z);
     let way = place / max(whole, 1e-3);
-    let box = scene.squares[0];
-    let jitter = fract(52.9829189 * fract(dot(floor(pixel), vec2(0.06711056, 0.00583715))));
     var depth = 0.0;
     var before = 0.0;
+    var from_ = fog_at(vec3(0.0));
     for (var i = 0; i < STEPS; i++) {
         let share = (f32(i) + 1.0) / f32(STEPS);
         let end = far * share * share;
-        let at = way * mix(before, end, jitter);
-        let found = textureSampleLevel(fogs, clamped, vec2(at.x - box.x, box.y - at.y) * box.z, 0.0).rg;
-        let above = at.z + scene.eye.x + dot(at.xy, at.xy) * scene.eye.y - found.r;
-        let patches = textureSampleLevel(noises, repeated, at.xy * scene.noise[2].z + scene.noise[2].xy, 0.0);
-        // A flat top that thins out, higher here and lower there.
-        let top = above * scene.fog.y - 0.6 * (patches.x - 0.5);
-        depth += (end - before) * scene.fog.x * found.g * (0.4 + 1.2 * patches.y) * (1.0 - smoothstep(0.45, 1.0, top));
+        let to = fog_at(way * end);
+        // The mean along the step, as if heights ran straight between its ends.
+        let rise = to.x - from_.x;
+        let mean = (fog_below(to.x) - fog_below(from_.x)) / select(rise, 1.0, abs(rise) < 1e-3);
+        let level = 1.0 - 2.0 * clamp(to.x - 0.5, 0.0, 0.5);
+        depth += (end - before) * scene.fog.x * 0.5 * (from_.y + to.y) * select(mean, level, abs(rise) < 1e-3);
         before = end;
+        from_ = to;
     }
     let kept = exp(-depth);
     let turn = dot(way, scene.sun.xyz);
