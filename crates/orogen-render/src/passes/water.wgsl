@@ -8,6 +8,8 @@ struct Vertex {
     @location(0) place: vec3<f32>,
     // 1 for the sea, 0 for a lake or a river.
     @location(1) @interpolate(flat) sea: f32,
+    // Where the water runs to, as steep as its surface falls.
+    @location(2) flow: vec2<f32>,
 }
 
 @vertex
@@ -16,6 +18,7 @@ fn sea_vertex(@location(0) at: vec2<f32>) -> Vertex {
     out.place = curved(vec3(at, -scene.eye.x));
     out.position = to_clip(out.place);
     out.sea = 1.0;
+    out.flow = vec2(0.0);
     return out;
 }
 
@@ -29,6 +32,14 @@ fn lake_vertex(
     out.place = tile_vertex(index, tile, morph.x).surface;
     out.position = to_clip(out.place);
     out.sea = 0.0;
+    // Vertices at the rim stand as those beside them do.
+    let at = clamp(vec2<i32>(i32(index % SIDE), i32(index / SIDE)), vec2(1), vec2(i32(QUADS) - 1));
+    let layer = i32(tile.w);
+    let east = textureLoad(own_vertices, at + vec2(1, 0), layer, 0).w - textureLoad(own_vertices, at - vec2(1, 0), layer, 0).w;
+    let south = textureLoad(own_vertices, at + vec2(0, 1), layer, 0).w - textureLoad(own_vertices, at - vec2(0, 1), layer, 0).w;
+    let falls = vec2(-east, south) / (2.0 * tile.z);
+    // What falls more steeply is the edge of the water, not its way.
+    out.flow = select(falls * (1.0 - smoothstep(0.5, 1.0, length(falls))), vec2(0.0), tile.z > 12.0);
     return out;
 }
 
@@ -79,7 +90,7 @@ fn land_in(place: vec3<f32>, way: vec3<f32>, far: f32) -> vec4<f32> {
             let thick = abs(clip.w - there);
             let inside = smoothstep(vec2(0.0), vec2(0.06), uv) * smoothstep(vec2(1.0), vec2(0.94), uv);
             if thick < 0.35 * (t - before) + 0.02 * clip.w {
-                // What lies under the water itself is no mirror image.
+                // What lies behind it in the picture is another thing.
                 return vec4(textureLoad(under, texel, 0).rgb, inside.x * inside.y);
             }
         }
@@ -137,6 +148,22 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     let wind = calm * (0.75 + 0.5 * gusts.x);
     slope *= wind;
     rough = rough * wind * wind + 0.0004;
+    // A river is drawn out along its way, the faster it runs the rougher, and white where it falls.
+    let falls = length(in.flow);
+    var white = 0.0;
+    if falls > 0.001 {
+        let along = in.flow / falls;
+        let run = along * (min(9.0 * sqrt(falls), 4.0) * scene.air.w);
+        var streaks = 0.0;
+        for (var i = -2; i <= 2; i++) {
+            let at = (in.place.xy - run + along * (1.3 * f32(i))) * 3.1 * scene.noise[0].z + scene.noise[0].xy * 3.1;
+            streaks += 0.2 * textureSampleGrad(noises, repeated, at, dx * 3.1 * scene.noise[0].z, dy * 3.1 * scene.noise[0].z).y;
+        }
+        white = smoothstep(0.015, 0.10, falls) * smoothstep(0.50, 0.66, streaks);
+        let aside = vec2(-along.y, along.x) * (streaks - 0.5) * min(0.1 + 3.0 * falls, 0.6);
+        slope += aside;
+        rough += 0.02 * smoothstep(0.01, 0.2, falls);
+    }
     let normal = normalize(vec3(-slope, 1.0));
 
     // A look that grazes rough water meets the faces turned toward it.
@@ -178,7 +205,7 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     let lace = mix(smoothstep(0.35, 0.65, drift.w), 1.0, smoothstep(0.12, 0.06, phase));
     let fades = 1.0 - smoothstep(3.0, 22.0, wide);
     let foam = clamp(0.85 * seam * smoothstep(20.0, 8.0, shore) + 0.8 * crest * breaking * lace * fades, 0.0, 0.9) * in.sea;
-    light = mix(light, vec3(0.72) * down / PI, foam);
+    light = mix(light, vec3(0.72) * down / PI, max(foam, 0.85 * white));
 
     // No edge where it is a hand deep.
     let shallow = smoothstep(0.0, 0.12, deep);
