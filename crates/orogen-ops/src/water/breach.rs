@@ -93,7 +93,7 @@ impl Op for Breach {
     }
 
     fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
-        Levelled::new(solved)
+        Levelled::refiner(solved)
     }
 }
 

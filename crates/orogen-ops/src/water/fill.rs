@@ -68,7 +68,7 @@ impl Op for Fill {
     }
 
     fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
-        Levelled::new(solved)
+        Levelled::refiner(solved)
     }
 }
 
@@ -77,14 +77,14 @@ pub(super) struct Levelled(Shores);
 
 impl Levelled {
     /// None where nothing was filled.
-    pub fn new(solved: Solved<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+    pub fn refiner(solved: Solved<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
         let Some(before) = solved.before else { return Ok(None) };
         let (before, after) = (before.get(layer::HEIGHT)?, solved.after.get(layer::HEIGHT)?);
         let (cols, rows) = (after.cols(), after.rows());
         // Cut ground is what the fill lies on.
         let ground = Raster::from_fn(cols, rows, |c, r| before.row(r)[c].min(after.row(r)[c]));
         let depth = Raster::from_fn(cols, rows, |c, r| (after.row(r)[c] - ground.row(r)[c]).max(0.0));
-        if depth.as_slice().iter().all(|depth| !(*depth > 0.0)) {
+        if !depth.as_slice().iter().any(|depth| *depth > 0.0) {
             return Ok(None);
         }
         let shores = Shores::on(*solved.after.frame(), ground.clone()).with_lakes(&ground, &depth, 0.0, 0.0);

@@ -50,7 +50,7 @@ impl Fall {
         for (row, &at_row) in rows.iter().enumerate() {
             for (col, &at_col) in cols.iter().enumerate() {
                 let bits = seed.bits2(at_col, at_row);
-                if bits % APART != 0 {
+                if !bits.is_multiple_of(APART) {
                     continue;
                 }
                 let wave = WAVES[0] + (WAVES[1] - WAVES[0]) * unit(bits >> 16);
@@ -130,8 +130,10 @@ mod tests {
                     let (x, y) = (col as f32, row as f32);
                     let here = at(x, y);
                     size += here * here;
-                    down += (at(x + 4.0 * cos, y + 4.0 * sin) - here).powi(2);
-                    across += (at(x - 4.0 * sin, y + 4.0 * cos) - here).powi(2);
+                    let far = [at(x + 4.0 * cos, y + 4.0 * sin), at(x - 4.0 * sin, y + 4.0 * cos)]
+                        .map(|h| h - here);
+                    down += far[0] * far[0];
+                    across += far[1] * far[1];
                 }
             }
             [size, down / across]
