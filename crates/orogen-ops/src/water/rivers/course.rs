@@ -313,8 +313,7 @@ impl Pen<'_> {
         let straight = line.to_vec();
         let mut phase = 0.0;
         for i in (0..free).rev() {
-            let reach = reach_of(self.seed, phase);
-            phase += 2.0 * grid.distance_m(straight[i], straight[(i + 1).min(last)]) / (lengths[i] * reach);
+            phase += 2.0 * grid.distance_m(straight[i], straight[(i + 1).min(last)]) / lengths[i];
             if i == 0 {
                 break;
             }
@@ -325,7 +324,7 @@ impl Pen<'_> {
                 (up..down).map(|k| grid.distance_m(straight[k], straight[k + 1])).sum::<f64>().max(1e-9);
             let grade = (fall / run).max(0.0) / STEEP;
             let calm = 1.0 / (1.0 + grade * grade);
-            let swing = self.params.meander * lengths[i] * reach * (SWING[0] + (SWING[1] - SWING[0]) * calm);
+            let swing = self.params.meander * lengths[i] * (SWING[0] + (SWING[1] - SWING[0]) * calm);
             let ends = (i.min(free - i) as f64 / 8.0).min(1.0);
             let (a, b) = (straight[i - 1], straight[(i + 1).min(last)]);
             let [x, y] = grid.metres([b[0] - a[0], b[1] - a[1]]);
@@ -369,46 +368,16 @@ fn soften(line: &mut Vec<Place>, free: usize, rounds: usize) {
     line.iter_mut().for_each(|place| *place = Grid::rounded(*place));
 }
 
-/// How long a bend is, against the mean: few are long, and some so short that they are hardly there.
-fn reach_of(seed: Seed, phase: f64) -> f64 {
-    let draw = seed.child("reach").unit(phase.floor() as u64);
-    0.55 + 1.35 * draw * draw
-}
-
 /// Noise along a line, about -1 to 1: through zero at every whole number, with a slope of its own there.
 fn wave(seed: Seed, at: f64) -> f64 {
     let low = at.floor();
     let t = at - low;
     // Slopes of alternating sign make bends to either side in turn.
     let slope = |k: f64| {
-        let strength = 0.3 + 1.2 * seed.unit(k as u64);
+        let strength = 0.55 + 0.9 * seed.unit(k as u64);
         if (k as u64).is_multiple_of(2) { strength } else { -strength }
     };
     let fade = t * t * (3.0 - 2.0 * t);
     let (a, b) = (slope(low) * t, slope(low + 1.0) * (t - 1.0));
     2.0 * (a + (b - a) * fade)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Rivers do not swing to and fro like a wave: bends differ in length and width.
-    #[test]
-    fn no_bend_is_as_long_as_the_next() {
-        let seed = Seed::from_text("bends");
-        let (mut phase, mut bends, mut begun) = (0.0f64, Vec::new(), 0.0);
-        for metre in 0..40_000 {
-            let before = phase.floor();
-            phase += 2.0 / (200.0 * reach_of(seed, phase));
-            if phase.floor() > before {
-                bends.push(f64::from(metre) - begun);
-                begun = f64::from(metre);
-            }
-        }
-        let mean = bends.iter().sum::<f64>() / bends.len() as f64;
-        let spread = bends.iter().map(|bend| (bend - mean) * (bend - mean)).sum::<f64>() / bends.len() as f64;
-        assert!((80.0..120.0).contains(&mean), "{mean}");
-        assert!(spread.sqrt() > 0.3 * mean, "{} of {mean}", spread.sqrt());
-    }
 }

@@ -164,7 +164,7 @@ impl Rivers {
 
 impl Op for Rivers {
     const ID: &'static str = "water.rivers";
-    const VERSION: u32 = 6;
+    const VERSION: u32 = 5;
 
     fn layers(&self) -> Layers {
         Layers::none()
