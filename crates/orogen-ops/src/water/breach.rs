@@ -62,7 +62,7 @@ impl Default for Breach {
 
 impl Op for Breach {
     const ID: &'static str = "water.breach";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().updating([layer::HEIGHT.name()])

@@ -44,7 +44,7 @@ impl Default for Fill {
 
 impl Op for Fill {
     const ID: &'static str = "water.fill";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().updating([layer::HEIGHT.name()])
