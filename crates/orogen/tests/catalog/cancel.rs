@@ -10,7 +10,7 @@ use orogen_core::{AnyOp, Frame, Operator, Watch};
 /// Samples a side of the land.
 const SAMPLES: usize = 513;
 /// Samples a side of land on which a cancel is to be heard within a second on one processor of a slow machine.
-const LARGE: usize = 4097;
+const LARGE: usize = 2049;
 
 /// Measures the longest time between two looks at the switch. One thread does all the work, so what it takes does not
 /// depend on what else the machine does.
