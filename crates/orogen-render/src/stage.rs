@@ -47,6 +47,10 @@ pub struct Shot {
 }
 
 impl Shot {
+    fn aspect(&self) -> f64 {
+        f64::from(self.size[0]) / f64::from(self.size[1])
+    }
+
     fn check(&self) -> Result<(), RenderError> {
         let inside = |what: &str, value: f64, low: f64, high: f64| {
             if (low..=high).contains(&value) {
@@ -249,15 +253,38 @@ impl Stage {
         }
     }
 
-    fn draw(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
+    /// Brings the tiles of a frame up to date without drawing it: ahead of a jump, say.
+    ///
+    /// # Errors
+    /// As [`Stage::frame`].
+    pub fn prepare(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
+        self.gpu.check_size(shot.size)?;
+        shot.check()?;
+        Ok(self.ready(shot, budget, cancel)?.1)
+    }
+
+    /// The tiles of a frame, nearest first.
+    fn ready(
+        &mut self,
+        shot: &Shot,
+        budget: Budget,
+        cancel: &Cancel,
+    ) -> Result<(Vec<Drawn>, Frame), RenderError> {
         self.clock += 1;
-        let aspect = f64::from(shot.size[0]) / f64::from(shot.size[1]);
+        let aspect = shot.aspect();
         let plan = self.plan(shot, aspect, budget);
         let new = self.fetch(&plan, budget, cancel)?;
         let cut = self.cut(&plan);
         let complete = plan.seen.iter().all(|node| self.is_fresh(*node));
         self.change_over(shot, aspect, &plan, &cut, budget);
         let drawn = self.drawn(&cut, &plan, shot.camera.eye);
+        let frame = Frame { complete, tiles: drawn.len(), new, bytes: self.slots.bytes() };
+        Ok((drawn, frame))
+    }
+
+    fn draw(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
+        let aspect = shot.aspect();
+        let (drawn, frame) = self.ready(shot, budget, cancel)?;
         let sun = self.sun(&shot.moment);
         let north_deg = self.place().north_deg.unwrap_or(0.0);
         let ground = self.materials.ground(&self.source.overview);
@@ -296,8 +323,7 @@ impl Stage {
             tiles: &drawn,
         };
         draw.picture(targets, cancel)?;
-        let bytes = self.slots.bytes();
-        Ok(Frame { complete, tiles: drawn.len(), new, bytes })
+        Ok(frame)
     }
 
     /// The picture of the last frame, to be shown or read; its values are in sRGB already. `None` before the first.
