@@ -365,7 +365,8 @@ impl Stage {
         let overview = &self.source.overview;
         let most = f64::from(self.gpu.most_layers());
         // Where nobody asked for more than usual, a few hundred tiles show all that a picture can.
-        let usual = 256.0 * (shot.quality / 6.0).powi(2).max(1.0);
+        let finer = shot.quality / 6.0;
+        let usual = 256.0 * (finer * finer).max(1.0);
         let most = if budget == Budget::Whole { most.min(usual) } else { (most * SHARE).min(usual) } as usize;
         let mut quality = shot.quality;
         let extent = overview.frame.extent();
