@@ -18,6 +18,9 @@ const PACKAGES: &[&str] = &[
     "shapely>=2",
     "tqdm>=4.64",
     "pyflwdir>=0.5",
+    // Reads models; pillow reads the pictures in them.
+    "pillow>=11",
+    "trimesh>=5",
     // RichDEM, in wheels of its author; the package of that name must be compiled.
     "py-richdem==2.2.0rc3",
     "surtgis>=1.6",
@@ -39,6 +42,22 @@ pub fn tool(name: &str) -> Result<PathBuf> {
     Ok(venv.join("bin").join(name))
 }
 
+/// The validator of Khronos for models.
+const VALIDATOR: &str = "gltf-validator@2.0.0-dev.3.10";
+
+/// A folder of packages for node with the validator in it.
+fn node_packages() -> Result<PathBuf> {
+    let home = target().join("node");
+    let packages = home.join("node_modules");
+    if !packages.join("gltf-validator").is_dir() {
+        if !has("node", &["--version"]) || !has("npm", &["--version"]) {
+            apt(&["nodejs", "npm"])?;
+        }
+        run(Command::new("npm").args(["install", "--silent", "--prefix"]).arg(&home).arg(VALIDATOR))?;
+    }
+    Ok(packages)
+}
+
 /// Builds the package, installs it, runs its tests and checks its types.
 pub fn test() -> Result<()> {
     let wheels = target().join("wheels");
@@ -57,7 +76,9 @@ pub fn test() -> Result<()> {
             .args(["install", "--quiet", "--force-reinstall", "--no-deps"])
             .arg(wheel?.path()))?;
     }
-    run(Command::new(tool("pytest")?).args(["-q", "crates/orogen-python/tests"]))?;
+    run(Command::new(tool("pytest")?)
+        .args(["-q", "crates/orogen-python/tests"])
+        .env("OROGEN_NODE_PATH", node_packages()?))?;
     run(Command::new(&python).args(["-m", "mypy", "--strict", "crates/orogen-python/tests/typed.py"]))?;
     run(Command::new(&python).args(["-m", "mypy", "--strict", "crates/orogen-python/python/orogen"]))?;
     run(Command::new(&python).args(["-m", "mypy.stubtest", "orogen", "--ignore-missing-stub"]))
