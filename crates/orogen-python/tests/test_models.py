@@ -58,3 +58,37 @@ def test_trimesh_reads_them(models: dict[str, Path]) -> None:
             assert mesh.visual.material.baseColorTexture is not None, name
     oak = trimesh.load_scene(models["oak"])
     assert 8.0 < oak.bounds[1][1] < 30.0 and sum(len(mesh.faces) for mesh in oak.geometry.values()) <= 800
+
+
+BLENDER = """
+import json, sys
+import bpy
+for path in sys.argv[1:]:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.import_scene.gltf(filepath=path)
+    found = [thing for thing in bpy.data.objects if thing.type == "MESH"]
+    places = [thing.matrix_world @ corner.co for thing in found for corner in thing.data.vertices]
+    print("FOUND", json.dumps({
+        "faces": sum(len(thing.data.polygons) for thing in found),
+        "top": max(place.z for place in places),
+        "colors": all("Color" in thing.data.color_attributes for thing in found),
+        "materials": sorted(material.name for material in bpy.data.materials),
+        "mended": any(thing.data.validate() for thing in found),
+    }))
+"""
+
+
+def test_blender_imports_them(models: dict[str, Path]) -> None:
+    python = os.environ.get("OROGEN_BLENDER_PYTHON")
+    if python is None:
+        pytest.skip("`cargo xtask test python` says where Blender is")
+    call = [python, "-c", BLENDER, *map(str, models.values())]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    reports = [json.loads(line[6:]) for line in done.stdout.splitlines() if line.startswith("FOUND ")]
+    for name, report in zip(models, reports, strict=True):
+        plant = trimesh.load_scene(models[name])
+        assert report["faces"] == sum(len(mesh.faces) for mesh in plant.geometry.values()), name
+        # z is up there.
+        assert abs(report["top"] - plant.bounds[1][1]) < 1e-3, name
+        assert report["colors"] and not report["mended"], (name, report)
+        assert report["materials"][0] == "bark", (name, report)

@@ -167,9 +167,9 @@ mod tests {
             };
             for level in &levels[1..] {
                 assert_eq!(level.color.len(), 3 * level.samples * level.samples);
-                // A sample in a hundred of the smallest frame is less than one.
+                // Of bare twigs hardly any sample passes, and those that are alike pass together: three of a frame.
                 let off = (passing(level) - passing(&made)).abs();
-                let least = 1.5 / (level.samples * level.samples) as f64;
+                let least = 3.0 / (level.samples * level.samples) as f64;
                 assert!(off < (0.03 * passing(&made)).max(least), "{name} {}: {off}", level.samples);
                 let off = (green(level) / green(&made) - 1.0).abs();
                 assert!(off < 0.03, "{name} {}: {off}", level.samples);
