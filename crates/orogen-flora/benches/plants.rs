@@ -10,8 +10,8 @@ use cpu_time::ThreadTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
 use orogen_core::Seed;
 use orogen_flora::{
-    CATALOG, Detail, Form, IMPOSTOR_LEVEL, PlantMesh, Season, Species, from_arbaro, grow, impostor, lod, mesh,
-    surface,
+    CATALOG, Detail, Form, IMPOSTOR_LEVEL, PlantMesh, Season, Species, from_arbaro, grow, impostor, lod,
+    mesh, surface,
 };
 use orogen_ops::reference::reference_fbm;
 

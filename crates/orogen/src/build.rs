@@ -124,8 +124,7 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
     Plan::new(&checked, frame)?;
     let (layers, vectors, instances) = (checked.layers(), checked.vectors(), instances(&checked, options));
     let species = plants::species(&checked);
-    let parts =
-        PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
     match exports.refuses(&frame, &parts) {
         Some(why) => Err(BuildError::Call(format!("export: {why}"))),
         None => Ok((checked, exports)),
@@ -259,8 +258,7 @@ pub fn build_to_folder(
     // Before the work, so that a folder that cannot be written to costs no wait.
     let (layers, vectors, instances) = (checked.layers(), checked.vectors(), instances(&checked, options));
     let species = plants::species(&checked);
-    let parts =
-        PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
     let mut expected = exports.file_names(&parts);
     expected.push(String::from(MANIFEST));
     let inputs = inputs(&checked, options);
@@ -353,8 +351,7 @@ pub fn save_over(
     let vectors: Vec<_> = terrain.vectors().keys().cloned().collect();
     let instances: Vec<_> = terrain.instances().keys().cloned().collect();
     let species = species_of(terrain);
-    let parts =
-        PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
     if let Some(why) = options.exports.refuses(terrain.frame(), &parts) {
         return Err(BuildError::Call(format!("export: {why}")));
     }

@@ -11,7 +11,9 @@ use serde::Serialize;
 use crate::error::BuildError;
 
 pub use orogen_flora::{Form, Growth, Mesh, PlantMesh, Season, names};
-pub use orogen_io::plant::{Fineness, LEVELS, Plant, PlantFile, impostor_names, model_names, plant_models, portrait};
+pub use orogen_io::plant::{
+    Fineness, LEVELS, Plant, PlantFile, impostor_names, model_names, plant_models, portrait,
+};
 
 /// A plant as a glb file: y up, metres, its foot at the origin.
 ///

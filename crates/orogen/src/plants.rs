@@ -97,8 +97,7 @@ pub(crate) fn species(checked: &Checked) -> Vec<String> {
         let scattered = op.downcast_ref::<Scatter>().map(Scatter::all);
         scattered.or_else(|| op.downcast_ref::<Survival>().map(Survival::plants)).unwrap_or_default()
     };
-    let mut names: Vec<String> =
-        checked.steps().iter().flat_map(of).map(|plant| plant.name).collect();
+    let mut names: Vec<String> = checked.steps().iter().flat_map(of).map(|plant| plant.name).collect();
     names.sort_unstable();
     names.dedup();
     names

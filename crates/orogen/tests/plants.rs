@@ -140,7 +140,12 @@ fn a_build_writes_models_of_what_grows_and_of_nothing_else() {
         orogen::build_to_folder(&modelled(species, impostors), &options, &Unobserved, home.path())
     };
     let names = |manifest: &orogen::Manifest| -> Vec<String> {
-        manifest.files.iter().map(|file| file.name.clone()).filter(|name| name.starts_with("plants/")).collect()
+        manifest
+            .files
+            .iter()
+            .map(|file| file.name.clone())
+            .filter(|name| name.starts_with("plants/"))
+            .collect()
     };
     let there = || {
         let folder = std::fs::read_dir(home.path().join("plants")).unwrap();

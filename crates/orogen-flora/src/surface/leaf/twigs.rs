@@ -81,7 +81,7 @@ pub(super) fn paint(sheet: &mut Sheet, plan: &Plan, species: &Species, tones: &T
 }
 
 /// Share of a shoot of heather that bells cover.
-const BELLS: f32 = 0.6;
+const BELLS: f32 = 0.4;
 
 struct Twig<'a> {
     sheet: &'a mut Sheet,
@@ -456,7 +456,7 @@ impl Twig<'_> {
                 let t = (i as f32 + self.dice.unit()) / count as f32;
                 let side = if i % 2 == 0 { 1.0 } else { -1.0 };
                 let turn = shoot.turn_at(t) + side * self.dice.between(0.5, 1.2);
-                let (half, length, color) = if t > 0.42 && self.dice.chance(0.75) {
+                let (half, length, color) = if t > 0.55 && self.dice.chance(0.65) {
                     (0.017, 0.026, scaled(flower, 1.0 + 0.15 * self.dice.normal()))
                 } else {
                     (0.006, 0.04, scaled(green, 1.0 + 0.2 * self.dice.normal()))
