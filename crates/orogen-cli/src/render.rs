@@ -35,7 +35,8 @@ pub fn run(args: &Render) -> Result<()> {
         of_recipe(args, &options, &gpu, &bars, &cancel)
     } else {
         let land = elevation_model(args)?;
-        let materials = Materials::of_layers(&land.layers().keys().cloned().collect::<Vec<_>>());
+        let materials = Arc::new(Materials::of_layers(&land.layers().keys().cloned().collect::<Vec<_>>()));
+        let land: Arc<dyn Land> = Arc::new(land);
         taken(&gpu, &land, &materials, &options, &cancel, args, start)
     }?;
     write(&args.output, &png8::encode(&picture))?;
@@ -56,7 +57,7 @@ fn of_recipe(args: &Render, options: &Options, gpu: &Gpu, bars: &Bars, cancel: &
     };
     let recipe = orogen::read_recipe(&args.file)?;
     let cache = orogen::open_cache().ok().map(Arc::new);
-    let session = orogen::session(&recipe, &build, cache)?;
+    let session = Arc::new(orogen::session(&recipe, &build, cache)?);
     // Textures are made while the land is.
     let layers = session.checked().layers();
     let textures = std::thread::spawn(move || Materials::of_layers(&layers));
@@ -67,14 +68,15 @@ fn of_recipe(args: &Render, options: &Options, gpu: &Gpu, bars: &Bars, cancel: &
         build.base.unwrap_or_default(),
         orogen::io::Limits::of_memory(args.changes.memory, 8),
     );
-    let land = RecipeLand { session: &session, place: session.checked().place(&files) };
-    taken(gpu, &land, &materials, options, cancel, args, Instant::now())
+    let place = session.checked().place(&files);
+    let land: Arc<dyn Land> = Arc::new(RecipeLand { session, place });
+    taken(gpu, &land, &Arc::new(materials), options, cancel, args, Instant::now())
 }
 
 fn taken(
     gpu: &Gpu,
-    land: &dyn Land,
-    materials: &Materials,
+    land: &Arc<dyn Land>,
+    materials: &Arc<Materials>,
     options: &Options,
     cancel: &Cancel,
     args: &Render,
