@@ -5,19 +5,20 @@ use rayon::prelude::*;
 
 use crate::air::{Air, BLOCK, BLOCK_M, SKY};
 use crate::apron;
-use crate::camera::{Camera, EARTH_M, NEAR_M, curve_m};
+use crate::camera::{Camera, EARTH_M, NEAR_M, PARALLEL_M, curve_m};
 use crate::error::RenderError;
 use crate::gpu::{DEPTH, Gpu, LIGHT, Shape, bind, half};
 use crate::land::Land;
 use crate::materials::{MOST, Materials};
 use crate::noises::{NOISE_M, WAVES_M, noises, waves};
+use crate::overlay::{Legend, Overlay, Painted};
 use crate::overview::{Bounds, Overview};
 use crate::passes::{Instance, Passes, Scene, Tone};
 use crate::quadtree::{Metric, QUADS, Volume, split};
 use crate::shade::{SIDE, SQUARES, Square, squares};
 use crate::sun::{Moment, Sun, sun};
 use crate::tile::{Rivers, TEXELS, Tile, VERTICES, join};
-use crate::vec3::{Vec3, as_f32};
+use crate::vec3::{Vec3, add, as_f32, cross, direction, scale};
 use crate::view;
 
 /// Where the camera is.
@@ -33,6 +34,21 @@ pub enum Aim {
         height: Height,
         /// What it looks at; the middle of the land where nothing is said.
         target: Option<[f64; 2]>,
+    },
+    /// As [`Aim::Found`]: the best view but so many, each unlike those before.
+    FoundNext(usize),
+    /// An eye as it is. Where the ground is higher it is lifted above it.
+    Exact(Camera),
+    /// Parallel looks, for plans and block pictures: as a map where the altitude is 90 degrees.
+    Parallel {
+        /// What is in the middle; the middle of the land where nothing is said.
+        target: Option<[f64; 2]>,
+        /// The direction in which the eye looks, clockwise from north.
+        azimuth_deg: f64,
+        /// How steeply it looks down: 90 is straight down, 0 level.
+        altitude_deg: f64,
+        /// Metres across the picture; all of the land where nothing is said.
+        wide_m: Option<f64>,
     },
     /// From a direction and distance toward a place.
     From {
@@ -77,6 +93,14 @@ pub struct Options {
     pub haze: f64,
     /// Stops to brighten or darken by.
     pub exposure_ev: f64,
+    /// Whether the sun is moved within its disk from sample to sample, for shadows as soft as they are.
+    pub soft_sun: bool,
+    /// Whether the sky is left out, for a montage.
+    pub clear_sky: bool,
+    /// Whether the distance of every pixel is wanted too.
+    pub depth: bool,
+    /// What is painted over the ground.
+    pub overlay: Overlay,
 }
 
 impl Default for Options {
@@ -91,6 +115,10 @@ impl Default for Options {
             quality: 6.0,
             haze: 1.0,
             exposure_ev: 0.0,
+            soft_sun: false,
+            clear_sky: false,
+            depth: false,
+            overlay: Overlay::default(),
         }
     }
 }
@@ -116,6 +144,12 @@ impl Options {
 pub struct Rendered {
     /// Red, green and blue in sRGB.
     pub picture: Raster<[u8; 3]>,
+    /// How much of each pixel is not sky, where the sky was left out.
+    pub cover: Option<Raster<u8>>,
+    /// How far in front of the eye what each pixel shows lies, in metres along its look; NaN for the sky. Where it was wanted.
+    pub depth: Option<Raster<f32>>,
+    /// What the colours of an overlay mean.
+    pub legend: Vec<Legend>,
     /// From where.
     pub camera: Camera,
     /// When.
@@ -191,7 +225,12 @@ impl<'a> Renderer<'a> {
             (sun.azimuth_deg + north, sun.altitude_deg)
         })?;
         camera.check()?;
-        let camera = self.clear_of_ground(land, overview, camera, cancel)?;
+        let exact = matches!(options.aim, Aim::Exact(_));
+        let camera = if camera.wide_m.is_some() {
+            camera
+        } else {
+            self.clear_of_ground(land, overview, camera, exact, cancel)?
+        };
         let sun = sun_of(&moment);
         progress("tiles");
         let rivers = Rivers::of(land.rivers(cancel)?.as_ref());
@@ -202,8 +241,11 @@ impl<'a> Renderer<'a> {
         let forward = camera.axes()[2];
         let squares = squares(land, overview, camera.eye, forward, sun.azimuth_deg + north, cancel)?;
         let light = Light::of(&camera, aspect, &sun, north, options, materials.ground(overview));
+        progress("overlay");
+        let painted = Painted::of(&options.overlay, land, overview, &camera, cancel)?;
         progress("picture");
         let work = Work {
+            painted: &painted,
             renderer: self,
             overview,
             materials,
@@ -214,7 +256,7 @@ impl<'a> Renderer<'a> {
             light: &light,
         };
         let guard = self.gpu.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let (bytes, size) = work.draw(&tiles, &seen, cancel)?;
+        let (bytes, depth, size) = work.draw(&tiles, &seen, cancel)?;
         if let Some(error) = pollster::block_on(guard.pop()) {
             return Err(RenderError::Device(error.to_string()));
         }
@@ -222,20 +264,33 @@ impl<'a> Renderer<'a> {
         let pixels = bytes.chunks_exact(4).map(|p| [p[0], p[1], p[2]]).collect();
         let picture = Raster::from_vec(width, height, pixels)
             .ok_or_else(|| RenderError::Device(String::from("the picture came back in another size")))?;
-        Ok(Rendered { picture, camera, moment, sun, tiles: seen.len(), bytes: size })
+        let cover = bytes.chunks_exact(4).map(|p| p[3]).collect();
+        let cover = if options.clear_sky { Raster::from_vec(width, height, cover) } else { None };
+        Ok(Rendered {
+            picture,
+            cover,
+            depth,
+            legend: painted.legend,
+            camera,
+            moment,
+            sun,
+            tiles: seen.len(),
+            bytes: size,
+        })
     }
 
-    /// Refuses a camera inside the ground or the water; lifts one that was found by itself out of small bumps.
+    /// Refuses a camera inside the ground or the water, or lifts it out; one very near the ground is lifted out of small bumps.
     fn clear_of_ground(
         &self,
         land: &dyn Land,
         overview: &Overview,
         mut camera: Camera,
+        lift: bool,
         cancel: &Cancel,
     ) -> Result<Camera, RenderError> {
         let [x, y, z] = camera.eye;
         let ground = view::ground_at(land, overview, x, y, cancel)?;
-        if z < ground {
+        if z < ground && !lift {
             return Err(RenderError::Call(format!(
                 "the camera is under ground: at {x:.0},{y:.0} the ground is {ground:.1} m above the sea and the camera {z:.1} m"
             )));
@@ -376,7 +431,11 @@ impl Materials {
     }
 }
 
+/// The bytes of a picture, distances where they were wanted, and how many bytes the tiles took.
+type Drawn = (Vec<u8>, Option<Raster<f32>>, u64);
+
 struct Work<'a> {
+    painted: &'a Painted,
     renderer: &'a Renderer<'a>,
     overview: &'a Overview,
     materials: &'a Materials,
@@ -388,13 +447,8 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Draws all samples and reads the picture; also says how many bytes the tiles took.
-    fn draw(
-        &self,
-        tiles: &[Tile],
-        seen: &[(usize, usize)],
-        cancel: &Cancel,
-    ) -> Result<(Vec<u8>, u64), RenderError> {
+    /// Draws all samples and reads the picture.
+    fn draw(&self, tiles: &[Tile], seen: &[(usize, usize)], cancel: &Cancel) -> Result<Drawn, RenderError> {
         let gpu = self.renderer.gpu;
         let passes = &self.renderer.passes;
         let size = self.options.size;
@@ -416,11 +470,11 @@ impl Work<'_> {
         });
         let target = |label, format| gpu.target(label, size, format);
         let [first, second, sum] = ["ground", "water", "sum"].map(|label| target(label, LIGHT));
-        let [first_depth, second_depth] = ["ground depth", "water depth"].map(|label| target(label, DEPTH));
+        let depths = ["ground depth", "water depth"].map(|label| target(label, DEPTH));
         let written = target("picture", wgpu::TextureFormat::Rgba8Unorm);
         let view = |texture: &wgpu::Texture| texture.create_view(&wgpu::TextureViewDescriptor::default());
         let [first, second, sum_view, first_depth, second_depth, written_view] =
-            [&first, &second, &sum, &first_depth, &second_depth, &written].map(view);
+            [&first, &second, &sum, &depths[0], &depths[1], &written].map(view);
         let texture = wgpu::BindingResource::TextureView;
         let under = bind(gpu, "under", &passes.under, vec![texture(&first), texture(&first_depth)]);
         let below = bind(gpu, "copy", &passes.picture, vec![texture(&first)]);
@@ -489,7 +543,32 @@ impl Work<'_> {
             pass.draw(0..3, 0..1);
         }
         gpu.queue.submit([encoder.finish()]);
-        Ok((gpu.read(&written)?, bytes))
+        let depth = if self.options.depth { Some(self.distances(&depths)?) } else { None };
+        Ok((gpu.read(&written)?, depth, bytes))
+    }
+
+    /// How far away the nearer of ground and water is, by pixel.
+    fn distances(&self, depths: &[wgpu::Texture; 2]) -> Result<Raster<f32>, RenderError> {
+        let [ground, water] = [self.renderer.gpu.read(&depths[0])?, self.renderer.gpu.read(&depths[1])?];
+        let [width, height] = self.options.size.map(|n| n as usize);
+        let number = |bytes: &[u8], i: usize| {
+            bytes.get(4 * i..4 * i + 4).map_or(0.0, |b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        };
+        let [half_x, half_y] = self.camera.half(self.aspect);
+        Ok(Raster::from_fn(width, height, |c, r| {
+            let i = r * width + c;
+            let depth = f64::from(number(&ground, i).max(number(&water, i)));
+            if depth <= 0.0 {
+                return f32::NAN;
+            }
+            if self.camera.wide_m.is_some() {
+                return ((0.5 - depth) * 2.0 * PARALLEL_M) as f32;
+            }
+            // Depth runs along the middle look; others are longer.
+            let u = half_x * (2.0 * (c as f64 + 0.5) / width as f64 - 1.0);
+            let v = half_y * (2.0 * (r as f64 + 0.5) / height as f64 - 1.0);
+            (NEAR_M / depth * (1.0 + u * u + v * v).sqrt()) as f32
+        }))
     }
 
     fn draw_ground(
@@ -549,12 +628,18 @@ impl Work<'_> {
         let turned = [wind_cos * eye[0] - wind_sin * eye[1], wind_sin * eye[0] + wind_cos * eye[1]];
         let mut materials = [[0f32; 4]; 4 * MOST];
         materials.copy_from_slice(&self.materials.numbers(eye));
-        let tan_sun = light.sun[2] / sun_flat;
+        let sun = if options.soft_sun { within_disk(light.sun, sample) } else { light.sun };
+        let sun_flat = if options.soft_sun { math::hypot(sun[0], sun[1]).max(1e-9) } else { sun_flat };
+        let tan_sun = sun[2] / sun_flat;
+        let parallel = camera.wide_m.is_some();
+        // A plan lies on a plane.
+        let curve = if parallel { 0.0 } else { 0.5 / EARTH_M };
+        let flag = |x: bool| f32::from(u8::from(x));
         Scene {
             clip: camera.clip(self.aspect, in_clip),
             rays: camera.rays(self.aspect).map(|ray| four(ray, 0.0)),
-            eye: [eye[2] as f32, (0.5 / EARTH_M) as f32, NEAR_M as f32, light.exposure],
-            sun: four(as_f32(light.sun), tan_sun.clamp(-50.0, 50.0) as f32),
+            eye: [eye[2] as f32, curve as f32, NEAR_M as f32, light.exposure],
+            sun: four(as_f32(sun), tan_sun.clamp(-50.0, 50.0) as f32),
             sun_light: four(light.direct, (0.0047 * (1.0 + tan_sun * tan_sun)).min(2.0) as f32),
             sky: light.harmonics.map(|c| four(c, 0.0)),
             bounce: four(light.bounce, 0.0),
@@ -567,8 +652,10 @@ impl Work<'_> {
                 let at = turned.map(|x| (x / size).rem_euclid(1.0) as f32);
                 [at[0], at[1], (1.0 / size) as f32, strength]
             }),
-            turns: [light.sun[0] / sun_flat, light.sun[1] / sun_flat, wind_cos, wind_sin].map(|x| x as f32),
+            turns: [sun[0] / sun_flat, sun[1] / sun_flat, wind_cos, wind_sin].map(|x| x as f32),
             materials,
+            view: [flag(parallel), PARALLEL_M as f32, flag(options.clear_sky), 0.0],
+            overlay: self.painted.numbers(eye),
         }
     }
 
@@ -598,6 +685,7 @@ impl Work<'_> {
         let repeated = gpu.sampler(wgpu::AddressMode::Repeat, 1);
         let texture = wgpu::BindingResource::TextureView;
         let sampler = wgpu::BindingResource::Sampler;
+        let overlay = self.painted.upload(gpu);
         let Renderer { noises, waves, passes, .. } = self.renderer;
         bind(
             gpu,
@@ -612,6 +700,7 @@ impl Work<'_> {
                 texture(&shades),
                 texture(noises),
                 texture(waves),
+                texture(&overlay),
             ],
         )
     }
@@ -709,6 +798,18 @@ fn sea_mesh(eye_m: f64) -> (Vec<[f32; 2]>, Vec<u16>) {
     (vertices, indices)
 }
 
+/// A direction within the disk of the sun, another for each sample.
+fn within_disk(sun: Vec3, sample: u32) -> Vec3 {
+    /// Half the angle that the sun fills.
+    const HALF_DEG: f64 = 0.2666;
+    let far = math::tan(HALF_DEG.to_radians()) * halton(sample + 1, 5).sqrt();
+    let turn = std::f64::consts::TAU * halton(sample + 1, 7);
+    let aside = direction(cross(sun, [0.0, 0.0, 1.0]), [1.0, 0.0, 0.0]);
+    let up = cross(aside, sun);
+    let off = add(scale(aside, far * math::cos(turn)), scale(up, far * math::sin(turn)));
+    direction(add(sun, off), sun)
+}
+
 /// Halton's sequence: points that fill a square evenly.
 fn halton(mut index: u32, base: u32) -> f64 {
     let (mut out, mut share) = (0.0, 1.0);
@@ -767,7 +868,7 @@ mod tests {
             let turn = std::f64::consts::TAU * random(3);
             let target =
                 [eye[0] + 900.0 * math::sin(turn), eye[1] + 900.0 * math::cos(turn), eye[2] - 1500.0];
-            let camera = Camera { eye, target, view_deg: 50.0 };
+            let camera = Camera { eye, target, view_deg: 50.0, wide_m: None };
             let quality = 1.0 + 4.0 * random(4);
             let (tiles, seen) =
                 tiles(&land, &overview, &bounds, &Rivers::of(None), &camera, aspect, quality, &Cancel::new())
@@ -777,7 +878,9 @@ mod tests {
             let light = Light::of(&camera, aspect, &sun, 0.0, &options, [0.2; 3]);
             let squares =
                 squares(&land, &overview, camera.eye, camera.axes()[2], 120.0, &Cancel::new()).unwrap();
+            let painted = Painted::of(&options.overlay, &land, &overview, &camera, &Cancel::new()).unwrap();
             let work = Work {
+                painted: &painted,
                 renderer: &renderer,
                 overview: &overview,
                 materials: &materials,

@@ -123,7 +123,8 @@ fn wants_split(root: &Root, metric: &Metric<'_>, node: Node) -> bool {
     if !volume.is_seen(metric) {
         return false;
     }
-    let longest = volume.distance().sqrt() / (metric.quality * (metric.detail)(node));
+    let detail = metric.quality * (metric.detail)(node);
+    let longest = metric.camera.longest_quad_m(volume.distance(), detail);
     root.side_m(node.level) / QUADS as f64 > longest
 }
 
@@ -151,10 +152,7 @@ impl Volume {
     }
 
     pub(crate) fn is_seen(&self, metric: &Metric<'_>) -> bool {
-        metric.camera.sides(metric.aspect).iter().all(|side| {
-            let farthest = [0, 1, 2].map(|i| if side[i] > 0.0 { self.max[i] } else { self.min[i] });
-            dot(*side, farthest) >= 0.0
-        })
+        metric.camera.sees(metric.aspect, self.min, self.max)
     }
 }
 
@@ -219,7 +217,7 @@ mod tests {
                 random(2) * random(3) * 9000.0,
             ];
             let target = [random(4) * 40_000.0, random(5) * 40_000.0, random(6) * 1000.0];
-            let camera = Camera { eye, target, view_deg: 30.0 + 60.0 * random(7) };
+            let camera = Camera { eye, target, view_deg: 30.0 + 60.0 * random(7), wide_m: None };
             let metric = Metric {
                 camera: &camera,
                 aspect: 1.5,
@@ -250,8 +248,12 @@ mod tests {
     #[test]
     fn near_tiles_are_fine_and_unseen_ones_are_coarse() {
         let root = Root { origin_m: [0.0, 0.0], size_m: 32_768.0 };
-        let camera =
-            Camera { eye: [16_000.0, 16_000.0, 50.0], target: [16_000.0, 30_000.0, 0.0], view_deg: 60.0 };
+        let camera = Camera {
+            eye: [16_000.0, 16_000.0, 50.0],
+            target: [16_000.0, 30_000.0, 0.0],
+            view_deg: 60.0,
+            wide_m: None,
+        };
         let metric = Metric {
             camera: &camera,
             aspect: 1.5,

@@ -7,7 +7,7 @@ use crate::materials::MOST;
 use crate::pattern;
 use crate::quadtree::QUADS;
 
-const COMMON: &str = include_str!("common.wgsl");
+const COMMON: &str = concat!(include_str!("common.wgsl"), include_str!("overlay.wgsl"));
 
 /// The shaders, by name.
 pub(crate) const SHADERS: [(&str, &str, bool); 6] = [
@@ -47,6 +47,9 @@ pub(crate) struct Scene {
     pub waves: [[f32; 4]; 2],
     pub turns: [f32; 4],
     pub materials: [[f32; 4]; 4 * MOST],
+    /// Whether looks are parallel, how far they reach; whether the sky is left out; unused.
+    pub view: [f32; 4],
+    pub overlay: crate::overlay::Numbers,
 }
 
 /// `Tone` of `tone.wgsl`.
@@ -110,6 +113,7 @@ impl Passes {
             .smooth(D2Array)
             .smooth(D2)
             .smooth(D2)
+            .smooth(D2Array)
             .make(gpu, "scene");
         let tiles =
             (0..7).fold(Layout::new().plain(D2Array), |layout, _| layout.smooth(D2Array)).make(gpu, "tiles");

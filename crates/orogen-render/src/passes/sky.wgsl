@@ -18,6 +18,13 @@ fn vertex(@builtin(vertex_index) index: u32) -> Vertex {
 
 @fragment
 fn fragment(in: Vertex) -> @location(0) vec4<f32> {
+    // Left out for a montage; with parallel looks there is none, but paper.
+    if scene.view.z > 0.5 {
+        return vec4(0.0);
+    }
+    if scene.view.x > 0.5 {
+        return vec4(vec3(1.6) / scene.eye.w, 1.0);
+    }
     let way = normalize(in.way);
     var light = sky_light(way);
     // A little larger than it is, as on a photograph, and as bright in all.

@@ -38,8 +38,10 @@ fn filmic(color: vec3<f32>) -> vec3<f32> {
 
 @fragment
 fn add(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
-    let found = textureLoad(light, vec2<i32>(position.xy), 0).rgb;
-    return vec4(filmic(max(found, vec3(0.0)) * tone.values.x) * tone.values.y, tone.values.y);
+    let found = textureLoad(light, vec2<i32>(position.xy), 0);
+    // Where there is no sky, a sample leaves nothing.
+    let share = tone.values.y * clamp(found.a, 0.0, 1.0);
+    return vec4(filmic(max(found.rgb, vec3(0.0)) * tone.values.x) * share, share);
 }
 
 fn encoded(c: vec3<f32>) -> vec3<f32> {
@@ -48,8 +50,9 @@ fn encoded(c: vec3<f32>) -> vec3<f32> {
 
 @fragment
 fn write(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
-    let found = textureLoad(light, vec2<i32>(position.xy), 0).rgb;
+    let sum = textureLoad(light, vec2<i32>(position.xy), 0);
+    let found = sum.rgb / max(sum.a, 1e-3);
     // Less than a step of the bytes, against bands in the sky.
     let dither = fract(52.9829189 * fract(dot(floor(position.xy), vec2(0.06711056, 0.00583715)))) - 0.5;
-    return vec4(encoded(found) + dither / 255.0, 1.0);
+    return vec4(encoded(found) + dither / 255.0, clamp(sum.a, 0.0, 1.0));
 }

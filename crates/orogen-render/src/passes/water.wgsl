@@ -34,10 +34,6 @@ fn lake_vertex(@builtin(vertex_index) index: u32, @location(0) tile: vec4<f32>) 
     return out;
 }
 
-fn distance_of(depth: f32, forward: f32) -> f32 {
-    return scene.eye.z / max(depth, 1e-9) / forward;
-}
-
 @fragment
 fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     let dx = dpdx(in.place.xy);
@@ -52,12 +48,11 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
         discard;
     }
     let pixel = in.position.xy - scene.shift.xy;
-    let far = length(in.place);
-    let way = in.place / far;
+    let far = distance_to(in.place);
+    let way = look_at(in.place);
     let eye = -way;
-    let forward = dot(way, normalize(scene.rays[2].xyz));
     // Metres of water along the look, and straight down.
-    let below = max(distance_of(depth, forward) - far, 0.0);
+    let below = max(distance_of(depth, way) - far, 0.0);
     let deep = min(below * max(-way.z, 0.002), 400.0);
 
     // Waves: long ones and short ones; what is finer than the pixel makes the surface rough instead.

@@ -48,6 +48,7 @@ pub use geotiff::Geotiff;
 pub use instances::{Instances, plan};
 pub use land::{Land, Windows};
 pub use mesh::{Mesh, MeshFormat};
+pub(crate) use output::hex;
 pub use output::{Exported, Facts, Out, Output};
 pub use png16::Png16;
 pub use r16::R16;
