@@ -126,7 +126,7 @@ pub struct Build {
     /// Write every plant of the land as plants.csv; fewer than 100,000 also as plants.geojson.
     #[arg(long)]
     pub plants: bool,
-    /// Take no picture of the land (view.png).
+    /// Take no picture of the land (view.png); the variable OROGEN_NO_VIEW says so for every build.
     #[cfg(feature = "render")]
     #[arg(long)]
     pub no_view: bool,

@@ -62,7 +62,8 @@ pub fn run(args: &Build) -> Result<()> {
 /// Whether a picture of the land is asked for: unless it is said not, or only other kinds of files are.
 #[cfg(feature = "render")]
 fn takes_view(args: &Build) -> bool {
-    !args.no_view && args.kinds.is_empty()
+    let is_off = std::env::var_os("OROGEN_NO_VIEW").is_some_and(|value| !value.is_empty());
+    !args.no_view && !is_off && args.kinds.is_empty()
 }
 
 /// The changes to the recipe that the options make.

@@ -62,7 +62,7 @@ pub struct BuildOptions<'a> {
 }
 
 /// Takes pictures of lands.
-pub trait TakesView {
+pub trait TakesView: Sync {
     /// A picture of a land from a good place; a sentence where none can be taken.
     ///
     /// # Errors
@@ -339,7 +339,8 @@ pub fn build_to_folder(
     if let Some(viewer) = options.view {
         observer.step_started(0, 0, "view", "picture");
         let view_start = Stopwatch::start();
-        let view = viewer.view(&built.terrain, cancel).map_err(|_| BuildError::Cancelled)?;
+        let taken = with_threads(options.threads, || viewer.view(&built.terrain, cancel))?;
+        let view = taken.map_err(|_| BuildError::Cancelled)?;
         let warnings = match view {
             Ok(picture) => {
                 manifest.files.push(write_view(&picture, &output)?);
