@@ -23,8 +23,18 @@ const VIEWS: &[(&str, &[&str])] = &[];
 
 /// Real land and the preset that is like it, both drawn from heights alone.
 const PAIRS: &[(&str, &str, &str, &[&str])] = &[
-    ("alps_gotthard", "alps", "The Gotthard (SRTM) and the preset `alps`", &["--azimuth", "20", "--distance", "18000"]),
-    ("reunion_island", "volcanic-chain", "Réunion (SRTM) and the preset `volcanic-chain`", &["--azimuth", "60", "--distance", "24000"]),
+    (
+        "alps_gotthard",
+        "alps",
+        "The Gotthard (SRTM) and the preset `alps`",
+        &["--azimuth", "20", "--distance", "18000"],
+    ),
+    (
+        "reunion_island",
+        "volcanic-chain",
+        "Réunion (SRTM) and the preset `volcanic-chain`",
+        &["--azimuth", "60", "--distance", "24000"],
+    ),
 ];
 
 /// Draws the pictures of some presets, or of all, and writes the page.
@@ -54,10 +64,21 @@ pub fn make(only: &[&str]) -> Result<()> {
             continue;
         }
         let built = drawn.join(preset);
-        run(cargo(&["run", "--quiet", "-p", "orogen-cli", "--", "build", "--quiet", "--no-view", "--force", "--out"])
-            .arg(&built)
-            .args(["--kinds", "geotiff"])
-            .arg(format!("recipes/{preset}.toml")))?;
+        run(cargo(&[
+            "run",
+            "--quiet",
+            "-p",
+            "orogen-cli",
+            "--",
+            "build",
+            "--quiet",
+            "--no-view",
+            "--force",
+            "--out",
+        ])
+        .arg(&built)
+        .args(["--kinds", "geotiff"])
+        .arg(format!("recipes/{preset}.toml")))?;
         let png = drawn.join(format!("{real}.png"));
         let (real_file, ours) = (model.to_string_lossy().into_owned(), built.join("height.tif"));
         let files = [real_file.as_str(), &ours.to_string_lossy()];

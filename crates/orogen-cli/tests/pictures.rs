@@ -7,10 +7,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use orogen::BuildOptions;
 use orogen::core::{Cancel, Place, Raster, Rect, Terrain, layer};
 use orogen::io::{Limits, image, png8};
 use orogen::recipe::{Overrides, Session, Set, Unobserved};
-use orogen::BuildOptions;
 use orogen_render::overlay::{Drape, Drawing, Paint, Values};
 use orogen_render::{Aim, Flight, Gpu, Height, Materials, Options, Overlay, Overview, RecipeLand, Renderer};
 
@@ -41,7 +41,8 @@ impl Land {
         let recipe = orogen::read_recipe(&root().join(format!("recipes/{name}.toml"))).unwrap();
         let set = changes.iter().map(|text| Set::parse(text).unwrap()).collect();
         let overrides = Overrides { samples: Some(SAMPLES), set, ..Overrides::default() };
-        let session = orogen::session(&recipe, &BuildOptions { overrides, ..BuildOptions::default() }, None).unwrap();
+        let session =
+            orogen::session(&recipe, &BuildOptions { overrides, ..BuildOptions::default() }, None).unwrap();
         session.solve(&Unobserved, &Cancel::new()).unwrap();
         let materials = Materials::of_layers(&session.checked().layers());
         let files = orogen::io::FolderFiles::new(root(), Limits::default());
@@ -56,7 +57,8 @@ impl Land {
     }
 
     fn picture(&self, renderer: &Renderer<'_>, options: &Options) -> png8::Picture {
-        let done = renderer.picture(&self.land(), &self.overview, &self.materials, options, &Cancel::new(), &|_| {});
+        let done =
+            renderer.picture(&self.land(), &self.overview, &self.materials, options, &Cancel::new(), &|_| {});
         done.unwrap().picture
     }
 }
@@ -66,7 +68,8 @@ fn gpu() -> Gpu {
 }
 
 fn options(aim: Aim, hour: f64) -> Options {
-    let mut options = Options { size: SIZE, samples: 2, quality: 3.0, aim, any_hour: false, ..Options::default() };
+    let mut options =
+        Options { size: SIZE, samples: 2, quality: 3.0, aim, any_hour: false, ..Options::default() };
     options.moment.hour = hour;
     options
 }
@@ -112,7 +115,10 @@ fn compare(pictures: Vec<(String, png8::Picture)>) {
         if a.len() != b.len() || mean > MEAN_ALLOWED || worst > WORST_ALLOWED {
             let seen = std::env::temp_dir().join(format!("orogen_{name}.png"));
             std::fs::write(&seen, &bytes).unwrap();
-            wrong.push(format!("{name}: differs by {mean:.1}, at worst {worst:.0} of 255; see {}", seen.display()));
+            wrong.push(format!(
+                "{name}: differs by {mean:.1}, at worst {worst:.0} of 255; see {}",
+                seen.display()
+            ));
         }
     }
     assert!(
@@ -136,15 +142,26 @@ fn the_island_from_three_cameras_and_with_every_overlay() {
     add("evening", &options(from(300.0, 18_000.0, 2500.0), 18.5));
     let plan = Aim::Parallel { target: None, azimuth_deg: 30.0, altitude_deg: 45.0, wide_m: None };
     for word in [
-        "height", "slope", "biome", "material", "water", "moisture", "temperature", "flow", "rain", "contours",
-        "wireframe", "tiles",
+        "height",
+        "slope",
+        "biome",
+        "material",
+        "water",
+        "moisture",
+        "temperature",
+        "flow",
+        "rain",
+        "contours",
+        "wireframe",
+        "tiles",
     ] {
         let mut overlay = Overlay::default();
         overlay.add(word).unwrap();
         add(&format!("overlay_{word}"), &Options { overlay, ..options(plan, 11.0) });
     }
     let map = Aim::Parallel { target: None, azimuth_deg: 0.0, altitude_deg: 90.0, wide_m: None };
-    let colors = Raster::from_fn(16, 16, |c, r| [(c * 16) as u8, (r * 16) as u8, 90, if c == r { 0 } else { 255 }]);
+    let colors =
+        Raster::from_fn(16, 16, |c, r| [(c * 16) as u8, (r * 16) as u8, 90, if c == r { 0 } else { 255 }]);
     let rect = Rect { min: [12_000.0, 12_000.0], max: [26_000.0, 26_000.0] };
     let mut lines = orogen::core::vector::VectorLayer::new(orogen::core::vector::Shape::Lines);
     lines.push([[6000.0, 8000.0, 0.0], [20_000.0, 30_000.0, 0.0], [34_000.0, 12_000.0, 0.0]]);
@@ -162,9 +179,13 @@ fn the_desert_the_alps_at_dusk_and_what_an_erosion_did() {
     let gpu = gpu();
     let renderer = Renderer::new(&gpu);
     let desert = Land::preset("desert", &[]);
-    let mut out = vec![(String::from("desert"), desert.picture(&renderer, &options(from(60.0, 7000.0, 1500.0), 17.0)))];
+    let mut out =
+        vec![(String::from("desert"), desert.picture(&renderer, &options(from(60.0, 7000.0, 1500.0), 17.0)))];
     let alps = Land::preset("alps", &[]);
-    out.push((String::from("alps_dusk"), alps.picture(&renderer, &options(from(120.0, 16_000.0, 5200.0), 20.0))));
+    out.push((
+        String::from("alps_dusk"),
+        alps.picture(&renderer, &options(from(120.0, 16_000.0, 5200.0), 20.0)),
+    ));
     // What a land looks like that rose here and fell there.
     let known = |shift: &(dyn Fn(usize, usize) -> f32 + Sync)| {
         let frame = *desert.session.checked().frame();

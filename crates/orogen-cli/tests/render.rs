@@ -46,7 +46,12 @@ fn a_recipe_its_folder_and_its_heights_are_the_same_land() {
     assert_eq!((a.cols(), a.rows()), (96, 54));
     assert!(mean(&a, 2)[2] > mean(&a, 2)[0] + 10.0, "no sky: {:?}", mean(&a, 2));
     // Near the samples alone differ from what a recipe says between them.
-    assert!(difference(&a, &b) < 12.0 && difference(&b, &c) < 25.0, "{} {}", difference(&a, &b), difference(&b, &c));
+    assert!(
+        difference(&a, &b) < 12.0 && difference(&b, &c) < 25.0,
+        "{} {}",
+        difference(&a, &b),
+        difference(&b, &c)
+    );
 
     // Nothing is replaced unasked.
     render(&bench, &["land.toml", "-o", "a.png"]).fails(2, &["a.png", "already exists", "--force"]);
@@ -65,18 +70,26 @@ fn plans_sheets_overlays_and_comparisons_are_written() {
     bench.write("paths.geojson", paths);
     bench.write("photo.png", png8::encode(&Raster::filled(8, 8, [255, 0, 255])));
     render(&bench, &["land.toml", "--map", "-o", "map.png"]).succeeds();
-    render(&bench, &["land.toml", "--map", "--drape", "photo.png@0,0,4096,4096", "--no-legend", "-o", "photo_map.png"])
-        .succeeds();
+    render(
+        &bench,
+        &["land.toml", "--map", "--drape", "photo.png@0,0,4096,4096", "--no-legend", "-o", "photo_map.png"],
+    )
+    .succeeds();
     render(&bench, &["land.toml", "--map", "--draw", "paths.geojson", "-o", "drawn.png"]).succeeds();
-    render(&bench, &["land.toml", "--ortho", "--overlay", "height,contours=50", "-o", "height.png"]).succeeds();
+    render(&bench, &["land.toml", "--ortho", "--overlay", "height,contours=50", "-o", "height.png"])
+        .succeeds();
     render(&bench, &["land.toml", "--map", "--against", "flat.toml", "-o", "difference.png"]).succeeds();
     render(&bench, &["land.toml", "--against", "flat.toml", "--side-by-side", "-o", "both.png"]).succeeds();
-    render(&bench, &["land.toml", "--sheet", "--time", "7:00,12:00,19:30", "--azimuth", "0,90", "-o", "sheet.png"])
-        .succeeds();
+    render(
+        &bench,
+        &["land.toml", "--sheet", "--time", "7:00,12:00,19:30", "--azimuth", "0,90", "-o", "sheet.png"],
+    )
+    .succeeds();
     let plain = picture(&bench.path("map.png"));
     let read = |name: &str| picture(&bench.path(name));
     let photo = read("photo_map.png");
-    let magenta = photo.as_slice().iter().filter(|p| p[0] > p[1].saturating_add(60) && p[2] > p[1].saturating_add(60));
+    let magenta =
+        photo.as_slice().iter().filter(|p| p[0] > p[1].saturating_add(60) && p[2] > p[1].saturating_add(60));
     assert!(magenta.count() > 300, "the image does not lie on the ground");
     assert!(difference(&plain, &read("drawn.png")) > 0.5, "nothing is drawn");
     assert!(difference(&plain, &read("difference.png")) > 3.0, "no difference is shown");
@@ -87,14 +100,16 @@ fn plans_sheets_overlays_and_comparisons_are_written() {
 fn distances_and_clear_skies_are_for_montages() {
     let bench = Bench::new();
     bench.write("land.toml", SMALL);
-    let run = render(&bench, &["land.toml", "--clear-sky", "--depth", "far.exr", "--azimuth", "40", "-o", "a.png"]);
+    let run =
+        render(&bench, &["land.toml", "--clear-sky", "--depth", "far.exr", "--azimuth", "40", "-o", "a.png"]);
     run.succeeds();
     let a = picture(&bench.path("a.png"));
     assert!(mean(&a, 0)[3] < 5.0 && mean(&a, 53)[3] > 250.0, "{:?} {:?}", mean(&a, 0), mean(&a, 53));
     assert!(std::fs::read(bench.path("far.exr")).unwrap().starts_with(&[0x76, 0x2f, 0x31, 0x01]));
     render(&bench, &["land.toml", "--depth", "far.png", "-o", "b.png"]).succeeds();
     assert!(bench.path("far.png").exists());
-    render(&bench, &["land.toml", "--depth", "far.jpg", "-o", "c.png"]).fails(2, &["far.jpg", ".exr or .png"]);
+    render(&bench, &["land.toml", "--depth", "far.jpg", "-o", "c.png"])
+        .fails(2, &["far.jpg", ".exr or .png"]);
     assert!(!bench.path("c.png").exists());
 }
 
@@ -137,7 +152,8 @@ fn what_makes_no_picture_gets_a_sentence_and_leaves_nothing() {
     for (args, says) in cases {
         render(&bench, &[args, &["-o", "x.png"][..]].concat()).fails(2, says);
     }
-    for (size, says) in [("0x5", "0 is outside 1 to 8192"), ("5", "pixels such as"), ("9000x9000", "outside 1 to 8192")]
+    for (size, says) in
+        [("0x5", "0 is outside 1 to 8192"), ("5", "pixels such as"), ("9000x9000", "outside 1 to 8192")]
     {
         bench.run(&["render", "land.toml", "--size", size]).fails(2, &[says]);
     }
@@ -185,7 +201,11 @@ fn a_build_takes_a_picture_and_lists_it() {
         serde_json::from_slice(&std::fs::read(bench.path("land/manifest.json")).unwrap()).unwrap()
     };
     let listed = |manifest: &serde_json::Value| {
-        manifest["files"].as_array().unwrap().iter().any(|file| file["name"] == "view.png" && file["kind"] == "view")
+        manifest["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|file| file["name"] == "view.png" && file["kind"] == "view")
     };
     assert!(listed(&manifest()));
     // A build without it takes the old one away, as any file that is no longer made.

@@ -106,7 +106,9 @@ pub fn render<'py>(
 fn sentence(legend: &Legend) -> String {
     match legend {
         Legend::Note(text) => text.clone(),
-        Legend::Ramp { title, unit, scale, .. } => format!("{title}: {:.4} to {:.4} {unit}", scale.low, scale.high),
+        Legend::Ramp { title, unit, scale, .. } => {
+            format!("{title}: {:.4} to {:.4} {unit}", scale.low, scale.high)
+        }
         Legend::Keys { title, keys } => {
             let names: Vec<&str> = keys.iter().map(|(_, name)| name.as_str()).collect();
             format!("{title}: {}", names.join(", "))

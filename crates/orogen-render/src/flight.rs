@@ -87,7 +87,7 @@ impl Flight {
         let after = self.along.partition_point(|at| *at < share).clamp(1, self.along.len() - 1);
         let (from, to) = (self.along[after - 1], self.along[after]);
         let t = ((share - from) / (to - from).max(1e-12)).clamp(0.0, 1.0);
-        let mix = |all: &[Vec3]| add(scale(all[after - 1], 1.0 - t), scale(all[after], t));
+        let mix = |all: &[Vec3]| add(all[after - 1], scale(sub(all[after], all[after - 1]), t));
         Camera { eye: mix(&self.eyes), target: mix(&self.targets), view_deg: self.view_deg, wide_m: None }
     }
 

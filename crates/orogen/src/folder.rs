@@ -163,8 +163,8 @@ fn rivers(land: &mut Terrain, folder: &Path, limits: &Limits) -> Result<(), Buil
             }
         }
     }
-    // Widths are as many as vertices.
-    rivers.set_vertex_attribute(WIDTH, Column::Number(widths));
+    // There are as many widths as vertices; without them rivers would be 3 m wide.
+    let _is_set = rivers.set_vertex_attribute(WIDTH, Column::Number(widths));
     land.set_vector("rivers", rivers);
     Ok(())
 }
