@@ -195,7 +195,9 @@ fn good_hour(camera: &Camera, moment: &Moment, sun: &dyn Fn(&Moment) -> (f64, f6
         if altitude < 4.0 {
             return altitude * 0.01 - 1.0;
         }
-        let height = 1.0 - ((altitude - 24.0) / 30.0).abs();
+        // A plan is read better without long shadows.
+        let best = if camera.wide_m.is_some() { 44.0 } else { 24.0 };
+        let height = 1.0 - ((altitude - best) / 30.0).abs();
         side_light(look_deg, azimuth) + height.max(-1.0)
     };
     hours.max_by(|a, b| worth(a).total_cmp(&worth(b))).unwrap_or(*moment)

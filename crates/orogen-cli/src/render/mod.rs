@@ -14,7 +14,7 @@ use orogen::BuildError;
 use orogen::core::{Cancel, Raster, math};
 use orogen::io::{About, exr, png8, png16, sheet};
 use orogen_render::overlay::{Paint, Values};
-use orogen_render::{Aim, Gpu, Height, Moment, Options, Overview, RenderError, Rendered, Renderer};
+use orogen_render::{Aim, Gpu, Height, Moment, Options, Overview, RenderError, Rendered, Renderer, find};
 
 pub use self::build_view::BuildView;
 pub use self::source::Source;
@@ -233,12 +233,10 @@ impl Studio<'_> {
         let mut before = None;
         if let Some(earlier) = &earlier {
             if args.side_by_side {
-                let overview = Overview::of(earlier.land().as_ref(), self.cancel)?;
                 // Both from the same place, which the later land decides.
-                let done = self.take(&source, &overview_of(&source, self.cancel)?, &options)?;
-                options.aim = Aim::Exact(done.camera);
-                options.moment = done.moment;
-                options.any_hour = false;
+                let (camera, moment) = find(source.land().as_ref(), &overview, &options)?;
+                (options.aim, options.moment, options.any_hour) = (Aim::Exact(camera), moment, false);
+                let overview = Overview::of(earlier.land().as_ref(), self.cancel)?;
                 before = Some(self.take(earlier, &overview, &options)?.picture);
             } else {
                 let (later, earlier) = (source.land(), earlier.land());
@@ -268,10 +266,6 @@ impl Studio<'_> {
         output::write_file(&args.output, &bytes, args.force)?;
         Ok(())
     }
-}
-
-fn overview_of(source: &Source, cancel: &Cancel) -> Result<Overview, RenderError> {
-    Overview::of(source.land().as_ref(), cancel)
 }
 
 /// Says where a picture was taken.
