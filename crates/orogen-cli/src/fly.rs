@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use orogen::BuildError;
 use orogen::core::{Cancel, Seed};
 use orogen::io::png8;
-use orogen_render::{Aim, Flight, Gpu, Options, Overview, RenderError, Renderer, find};
+use orogen_render::{Aim, Flight, Gpu, Options, RenderError, Stage, find, take};
 
 use crate::args::Fly;
 use crate::progress::Bars;
@@ -146,33 +146,33 @@ fn draw(args: &Fly, count: usize, folder: &Path, gpu: &Gpu, bars: &Bars, cancel:
         return Ok(());
     }
     let source = Source::open(&args.file, None, &args.changes, bars, cancel)?;
-    let land = source.land();
-    let overview = Overview::of(land.as_ref(), cancel)?;
+    // It lasts over the frames: most tiles of one serve the next.
+    let mut stage = Stage::new(gpu, source.land.clone(), source.materials.clone(), cancel)?;
+    let overview = stage.overview();
     let aim = match args.target {
         Some(_) => Aim::From { target: args.target, azimuth_deg: 0.0, distance_m: None, height: None },
         None => Aim::Found,
     };
     let mut options = render::options(&args.look, aim, args.time);
     let flight = if args.through.is_empty() {
-        let (camera, moment) = find(land.as_ref(), &overview, &options)?;
+        let (camera, moment) = find(source.land.as_ref(), overview, &options)?;
         options.moment = moment;
-        Flight::around(&overview, &camera)
+        Flight::around(overview, &camera)
     } else {
-        let flight = Flight::through(&overview, &args.through, args.target, args.look.view)?;
+        let flight = Flight::through(overview, &args.through, args.target, args.look.view)?;
         // Light that suits the middle of the way.
         options.aim = Aim::Exact(flight.at(0.5));
-        options.moment = find(land.as_ref(), &overview, &options)?.1;
+        options.moment = find(source.land.as_ref(), overview, &options)?.1;
         flight
     };
     options.any_hour = false;
     let first = options.moment.hour;
-    let renderer = Renderer::new(gpu);
     bars.start(format!("{count} frames"));
     for (i, &number) in missing.iter().enumerate() {
         let share = if count > 1 { number as f64 / (count - 1) as f64 } else { 0.5 };
         let mut now = Options { aim: Aim::Exact(flight.at(share)), ..options.clone() };
         now.moment.hour = first + share * (args.until.unwrap_or(first) - first);
-        let taken = renderer.picture(land.as_ref(), &overview, &source.materials, &now, cancel, &|_| {})?;
+        let taken = take(&mut stage, &now, cancel, &|_| {})?;
         output::write_file(&folder.join(frame_name(number)), &png8::encode(&taken.picture), true)?;
         bars.share((i + 1) as f32 / missing.len() as f32);
     }

@@ -8,11 +8,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use orogen::BuildOptions;
-use orogen::core::{Cancel, Place, Raster, Rect, Terrain, layer};
+use orogen::core::{Cancel, Raster, Rect, Terrain, layer};
 use orogen::io::{Limits, image, png8};
 use orogen::recipe::{Overrides, Session, Set, Unobserved};
 use orogen_render::overlay::{Drape, Drawing, Paint, Values};
-use orogen_render::{Aim, Flight, Gpu, Height, Materials, Options, Overlay, Overview, RecipeLand, Renderer};
+use orogen_render::{
+    Aim, Flight, Gpu, Height, Land, Materials, Options, Overlay, RecipeLand, Stage, render, take,
+};
 
 const SIZE: [u32; 2] = [192, 108];
 /// Samples of the lands along a side.
@@ -28,38 +30,32 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-struct Land {
-    session: Session,
-    place: Place,
-    materials: Materials,
-    overview: Overview,
+struct Preset {
+    session: Arc<Session>,
+    stage: Stage,
+    land: Arc<dyn Land>,
 }
 
-impl Land {
+impl Preset {
     /// A preset on few samples; `changes` as `--set` takes them.
-    fn preset(name: &str, changes: &[&str]) -> Self {
+    fn open(gpu: &Gpu, name: &str, changes: &[&str]) -> Self {
         let recipe = orogen::read_recipe(&root().join(format!("recipes/{name}.toml"))).unwrap();
         let set = changes.iter().map(|text| Set::parse(text).unwrap()).collect();
         let overrides = Overrides { samples: Some(SAMPLES), set, ..Overrides::default() };
         let session =
             orogen::session(&recipe, &BuildOptions { overrides, ..BuildOptions::default() }, None).unwrap();
         session.solve(&Unobserved, &Cancel::new()).unwrap();
-        let materials = Materials::of_layers(&session.checked().layers());
+        let materials = Arc::new(Materials::of_layers(&session.checked().layers()));
         let files = orogen::io::FolderFiles::new(root(), Limits::default());
         let place = session.checked().place(&files);
-        let land = RecipeLand { session: &session, place };
-        let overview = Overview::of(&land, &Cancel::new()).unwrap();
-        Self { overview, materials, place, session }
+        let session = Arc::new(session);
+        let land: Arc<dyn Land> = Arc::new(RecipeLand { session: session.clone(), place });
+        let stage = Stage::new(gpu, land.clone(), materials, &Cancel::new()).unwrap();
+        Self { session, stage, land }
     }
 
-    fn land(&self) -> RecipeLand<'_> {
-        RecipeLand { session: &self.session, place: self.place }
-    }
-
-    fn picture(&self, renderer: &Renderer<'_>, options: &Options) -> png8::Picture {
-        let done =
-            renderer.picture(&self.land(), &self.overview, &self.materials, options, &Cancel::new(), &|_| {});
-        done.unwrap().picture
+    fn picture(&mut self, options: &Options) -> png8::Picture {
+        take(&mut self.stage, options, &Cancel::new(), &|_| {}).unwrap().picture
     }
 }
 
@@ -131,11 +127,10 @@ fn compare(pictures: Vec<(String, png8::Picture)>) {
 #[test]
 fn the_island_from_three_cameras_and_with_every_overlay() {
     let gpu = gpu();
-    let renderer = Renderer::new(&gpu);
-    let island = Land::preset("island", &[]);
+    let mut island = Preset::open(&gpu, "island", &[]);
     let mut out = Vec::new();
     let mut add = |name: &str, options: &Options| {
-        out.push((format!("island_{name}"), island.picture(&renderer, options)));
+        out.push((format!("island_{name}"), island.picture(options)));
     };
     add("far", &options(from(30.0, 26_000.0, 5000.0), 10.0));
     add("near", &options(from(200.0, 9000.0, 1900.0), 16.0));
@@ -177,15 +172,10 @@ fn the_island_from_three_cameras_and_with_every_overlay() {
 #[test]
 fn the_desert_the_alps_at_dusk_and_what_an_erosion_did() {
     let gpu = gpu();
-    let renderer = Renderer::new(&gpu);
-    let desert = Land::preset("desert", &[]);
-    let mut out =
-        vec![(String::from("desert"), desert.picture(&renderer, &options(from(60.0, 7000.0, 1500.0), 17.0)))];
-    let alps = Land::preset("alps", &[]);
-    out.push((
-        String::from("alps_dusk"),
-        alps.picture(&renderer, &options(from(120.0, 16_000.0, 5200.0), 20.0)),
-    ));
+    let mut desert = Preset::open(&gpu, "desert", &[]);
+    let mut out = vec![(String::from("desert"), desert.picture(&options(from(60.0, 7000.0, 1500.0), 17.0)))];
+    let mut alps = Preset::open(&gpu, "alps", &[]);
+    out.push((String::from("alps_dusk"), alps.picture(&options(from(120.0, 16_000.0, 5200.0), 20.0))));
     // What a land looks like that rose here and fell there.
     let known = |shift: &(dyn Fn(usize, usize) -> f32 + Sync)| {
         let frame = *desert.session.checked().frame();
@@ -204,10 +194,10 @@ fn the_desert_the_alps_at_dusk_and_what_an_erosion_did() {
     let values = Values::difference(&after, &before, &Cancel::new()).unwrap();
     let overlay = Overlay { paint: Paint::Values(Arc::new(values)), ..Overlay::default() };
     let plan = Aim::Parallel { target: None, azimuth_deg: 20.0, altitude_deg: 50.0, wide_m: None };
-    let overview = Overview::of(&after, &Cancel::new()).unwrap();
     let options = Options { overlay, ..options(plan, 10.0) };
-    let materials = Materials::of_layers(&[]);
-    let done = renderer.picture(&after, &overview, &materials, &options, &Cancel::new(), &|_| {}).unwrap();
+    let after: Arc<dyn Land> = Arc::new(after);
+    let materials = Arc::new(Materials::of_layers(&[]));
+    let done = render(&gpu, &after, &materials, &options, &Cancel::new(), &|_| {}).unwrap();
     out.push((String::from("erosion_difference"), done.picture));
     compare(out);
 }
@@ -217,15 +207,15 @@ fn a_flight_over_the_mediterranean_changes_little_from_frame_to_frame() {
     // Low shrubs hide nothing, so whatever pops would be seen.
     const FRAMES: usize = 10;
     let gpu = gpu();
-    let renderer = Renderer::new(&gpu);
-    let land = Land::preset("mediterranean", &[]);
-    let found = orogen_render::find(&land.land(), &land.overview, &options(Aim::Found, 16.0)).unwrap().0;
-    let flight = Flight::around(&land.overview, &found);
+    let mut land = Preset::open(&gpu, "mediterranean", &[]);
+    let found =
+        orogen_render::find(&*land.land, land.stage.overview(), &options(Aim::Found, 16.0)).unwrap().0;
+    let flight = Flight::around(land.stage.overview(), &found);
     let frames: Vec<Raster<[u8; 4]>> = (0..FRAMES)
         .map(|i| {
             // A second of the ten that it takes.
             let camera = flight.at(0.4 + 0.1 * i as f64 / 24.0);
-            let picture = land.picture(&renderer, &options(Aim::Exact(camera), 16.0));
+            let picture = land.picture(&options(Aim::Exact(camera), 16.0));
             picture.map(|[r, g, b]| [r, g, b, 255])
         })
         .collect();

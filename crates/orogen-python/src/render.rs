@@ -1,11 +1,14 @@
 //! Pictures of a terrain.
 
+use std::sync::Arc;
+
 use numpy::ndarray::Array3;
 use numpy::{PyArray3, PyReadonlyArray3, PyUntypedArrayMethods};
 use orogen::core::{LayerName, Raster};
 use orogen::io::png8;
 use orogen_render::{
-    Aim, Gpu, Height, Legend, Materials, Moment, Options, Overlay, RenderError, Rendered, render as picture,
+    Aim, Gpu, Height, Land, Legend, Materials, Moment, Options, Overlay, RenderError, Rendered,
+    render as picture,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -88,7 +91,9 @@ pub fn render<'py>(
         let gpu = Gpu::open(device.as_deref())?;
         gpu.check_size(options.size)?;
         let layers: Vec<LayerName> = land.layers().keys().cloned().collect();
-        picture(&gpu, &land, &Materials::of_layers(&layers), &options, progress.cancel(), &|_| {})
+        let materials = Arc::new(Materials::of_layers(&layers));
+        let land: Arc<dyn Land> = Arc::new(land);
+        picture(&gpu, &land, &materials, &options, progress.cancel(), &|_| {})
     })?;
     let Rendered { picture, cover, camera, moment, sun, legend, .. } = made.map_err(refused)?;
     let channels = if cover.is_some() { 4 } else { 3 };

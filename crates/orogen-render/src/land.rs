@@ -1,5 +1,7 @@
 //! The land that a picture shows.
 
+use std::sync::Arc;
+
 use orogen_core::{
     Cancel, Frame, LayerData, LayerName, Part, Place, Raster, Terrain, each_kind, layer, vector,
 };
@@ -8,7 +10,7 @@ use orogen_recipe::Session;
 use crate::error::RenderError;
 
 /// Land that answers for any window at any spacing.
-pub trait Land: Sync {
+pub trait Land: Send + Sync {
     /// The samples it was made with.
     fn frame(&self) -> Frame;
     /// Where on Earth it lies.
@@ -30,9 +32,9 @@ pub trait Land: Sync {
 }
 
 /// The land of a recipe.
-pub struct RecipeLand<'a> {
+pub struct RecipeLand {
     /// Answers for windows.
-    pub session: &'a Session,
+    pub session: Arc<Session>,
     /// Where on Earth it lies.
     pub place: Place,
 }
@@ -42,7 +44,7 @@ const FINEST_M: f64 = 0.1;
 
 const RIVERS: &str = "rivers";
 
-impl Land for RecipeLand<'_> {
+impl Land for RecipeLand {
     fn frame(&self) -> Frame {
         *self.session.checked().frame()
     }

@@ -14,7 +14,7 @@ use orogen::BuildError;
 use orogen::core::{Cancel, Raster, math};
 use orogen::io::{About, exr, png8, png16, sheet};
 use orogen_render::overlay::{Paint, Values};
-use orogen_render::{Aim, Gpu, Height, Moment, Options, Overview, RenderError, Rendered, Renderer, find};
+use orogen_render::{Aim, Gpu, Height, Moment, Options, RenderError, Rendered, Stage, find, take};
 
 pub use self::build_view::BuildView;
 pub use self::source::Source;
@@ -35,7 +35,7 @@ pub fn run(args: &Render) -> Result<()> {
     // Before the land is worked out: it may take minutes, and without a device it is for nothing.
     let gpu = open(&args.look)?;
     let bars = Bars::new(args.quiet);
-    let studio = Studio { args, gpu: &gpu, renderer: Renderer::new(&gpu), bars: &bars, cancel: &cancel };
+    let studio = Studio { args, gpu: &gpu, bars: &bars, cancel: &cancel };
     let shots = shots(args);
     if args.sheet {
         let mut pictures = Vec::new();
@@ -177,7 +177,6 @@ pub fn options(look: &Look, aim: Aim, hour: Option<f64>) -> Options {
 struct Studio<'a> {
     args: &'a Render,
     gpu: &'a Gpu,
-    renderer: Renderer<'a>,
     bars: &'a Bars,
     cancel: &'a Cancel,
 }
@@ -191,18 +190,21 @@ impl Studio<'_> {
         }
     }
 
-    fn take(&self, source: &Source, overview: &Overview, options: &Options) -> Result<Rendered, RenderError> {
-        let land = source.land();
-        self.renderer.picture(land.as_ref(), overview, &source.materials, options, self.cancel, &|_| {})
+    fn stage(&self, source: &Source) -> Result<Stage, RenderError> {
+        Stage::new(self.gpu, source.land.clone(), source.materials.clone(), self.cancel)
+    }
+
+    fn take(&self, stage: &mut Stage, options: &Options) -> Result<Rendered, RenderError> {
+        take(stage, options, self.cancel, &|_| {})
     }
 
     /// A picture for each shot, with its name.
     fn each(&self, source: &Source, shots: &[Shot], out: &mut Vec<(String, Picture)>) -> Result<()> {
-        let overview = Overview::of(source.land().as_ref(), self.cancel)?;
+        let mut stage = self.stage(source)?;
         let overlay = overlays::overlay(self.args, source.offset_m)?;
         for shot in shots {
             let options = Options { overlay: overlay.clone(), ..self.options(shot) };
-            let done = self.take(source, &overview, &options)?;
+            let done = self.take(&mut stage, &options)?;
             let mut picture = done.picture;
             if !self.args.no_legend {
                 overlays::draw_legend(&mut picture, &done.legend);
@@ -220,7 +222,7 @@ impl Studio<'_> {
         let file = &args.files[0];
         let source = Source::open(file, None, &args.changes, self.bars, self.cancel)?;
         let solved = Instant::now();
-        let overview = Overview::of(source.land().as_ref(), self.cancel)?;
+        let mut stage = self.stage(&source)?;
         let mut options =
             Options { overlay: overlays::overlay(args, source.offset_m)?, ..self.options(shot) };
         let earlier = match (&args.against, &args.without) {
@@ -234,17 +236,15 @@ impl Studio<'_> {
         if let Some(earlier) = &earlier {
             if args.side_by_side {
                 // Both from the same place, which the later land decides.
-                let (camera, moment) = find(source.land().as_ref(), &overview, &options)?;
+                let (camera, moment) = find(source.land.as_ref(), stage.overview(), &options)?;
                 (options.aim, options.moment, options.any_hour) = (Aim::Exact(camera), moment, false);
-                let overview = Overview::of(earlier.land().as_ref(), self.cancel)?;
-                before = Some(self.take(earlier, &overview, &options)?.picture);
+                before = Some(self.take(&mut self.stage(earlier)?, &options)?.picture);
             } else {
-                let (later, earlier) = (source.land(), earlier.land());
-                let values = Values::difference(later.as_ref(), earlier.as_ref(), self.cancel)?;
+                let values = Values::difference(&*source.land, &*earlier.land, self.cancel)?;
                 options.overlay.paint = Paint::Values(Arc::new(values));
             }
         }
-        let done = self.take(&source, &overview, &options)?;
+        let done = self.take(&mut stage, &options)?;
         if !args.quiet {
             say(&done, self.gpu, &solved);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use orogen::core::{Cancel, Frame, LayerName, Place, Rect, Terrain, layer};
 use orogen::io::{FolderFiles, Limits, elevation};
-use orogen::recipe::{Session, Set};
+use orogen::recipe::Set;
 use orogen::{BuildError, BuildOptions};
 use orogen_render::{Land, Materials, RecipeLand, RenderError};
 
@@ -16,18 +16,14 @@ use crate::progress::Bars;
 
 /// A land that is ready to be looked at.
 pub struct Source {
-    land: Kind,
+    /// The land itself.
+    pub land: Arc<dyn Land>,
     /// The textures of its ground.
-    pub materials: Materials,
+    pub materials: Arc<Materials>,
     /// What it is called on a contact sheet.
     pub name: String,
     /// How places of the files beside it become its own.
     pub offset_m: [f64; 2],
-}
-
-enum Kind {
-    Recipe { session: Box<Session>, place: Place },
-    Known(Box<Terrain>),
 }
 
 /// What is said about elevation models that are much larger than pictures need.
@@ -61,12 +57,8 @@ impl Source {
             elevation_model(path, &memory)?
         };
         let layers: Vec<LayerName> = land.layers().keys().cloned().collect();
-        Ok(Self {
-            materials: Materials::of_layers(&layers),
-            land: Kind::Known(Box::new(land)),
-            name,
-            offset_m,
-        })
+        let materials = Arc::new(Materials::of_layers(&layers));
+        Ok(Self { land: Arc::new(land), materials, name, offset_m })
     }
 
     fn of_recipe(
@@ -90,7 +82,7 @@ impl Source {
             build.overrides.set.push(set);
         }
         let cache = orogen::open_cache().ok().map(Arc::new);
-        let session = Box::new(orogen::session(&recipe, &build, cache)?);
+        let session = Arc::new(orogen::session(&recipe, &build, cache)?);
         // Textures are made while the land is.
         let layers = session.checked().layers();
         let textures = std::thread::spawn(move || Materials::of_layers(&layers));
@@ -100,41 +92,8 @@ impl Source {
         let base = build.base.unwrap_or_default();
         let files = FolderFiles::new(base, Limits::of_memory(changes.memory, BYTES_PER_SAMPLE));
         let place = session.checked().place(&files);
-        Ok(Self { land: Kind::Recipe { session, place }, materials, name, offset_m: [0.0, 0.0] })
-    }
-
-    /// The land itself.
-    pub fn land(&self) -> Box<dyn Land + '_> {
-        match &self.land {
-            Kind::Recipe { session, place } => {
-                Box::new(RecipeLand { session: session.as_ref(), place: *place })
-            }
-            Kind::Known(land) => Box::new(Known(land.as_ref())),
-        }
-    }
-}
-
-/// A borrowed terrain as a land.
-struct Known<'a>(&'a Terrain);
-
-impl Land for Known<'_> {
-    fn frame(&self) -> Frame {
-        Land::frame(self.0)
-    }
-    fn place(&self) -> Place {
-        Land::place(self.0)
-    }
-    fn layers(&self) -> Vec<LayerName> {
-        Land::layers(self.0)
-    }
-    fn window(&self, frame: Frame, layers: &[LayerName], cancel: &Cancel) -> Result<Terrain, RenderError> {
-        self.0.window(frame, layers, cancel)
-    }
-    fn rivers(&self, cancel: &Cancel) -> Result<Option<orogen::core::vector::VectorLayer>, RenderError> {
-        self.0.rivers(cancel)
-    }
-    fn finest_m(&self) -> f64 {
-        self.0.finest_m()
+        let land: Arc<dyn Land> = Arc::new(RecipeLand { session, place });
+        Ok(Self { land, materials: Arc::new(materials), name, offset_m: [0.0, 0.0] })
     }
 }
 

@@ -361,6 +361,11 @@ impl Painted {
         Ok(())
     }
 
+    /// Whether it holds for another camera too.
+    pub fn serves(&self, overview: &Overview, camera: &Camera) -> bool {
+        self.rects.is_empty() || rects(overview, camera) == self.rects
+    }
+
     /// What the shader knows, for an eye at a place.
     pub fn numbers(&self, eye: [f64; 3]) -> Numbers {
         let mut maps = [[0f32; 4]; MAPS];

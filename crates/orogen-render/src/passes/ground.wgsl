@@ -1,15 +1,13 @@
 // The ground: tiles of heights, covered by up to eight materials each.
 
-@group(1) @binding(0) var heights: texture_2d_array<f32>;
-@group(1) @binding(1) var slopes: texture_2d_array<f32>;
-@group(1) @binding(2) var weights: texture_2d_array<f32>;
-@group(1) @binding(3) var more_weights: texture_2d_array<f32>;
-@group(1) @binding(4) var covers: texture_2d_array<f32>;
-@group(1) @binding(5) var albedos: texture_2d_array<f32>;
-@group(1) @binding(6) var surfaces: texture_2d_array<f32>;
-@group(1) @binding(7) var patterns: texture_2d_array<f32>;
+@group(1) @binding(0) var slopes: texture_2d_array<f32>;
+@group(1) @binding(1) var weights: texture_2d_array<f32>;
+@group(1) @binding(2) var more_weights: texture_2d_array<f32>;
+@group(1) @binding(3) var covers: texture_2d_array<f32>;
+@group(1) @binding(4) var albedos: texture_2d_array<f32>;
+@group(1) @binding(5) var surfaces: texture_2d_array<f32>;
+@group(1) @binding(6) var patterns: texture_2d_array<f32>;
 
-const QUADS: u32 = 64u;
 const TEXELS: f32 = 129.0;
 const NO_MATERIAL: u32 = 255u;
 
@@ -29,17 +27,15 @@ fn vertex(
     @location(0) tile: vec4<f32>,
     @location(1) palette: vec4<u32>,
     @location(2) more: vec4<u32>,
+    // How far it has changed over to the next coarser tile; the layer of that, and the place in it.
+    @location(3) morph: vec4<f32>,
 ) -> Vertex {
-    let at = vec2(index % (QUADS + 1u), index / (QUADS + 1u));
-    let layer = u32(tile.w);
-    let height = textureLoad(heights, vec2<i32>(at), i32(layer), 0).r;
-    let flat_place = tile.xy + vec2(f32(at.x), -f32(at.y)) * tile.z;
-    let place = curved(vec3(flat_place, height - scene.eye.x));
+    let found = tile_vertex(index, tile, morph.x);
     var out: Vertex;
-    out.position = to_clip(place);
-    out.place = place;
-    out.uv = vec2<f32>(at) / f32(QUADS);
-    out.layer = layer;
+    out.position = to_clip(found.place);
+    out.place = found.place;
+    out.uv = found.uv;
+    out.layer = u32(tile.w);
     out.palette = palette;
     out.more = more;
     return out;
