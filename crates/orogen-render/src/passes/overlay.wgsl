@@ -61,7 +61,7 @@ fn overlay(place: vec3<f32>, slope: vec2<f32>, grid: vec2<f32>, dx: vec3<f32>, d
         if what.y > 1.5 {
             value = degrees(atan(length(slope)));
         }
-        // The floor of the sea is no low land.
+        // The floor of the sea is not low land.
         let shown = select(what.z, 0.0, what.y < 1.5 && range.x >= 0.0 && height < -0.5);
         found = vec4(ramp(clamp((value - range.x) * range.y, 0.0, 1.0)), 1.0) * shown;
     }
