@@ -9,13 +9,17 @@
 mod air;
 mod apron;
 mod camera;
+mod cascades;
 mod crew;
 mod draw;
 mod error;
 mod flight;
+mod fog;
 mod gpu;
 mod land;
 mod light;
+#[cfg(test)]
+mod looks;
 mod materials;
 mod noises;
 pub mod overlay;

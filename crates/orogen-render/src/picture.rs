@@ -85,6 +85,12 @@ pub struct Options {
     pub quality: f64,
     /// How hazy the air is: 1 on a clear day.
     pub haze: f64,
+    /// The share of the sky under clouds.
+    pub clouds: f64,
+    /// How thick the fog in valleys is, 1 on a foggy morning; by the hour where nothing is said.
+    pub fog: Option<f64>,
+    /// Whether surfaces mirror light as Blinn has it: plainer and cheaper than facets.
+    pub plain: bool,
     /// Stops to brighten or darken by.
     pub exposure_ev: f64,
     /// Whether the sun is moved within its disk from sample to sample, for shadows as soft as they are.
@@ -108,6 +114,9 @@ impl Default for Options {
             any_hour: true,
             quality: 6.0,
             haze: 1.0,
+            clouds: 0.4,
+            fog: None,
+            plain: false,
             exposure_ev: 0.0,
             soft_sun: false,
             clear_sky: false,
@@ -204,8 +213,23 @@ pub fn shot(stage: &Stage, land: &dyn Land, options: &Options, cancel: &Cancel) 
     let lift = matches!(options.aim, Aim::Exact(_));
     let camera =
         if camera.wide_m.is_some() { camera } else { clear_of_ground(land, overview, camera, lift, cancel)? };
-    let Options { size, samples, quality, haze, exposure_ev, soft_sun, clear_sky, .. } = *options;
-    Ok(Shot { size, samples, camera, moment, quality, haze, exposure_ev, soft_sun, clear_sky })
+    let Options {
+        size, samples, quality, haze, clouds, fog, plain, exposure_ev, soft_sun, clear_sky, ..
+    } = *options;
+    Ok(Shot {
+        size,
+        samples,
+        camera,
+        moment,
+        quality,
+        haze,
+        clouds,
+        fog,
+        plain,
+        exposure_ev,
+        soft_sun,
+        clear_sky,
+    })
 }
 
 /// Refuses a camera inside the ground or the water, or lifts it out; one very near the ground is lifted out of small bumps.

@@ -167,6 +167,9 @@ pub fn options(look: &Look, aim: Aim, hour: Option<f64>) -> Options {
         any_hour: hour.is_none(),
         quality: look.quality,
         haze: look.haze,
+        clouds: look.clouds,
+        fog: look.fog,
+        plain: look.plain,
         exposure_ev: look.exposure,
         soft_sun: look.accumulate,
         ..Options::default()
