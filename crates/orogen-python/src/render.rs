@@ -127,7 +127,7 @@ pub fn png<'py>(py: Python<'py>, colors: PyReadonlyArray3<'py, u8>) -> PyResult<
     let view = colors.as_array();
     let (rows, cols) = (colors.shape()[0], colors.shape()[1]);
     if rows == 0 || cols == 0 {
-        return Err(errors::value("a picture without pixels is no PNG"));
+        return Err(errors::value("a picture without pixels cannot be a PNG"));
     }
     let at = |col: usize, row: usize, channel: usize| view[[row, col, channel]];
     let bytes = match colors.shape()[2] {

@@ -72,7 +72,7 @@ fn stroke(cover: &mut [f32], side: usize, a: [f64; 2], b: [f64; 2], wide: f64) {
     };
     let along = [b[0] - a[0], b[1] - a[1]];
     let square = along[0] * along[0] + along[1] * along[1];
-    // Places far outside, and those that are no numbers, leave nothing.
+    // Places far outside, and those that are not numbers, leave nothing.
     if !square.is_finite() {
         return;
     }
