@@ -3,7 +3,6 @@
 
 mod bench;
 mod docs;
-mod gallery;
 mod peers;
 mod plants;
 mod python;
@@ -24,7 +23,6 @@ cargo xtask docs [--check]    writes (or checks) the generated pages, pictures a
 cargo xtask docs OPERATOR..   writes the pages of all operators, and the pictures of these
 cargo xtask stubs             writes the Python stubs alone
 cargo xtask book              builds the manual into docs/book
-cargo xtask gallery [PRESET..] draws the gallery of the manual, or the pictures of these
 cargo xtask bench             benchmarks as multiples of the reference kernel
 cargo xtask bench --peers [FIGURE..]
                               our speed beside that of other libraries, for all figures or those with FIGURE in their name
@@ -64,7 +62,6 @@ fn chore() -> Result<()> {
         ["docs", ids @ ..] => docs::some(ids),
         ["stubs"] => Ok(std::fs::write(stubs::PATH, stubs::text())?),
         ["book"] => test::book(),
-        ["gallery", only @ ..] => gallery::make(only),
         ["bench"] => bench::run_all(),
         ["bench", "--peers", only @ ..] => peers::compare(only),
         ["realism", only @ ..] => realism::run(only),

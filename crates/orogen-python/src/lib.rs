@@ -5,8 +5,6 @@ mod errors;
 mod picture;
 mod plants;
 mod read;
-#[cfg(feature = "render")]
-mod render;
 mod session;
 mod terrain;
 mod work;
@@ -164,10 +162,5 @@ fn _orogen(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plants::plant, module)?)?;
     module.add_function(wrap_pyfunction!(plants::plant_names, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
-    #[cfg(feature = "render")]
-    {
-        module.add_function(wrap_pyfunction!(render::render, module)?)?;
-        module.add_function(wrap_pyfunction!(render::png, module)?)?;
-    }
     module.add_function(wrap_pyfunction!(build, module)?)
 }

@@ -95,7 +95,7 @@ impl Terrain {
     }
 
     /// The layers as they are, unless another thread is changing them.
-    pub(crate) fn land(&self) -> PyResult<orogen::core::Terrain> {
+    fn land(&self) -> PyResult<orogen::core::Terrain> {
         let state = self.state();
         match &state.changed_by {
             Some(op) => Err(busy(op)),

@@ -26,7 +26,6 @@ from orogen._errors import (
 from orogen._instances import INSTANCE, InstanceLayers
 from orogen._numbers import epsg_of, memory_of, number, path_of, seed_of, shown, spacing_of, text_of, whole, window_of
 from orogen._orogen import __version__
-from orogen._picture import Picture
 from orogen._plants import Plant, PlantPart, Skeleton, plant, plants
 from orogen._progress import Progress, reporter
 from orogen._session import Session
@@ -46,7 +45,6 @@ __all__ = [
     "OrogenKeyError",
     "OrogenMemoryError",
     "OrogenValueError",
-    "Picture",
     "Place",
     "Plant",
     "PlantPart",

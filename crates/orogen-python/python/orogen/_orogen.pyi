@@ -37,35 +37,6 @@ def read(
     memory: int | None,
 ) -> Terrain: ...
 
-def png(colors: npt.NDArray[np.uint8]) -> bytes: ...
-def render(
-    terrain: Terrain,
-    *,
-    size: tuple[int, int],
-    samples: int,
-    camera: tuple[float, float] | None,
-    target: tuple[float, float] | None,
-    azimuth: float | None,
-    distance_m: float | None,
-    height_m: float | None,
-    altitude_m: float | None,
-    parallel: float | None,
-    across_m: float | None,
-    hour: float | None,
-    date: str,
-    view_deg: float,
-    haze: float,
-    exposure_ev: float,
-    quality: float,
-    soft_sun: bool,
-    clear_sky: bool,
-    overlay: list[str],
-    opacity: float,
-    device: str | None,
-    progress: Tell | None,
-) -> tuple[
-    npt.NDArray[np.uint8], tuple[list[float], list[float], float, list[float], list[str]]
-]: ...
 def plant(name: str, *, seed: str, age: float, vigour: float, season: str) -> Plant: ...
 def plant_names() -> list[str]: ...
 

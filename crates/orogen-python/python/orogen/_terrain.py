@@ -34,7 +34,6 @@ from orogen._numbers import (
     text_of,
     texts_of,
 )
-from orogen._picture import Picture, render
 from orogen._progress import Progress, reporter
 from orogen._steps import Step
 from orogen._vectors import Vectors
@@ -503,67 +502,6 @@ class Terrain(Applies):
         names = None if kinds is None else texts_of("kinds", kinds)
         with reporter(progress) as tell:
             return sorted(Path(path) for path in self._inner.save(path_of(folder), names, tell))
-
-    def render(
-        self,
-        *,
-        size: Iterable[SupportsIndex] = (1280, 720),
-        samples: SupportsIndex = 4,
-        camera: Metres | None = None,
-        target: Metres | None = None,
-        azimuth: Number | None = None,
-        distance_m: Number | None = None,
-        height_m: Number | None = None,
-        altitude_m: Number | None = None,
-        steep: Number | None = None,
-        across_m: Number | None = None,
-        time: float | str | None = None,
-        date: str = "2026-07-10",
-        view_deg: Number = 55.0,
-        haze: Number = 1.0,
-        exposure_ev: Number = 0.0,
-        quality: Number = 6.0,
-        soft_sun: bool = False,
-        clear_sky: bool = False,
-        overlay: str | Iterable[str] = (),
-        opacity: Number = 0.9,
-        device: str | None = None,
-        progress: Progress = False,
-    ) -> Picture:
-        """A picture of the land, as an array of rows, columns and colours that notebooks show.
-
-        The camera stands at ``camera`` (metres east and north), ``height_m`` above the ground or ``altitude_m`` above the sea, and
-        looks at ``target``; or ``distance_m`` from its target, looking toward ``azimuth``; by default a good view is looked for.
-        With ``steep`` looks are parallel, as in a plan: that many degrees down (90 is a map), ``across_m`` metres wide.
-        ``overlay`` paints the ground by ``"height"``, ``"slope"``, ``"biome"``, ``"material"``, ``"water"`` or a layer;
-        ``"contours"``, ``"wireframe"`` and ``"tiles"`` may be added. What is between samples is interpolated;
-        ``orogen render`` on a recipe shows finer land.
-        """
-        return render(
-            self._inner,
-            size,
-            samples,
-            camera,
-            target,
-            azimuth,
-            distance_m,
-            height_m,
-            altitude_m,
-            steep,
-            across_m,
-            time,
-            date,
-            view_deg,
-            haze,
-            exposure_ev,
-            quality,
-            soft_sun,
-            clear_sky,
-            overlay,
-            opacity,
-            device,
-            progress,
-        )
 
     def _vectors(self, name: str, shape: str = "lines") -> Vectors:
         columns = self._inner.vectors(name)
