@@ -15,7 +15,7 @@ use orogen_recipe::{
 
 use crate::catalog;
 use crate::error::BuildError;
-use crate::export::{ExportChanges, ExportKind, ExportOptions, Exports, PartNames, export};
+use crate::export::{ExportChanges, ExportKind, ExportOptions, Exports, PartNames, export, species_of};
 use crate::manifest::{Manifest, SavedManifest, realism};
 use crate::plants;
 
@@ -123,7 +123,8 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
     let frame = window(&checked, options.window)?;
     Plan::new(&checked, frame)?;
     let (layers, vectors, instances) = (checked.layers(), checked.vectors(), instances(&checked, options));
-    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
+    let species = plants::species(&checked);
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
     match exports.refuses(&frame, &parts) {
         Some(why) => Err(BuildError::Call(format!("export: {why}"))),
         None => Ok((checked, exports)),
@@ -256,7 +257,8 @@ pub fn build_to_folder(
     let (checked, exports) = check(recipe, options)?;
     // Before the work, so that a folder that cannot be written to costs no wait.
     let (layers, vectors, instances) = (checked.layers(), checked.vectors(), instances(&checked, options));
-    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
+    let species = plants::species(&checked);
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
     let mut expected = exports.file_names(&parts);
     expected.push(String::from(MANIFEST));
     let inputs = inputs(&checked, options);
@@ -348,7 +350,8 @@ pub fn save_over(
     let layers: Vec<_> = terrain.layers().keys().cloned().collect();
     let vectors: Vec<_> = terrain.vectors().keys().cloned().collect();
     let instances: Vec<_> = terrain.instances().keys().cloned().collect();
-    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
+    let species = species_of(terrain);
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
     if let Some(why) = options.exports.refuses(terrain.frame(), &parts) {
         return Err(BuildError::Call(format!("export: {why}")));
     }
