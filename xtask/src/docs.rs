@@ -31,6 +31,8 @@ const README_PICTURE: &str = "docs/island.png";
 const SATELLITE_PICTURE: &str = "docs/src/tutorial/satellite.png";
 /// One land in the colourings that know less of it than the usual one.
 const COLORINGS_PICTURE: &str = "docs/src/colorings.png";
+/// One land planted on a grid, at random and by survival.
+const PLANS_PICTURE: &str = "docs/src/plans.png";
 /// A page should load at once.
 const MAX_PICTURE_BYTES: usize = 600 * 1024;
 
@@ -46,16 +48,11 @@ pub fn run(check: bool) -> Result<()> {
     }
     let mut pictures = vec![(PathBuf::from(README_PICTURE), preset_picture("island", 641)?)];
     for preset in orogen::presets::PRESETS {
-        let png = preset_picture(preset.name, 481).with_context(|| format!("the preset {}", preset.name))?;
-        pictures.push((Path::new(PRESETS).join(format!("{}.png", preset.name)), png));
-        if let Some(at_m) = preset.closer_m {
-            let png =
-                zooms(preset.name, at_m).with_context(|| format!("the preset {} from near", preset.name))?;
-            pictures.push((Path::new(PRESETS).join(format!("{}-zooms.png", preset.name)), png));
-        }
+        pictures.extend(pictures_of(preset)?);
     }
     pictures.push((PathBuf::from(SATELLITE_PICTURE), three_ways()?));
     pictures.push((PathBuf::from(COLORINGS_PICTURE), colorings()?));
+    pictures.push((PathBuf::from(PLANS_PICTURE), plans()?));
     for operator in orogen::catalog().operators() {
         let png = picture(operator).with_context(|| format!("the example of {}", operator.id))?;
         pictures.push((Path::new(PAGES).join(format!("{}.png", operator.id)), png));
@@ -89,23 +86,46 @@ pub fn run(check: bool) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page and picture of some operators and species, and the texts about all of them; "plants" is all species.
+/// The pictures of a preset: all of it, and from near where it says a place.
+fn pictures_of(preset: &orogen::presets::Preset) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let path = |end: &str| Path::new(PRESETS).join(format!("{}{end}.png", preset.name));
+    let png = preset_picture(preset.name, 481).with_context(|| format!("the preset {}", preset.name))?;
+    let mut pictures = vec![(path(""), png)];
+    if let Some(at_m) = preset.closer_m {
+        let png =
+            zooms(preset.name, at_m).with_context(|| format!("the preset {} from near", preset.name))?;
+        pictures.push((path("-zooms"), png));
+    }
+    Ok(pictures)
+}
+
+/// Writes the page and picture of some operators, the pictures of some presets and species ("plants" is all of these), and the texts about all of them.
 pub fn some(ids: &[&str]) -> Result<()> {
     let mut stale = Vec::new();
     for (path, text) in texts()? {
         note(&shell::root().join(path), false, text.as_bytes(), &mut stale)?;
     }
     let species: Vec<&str> = orogen::flora::names().collect();
-    let (plants, operators): (Vec<&str>, Vec<&str>) =
+    let (plants, others): (Vec<&str>, Vec<&str>) =
         ids.iter().partition(|id| **id == "plants" || species.contains(id));
     let all = plants.contains(&"plants");
     let wanted = if all { None } else { Some(plants.as_slice()) };
     for (path, png) in plants::pictures(wanted)? {
         note(&shell::root().join(path), false, &png, &mut stale)?;
     }
-    for id in operators {
+    for id in others {
+        if let Some(preset) = orogen::presets::PRESETS.iter().find(|preset| preset.name == id) {
+            for (path, png) in pictures_of(preset)? {
+                note(&shell::root().join(path), false, &png, &mut stale)?;
+            }
+            continue;
+        }
+        if id == "plans" {
+            note(&shell::root().join(PLANS_PICTURE), false, &plans()?, &mut stale)?;
+            continue;
+        }
         let catalog = orogen::catalog();
-        let operator = catalog.get(id).ok_or_else(|| anyhow!("no operator or species {id:?}"))?;
+        let operator = catalog.get(id).ok_or_else(|| anyhow!("no operator, preset or species {id:?}"))?;
         let png = picture(operator).with_context(|| format!("the example of {id}"))?;
         note(&shell::root().join(PAGES).join(format!("{id}.png")), false, &png, &mut stale)?;
     }
@@ -316,7 +336,7 @@ fn parameters(operator: &Operator, schema: &Value) -> String {
         let property = &schema["properties"][&p.name];
         let words = words(schema, property);
         let kind = if words.is_empty() { p.kind.clone() } else { String::from("one of the words below") };
-        let default = p.default.map_or(String::from("unset"), |d| format!("`{d}`"));
+        let default = p.default.map_or(String::from("unset"), |d| format!("`{}`", orogen::short_default(&d)));
         // The unit has a column of its own.
         let range = p.range.strip_suffix(&format!(" {}", p.unit)).unwrap_or(&p.range).to_owned();
         let cells = [format!("`{}`", p.name), kind, p.unit.clone(), default, range, p.about];
@@ -328,7 +348,20 @@ fn parameters(operator: &Operator, schema: &Value) -> String {
             }
         }
     }
-    text + &choices
+    text += &choices;
+    for entry in orogen::entries(operator) {
+        text.push_str(&format!("\n### A {}\n\n{}\n\n", entry.name, entry.about));
+        text.push_str("| key | type | unit | default | range | what it does |\n|");
+        text.push_str(&" --- |".repeat(6));
+        text.push('\n');
+        for key in entry.keys {
+            let default = key.default.map_or(String::from("unset"), |d| format!("`{d}`"));
+            let range = key.range.strip_suffix(&format!(" {}", key.unit)).unwrap_or(&key.range).to_owned();
+            let cells = [format!("`{}`", key.name), key.kind, key.unit.clone(), default, range, key.about];
+            text.push_str(&format!("| {} |\n", cells.map(|c| cell(&c)).join(" | ")));
+        }
+    }
+    text
 }
 
 /// The words a parameter chooses from, each with what it means.
@@ -454,6 +487,44 @@ fn colorings() -> Result<Vec<u8>> {
     let draw = |coloring| relief::render(&built.terrain, &ReliefStyle { coloring, ..style(&built.exports) });
     let pictures = all.map(draw).into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(png8::encode(&beside(&pictures, SAMPLES)))
+}
+
+/// Three ways to plant one land with three species, from above: on a grid, at random, and by survival.
+fn plans() -> Result<Vec<u8>> {
+    const WIDE_PX: usize = 400;
+    let species = |spread: &str| {
+        let one = |name: &str, per_ha: u32| {
+            format!(
+                "{{ name = \"{name}\", density_per_ha = {per_ha}, {spread} rules = [{{ height_m = [0, 100] }}] }}"
+            )
+        };
+        [one("oak", 45), one("birch", 130), one("hazel", 160)].join(", ")
+    };
+    let even = species("spread = 0.0,");
+    let ways = [
+        format!(
+            "op = \"cover.scatter\"\nparams = {{ method = \"grid\", cell_m = 5.0, plants = true, species = [{even}] }}"
+        ),
+        format!(
+            "op = \"cover.scatter\"\nparams = {{ method = \"random\", plants = true, species = [{even}] }}"
+        ),
+        format!(
+            "op = \"cover.survival\"\nparams = {{ years_yr = 400.0, first_per_ha = 60.0, species = [{even}] }}"
+        ),
+    ];
+    let draw = |way: &String| -> Result<Picture> {
+        let text = format!(
+            "seed = \"plans\"\nframe = {{ size_m = 160.0, samples = 33 }}\n\
+             [[step]]\nid = \"level\"\nop = \"source.noise\"\nparams = {{ amplitude_m = 0.1, offset_m = 20.0 }}\n\
+             [[step]]\nid = \"trees\"\n{way}\n"
+        );
+        let recipe = orogen::prelude::Recipe::parse("plans", text.as_bytes())?;
+        let built = orogen::build(&recipe, &BuildOptions::default(), &Unobserved)?;
+        let plants = built.terrain.instances().values().next().context("nothing stands there")?;
+        Ok(orogen::export::plan(&built.terrain, plants, WIDE_PX))
+    };
+    let pictures = ways.iter().map(draw).collect::<Result<Vec<_>>>()?;
+    Ok(png8::encode(&beside(&pictures, WIDE_PX)))
 }
 
 /// Samples along the side of each of its pictures.

@@ -91,7 +91,7 @@ Examples:
   orogen build recipes/island.toml --window 20000,20000,22000,22000 \\
       --spacing 4
   orogen build recipes/island.toml --kinds png16,relief --no-sea-floor
-  orogen build recipes/weiss.toml --window 2000,2000,2500,2500 --plants")]
+  orogen build recipes/weiss.toml --window 7500,4000,8000,4500 --plants")]
 pub struct Build {
     /// The recipe.
     #[arg(value_name = "RECIPE")]

@@ -299,14 +299,19 @@ impl Instances {
         self.squares(rect).map(|i| self.range(i).len()).sum()
     }
 
-    /// Stands everything on the ground: heights between samples are those of the plane of four, as meshes have them.
+    /// Stands everything on the ground: heights between samples are those of the plane of four, as meshes have them. What lies
+    /// beyond the frame keeps the height that it has, or gets that of the edge.
     pub fn set_ground(&mut self, frame: &Frame, height: &Raster<f32>) {
+        let Rect { min, max } = frame.extent();
         for i in 0..self.cells.len() {
             let (cell, range) = (self.cells[i], self.range(i));
             for thing in &mut self.things[range] {
                 let [x, y] = cell.place(thing);
-                let [col, row] = frame.locate(x, y);
-                thing.z_m = height.bilinear(col, row);
+                let inside = x >= min[0] && x <= max[0] && y >= min[1] && y <= max[1];
+                if inside || thing.z_m.is_nan() {
+                    let [col, row] = frame.locate(x, y);
+                    thing.z_m = height.bilinear(col, row);
+                }
             }
         }
     }

@@ -150,6 +150,39 @@ fn build(
     Ok((Terrain::new(built.terrain, built.seed).in_system(crs)?, steps))
 }
 
+/// Why a place is as it is, as JSON and as text.
+#[pyfunction]
+#[pyo3(signature = (path, place, *, samples, seed, set, cache, memory, progress))]
+fn explain(
+    py: Python<'_>,
+    path: PathBuf,
+    place: [f64; 2],
+    samples: Option<i64>,
+    seed: Option<String>,
+    set: &Bound<'_, PyDict>,
+    cache: bool,
+    memory: Option<u64>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<(String, String)> {
+    let recipe = orogen::read_recipe(&path).map_err(errors::build)?;
+    let overrides =
+        Overrides { seed, samples: samples.map(count).transpose()?, set: convert::settings(set)? };
+    let cache = if cache { orogen::open_cache().ok() } else { None };
+    let found = work::run(py, progress.as_ref(), |progress| {
+        let options = BuildOptions {
+            overrides: Overrides::clone(&overrides),
+            limits: limits(memory),
+            cache: cache.as_ref(),
+            base: path.parent().map(Path::to_path_buf),
+            cancel: Some(progress.cancel()),
+            ..BuildOptions::default()
+        };
+        let found = orogen::explain(&recipe, &options, place, progress)?;
+        Ok((found.json(), found.text()))
+    })?;
+    found.map_err(errors::build)
+}
+
 #[pymodule]
 fn _orogen(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", orogen::VERSION)?;
@@ -162,5 +195,6 @@ fn _orogen(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plants::plant, module)?)?;
     module.add_function(wrap_pyfunction!(plants::plant_names, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(build, module)?)
 }

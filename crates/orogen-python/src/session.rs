@@ -82,6 +82,30 @@ impl Session {
         Terrain::new(land, self.session.checked().seed().to_owned()).in_system(self.crs)
     }
 
+    /// Names of species and records (`orogen._instances.INSTANCE`) of the plants of a window; of all the land for none.
+    fn plants<'py>(
+        &self,
+        py: Python<'py>,
+        window: Option<[f64; 4]>,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
+        let extent = self.session.checked().frame().extent();
+        let rect = window.map(rectangle).transpose()?.unwrap_or(extent);
+        if rect.intersection(&extent).is_none() {
+            return Err(errors::value(format!(
+                "window: it lies outside the land, which reaches from {},{} to {},{} (metres east, metres north)",
+                extent.min[0], extent.min[1], extent.max[0], extent.max[1]
+            )));
+        }
+        let made = work::run(py, progress.as_ref(), |progress| {
+            progress.name("plants");
+            let made = orogen::plants(&self.session, &self.recipe, &rect, progress.cancel())?;
+            Ok((made.species().to_vec(), made.records()))
+        })?;
+        let (species, records) = made.map_err(errors::build)?;
+        Ok((species, numpy::PyArray1::from_vec(py, records).into_any()))
+    }
+
     /// Names of the layers that the recipe makes.
     fn layer_names(&self) -> Vec<String> {
         self.session.checked().layers().iter().map(ToString::to_string).collect()

@@ -365,6 +365,33 @@ def test_a_session_lets_other_threads_run() -> None:
     assert counted[0] > 20
 
 
+def test_a_session_makes_the_plants_of_a_window() -> None:
+    session = orogen.Session(ISLAND, samples=65)
+    window = (20000.0, 20000.0, 20150.0, 20100.0)
+    plants, species = session.plants(window=window)
+    assert plants.dtype == orogen.INSTANCE and len(plants) > 50 and "oak" in species
+    assert plants["species"].max() < len(species) and np.isfinite(plants["z"]).all()
+    assert ((plants["x"] >= 20000) & (plants["x"] < 20150) & (plants["y"] >= 20000) & (plants["y"] < 20100)).all()
+    part, _ = session.plants(window=(20050.0, 20000.0, 20100.0, 20100.0))
+    inside = plants[(plants["x"] >= 20050) & (plants["x"] < 20100)]
+    assert sorted(part["id"]) == sorted(inside["id"])
+    with pytest.raises(orogen.OrogenValueError, match="lies outside the land"):
+        session.plants(window=(-500, 0, -100, 1000))
+
+
+def test_a_place_says_why_it_is_as_it_is() -> None:
+    found = orogen.explain(ISLAND, (20000, 20000), samples=65)
+    assert found.place_m == (20000.0, 20000.0) and found.height_m is not None and found.height_m > 0
+    about = [reason.of for reason in found.reasons]
+    assert about[0] == "temperature" and "biome" in about and any(of.startswith("material ") for of in about)
+    cause = found.reasons[0].because[0]
+    assert cause.unit == "degC" and cause.weight is None and str(found).startswith("20000, 20000 m, height")
+    with pytest.raises(orogen.OrogenValueError, match="lies outside the land"):
+        orogen.explain(ISLAND, (-1, 0), samples=65)
+    with pytest.raises(orogen.OrogenValueError, match="place: 5 is not two numbers"):
+        orogen.explain(ISLAND, 5, samples=65)  # type: ignore[arg-type]
+
+
 def test_a_session_refuses_what_is_wrong() -> None:
     session = orogen.Session(ISLAND, samples=65)
     with pytest.raises(orogen.OrogenValueError, match="gives no .*nothere"):

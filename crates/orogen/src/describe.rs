@@ -113,6 +113,57 @@ pub fn parameters(operator: &Operator) -> Vec<Parameter> {
         .collect()
 }
 
+/// What a parameter that holds tables takes in each of them: rules, species, winds.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// What kind of table it is, in lower case: "rule", "species".
+    pub name: String,
+    /// What it says.
+    pub about: String,
+    /// Its keys.
+    pub keys: Vec<Parameter>,
+}
+
+/// The kinds of tables that parameters of an operator hold, by name.
+#[must_use]
+pub fn entries(operator: &Operator) -> Vec<Entry> {
+    let schema = operator.schema();
+    let definitions = schema.get("$defs").and_then(Value::as_object);
+    let of = |(name, definition): (&String, &Value)| {
+        let properties = definition.get("properties")?.as_object()?;
+        // Names of types, in words.
+        let mut words = String::new();
+        for letter in name.chars() {
+            if letter.is_uppercase() && !words.is_empty() {
+                words.push(' ');
+            }
+            words.extend(letter.to_lowercase());
+        }
+        let key = |(name, property): (&String, &Value)| Parameter {
+            name: name.clone(),
+            kind: kind(schema, property),
+            default: property.get("default").filter(|default| !default.is_null()).map(ToString::to_string),
+            range: range_text(property).unwrap_or_default(),
+            unit: property.get("x-unit").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            about: description(property).replace('\n', " "),
+        };
+        let keys = properties.iter().map(key).collect();
+        Some(Entry { name: words, about: description(definition).to_owned(), keys })
+    };
+    definitions.into_iter().flatten().filter_map(of).collect()
+}
+
+/// A default as help shows it: long ones are cut.
+#[must_use]
+pub fn short_default(default: &str) -> String {
+    const LONGEST: usize = 240;
+    let line = default.replace('\n', " ");
+    match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None => line,
+    }
+}
+
 /// An operator as help text.
 #[must_use]
 pub fn operator_text(operator: &Operator) -> String {
@@ -137,7 +188,7 @@ pub fn operator_text(operator: &Operator) -> String {
         text.push_str("\nparameters\n");
     }
     for p in parameters {
-        let default = p.default.map_or(String::from("unset"), |d| d.replace('\n', " "));
+        let default = p.default.map_or(String::from("unset"), |d| short_default(&d));
         text.push_str(&format!("  {} = {default}", p.name));
         let allowed = match (p.range.is_empty(), p.kind.ends_with(" or layer")) {
             (true, _) => p.kind,
@@ -145,6 +196,18 @@ pub fn operator_text(operator: &Operator) -> String {
             (false, false) => p.range,
         };
         text.push_str(&format!("   ({allowed})\n      {}\n", p.about));
+    }
+    for entry in entries(operator) {
+        text.push_str(&format!(
+            "\na {} in these lists\n  {}\n",
+            entry.name,
+            entry.about.replace('\n', "\n  ")
+        ));
+        for p in entry.keys {
+            let unit = if p.unit.is_empty() { String::new() } else { format!(", {}", p.unit) };
+            let allowed = if p.range.is_empty() { format!("{}{unit}", p.kind) } else { p.range };
+            text.push_str(&format!("  - {}   ({allowed})\n      {}\n", p.name, p.about));
+        }
     }
     text.push_str(&format!(
         "\nexample\n  [[step]]\n  id = \"{}\"\n  op = \"{}\"\n",

@@ -41,8 +41,12 @@ pub fn explain(
     }
     let built = build(recipe, options, observer)?;
     let land = &built.terrain;
+    let [col, row] = land.frame().locate(place_m[0], place_m[1]);
+    let height_m = land.get(layer::HEIGHT).ok().map(|height| f64::from(height.bilinear(col, row)));
+    let height_m = height_m.filter(|h| h.is_finite());
     let mut reasons: Vec<Reason> = Vec::new();
-    for step in checked.steps() {
+    // In a hole there is nothing to explain.
+    for step in checked.steps().iter().filter(|_| height_m.is_some()) {
         let ctx = Ctx::new(step.seed).in_world(*checked.frame()).at_place(land.place());
         let found = step
             .op
@@ -54,18 +58,24 @@ pub fn explain(
         reasons.retain(|reason| !words.contains(&word(reason)));
         reasons.extend(found);
     }
-    let [col, row] = land.frame().locate(place_m[0], place_m[1]);
-    let height_m = land.get(layer::HEIGHT).ok().map(|height| f64::from(height.bilinear(col, row)));
-    Ok(Explanation { place_m, height_m: height_m.filter(|h| h.is_finite()), reasons })
+    Ok(Explanation { place_m, height_m, reasons })
 }
 
 impl Explanation {
+    /// As JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        // Names and finite numbers: there is nothing in it that JSON cannot say.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
     /// As lines of text.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!("{}, {} m", self.place_m[0], self.place_m[1]);
-        if let Some(height) = self.height_m {
-            text.push_str(&format!(", height {height:.1} m"));
+        match self.height_m {
+            Some(height) => text.push_str(&format!(", height {height:.1} m")),
+            None => text.push_str(", a hole in the land: nothing is known here"),
         }
         text.push('\n');
         for reason in &self.reasons {
@@ -77,7 +87,8 @@ impl Explanation {
                     None => String::from("not there"),
                 };
                 let weight = cause.weight.map_or(String::new(), |weight| format!("{weight:.2}"));
-                let unit = cause.unit.as_str();
+                // What is not there has no unit, and numbers of things have none to be read.
+                let unit = if cause.value.is_none() || cause.unit == "id" { "" } else { cause.unit.as_str() };
                 text.push_str(
                     format!("  {weight:>5}  {:<24} {value:>10} {unit:<5}  {}", cause.name, cause.says)
                         .trim_end(),
@@ -100,7 +111,8 @@ fn number(value: f64) -> String {
         size if size >= 1000.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),
         size if size >= 0.01 => format!("{value:.3}"),
-        0.0 => String::from("0"),
+        // Less than that is left over from fading.
+        size if size < 1e-6 => String::from("0"),
         _ => format!("{value:.1e}"),
     }
 }

@@ -231,6 +231,10 @@ fn around(checked: &Checked, rect: &Rect, reach_m: f64) -> Option<Frame> {
     let frame = checked.frame();
     let [dx, dy] = frame.spacing_m();
     rect.intersection(&frame.extent())?;
+    // Beyond the edge of a loop lies its other end.
+    if frame.loops() {
+        return Some(*frame);
+    }
     frame.clipped(&rect.grown([reach_m + 2.0 * dx, reach_m + 2.0 * dy]))
 }
 

@@ -113,6 +113,12 @@ pub const PRESETS: &[Preset] = &[
         closer_m: None,
     },
     Preset {
+        name: "tree-line",
+        about: "a mountain side where every tree has grown from a seed, up to where none can",
+        text: include_str!("../../../recipes/tree-line.toml"),
+        closer_m: None,
+    },
+    Preset {
         name: "volcanic-chain",
         about: "volcanic islands in a row, with ravines and fallen-in summits",
         text: include_str!("../../../recipes/volcanic-chain.toml"),

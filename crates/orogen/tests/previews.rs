@@ -36,6 +36,7 @@ previews! {
     planet: "planet",
     savanna: "savanna",
     taiga: "taiga",
+    tree_line: "tree-line",
     volcanic_chain: "volcanic-chain",
     weiss: "weiss",
 }

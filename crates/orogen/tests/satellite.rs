@@ -55,3 +55,30 @@ fn forest_in_an_image_is_what_stands_above_the_ground() {
     assert!(ground < 0.35, "{ground} of the ground between them is green");
     assert!(classes.as_slice().iter().all(|class| *class != LandClass::Sea.id()), "500 m above the sea");
 }
+
+/// A few bytes may stand for gigabytes: the sizes are read before any memory is taken.
+#[test]
+fn an_image_that_is_huge_gets_a_sentence() {
+    fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+        let named: Vec<u8> = kind.iter().chain(data).copied().collect();
+        let crc = !named.iter().fold(u32::MAX, |crc, byte| {
+            (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+                (crc >> 1) ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 }
+            })
+        });
+        [&(data.len() as u32).to_be_bytes()[..], &named, &crc.to_be_bytes()].concat()
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let side = 200_000u32.to_be_bytes();
+    let header = [&side[..], &side, &[8, 2, 0, 0, 0]].concat();
+    let png =
+        [&b"\x89PNG\r\n\x1a\n"[..], &chunk(b"IHDR", &header), &chunk(b"IDAT", &[]), &chunk(b"IEND", &[])];
+    std::fs::write(dir.path().join("huge.png"), png.concat()).unwrap();
+    let recipe = "seed = \"huge\"\nframe = { size_m = 1000.0, samples = 33 }\n\
+                  [[step]]\nid = \"land\"\nop = \"source.noise\"\n\
+                  [[step]]\nid = \"seen\"\nop = \"cover.satellite\"\nparams = { path = \"huge.png\" }\n";
+    let recipe = orogen::prelude::Recipe::parse("huge.toml", recipe.as_bytes()).unwrap();
+    let options = orogen::BuildOptions { base: Some(dir.path().to_owned()), ..Default::default() };
+    let said = orogen::build(&recipe, &options, &orogen::prelude::Unobserved).unwrap_err().to_string();
+    assert!(said.contains("huge.png") && said.contains("200000 x 200000"), "{said}");
+}

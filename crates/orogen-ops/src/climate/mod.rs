@@ -38,7 +38,7 @@ fn latitude_deg(said: Option<f64>, ctx: &Ctx<'_>) -> f64 {
 }
 
 /// Where true north lies, in degrees clockwise from the frame's y axis.
-fn north_deg(ctx: &Ctx<'_>) -> f64 {
+pub(crate) fn north_deg(ctx: &Ctx<'_>) -> f64 {
     ctx.place().north_deg.filter(|deg| deg.is_finite()).unwrap_or(0.0)
 }
 

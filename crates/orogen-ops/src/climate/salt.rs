@@ -27,7 +27,7 @@ use super::{horizon, keep_holes, north_deg};
 /// **Guarantees** (1) 0 to 1; (2) none farther from the sea than five times `L`; (3) less behind hills, on high ground and
 /// on shores that the wind leaves than on those that it meets; (4) the same bits for any number of threads.
 ///
-/// **Limits** Land at or below 0 m is sea. Worked out on at most 1025 samples a side. A sea that lies at the edge of the map goes on
+/// **Limits** Land below 0 m is sea. Worked out on at most 1025 samples a side. A sea that lies at the edge of the map goes on
 /// beyond it.
 ///
 /// **After** the fall of salt with distance in Gustafsson & Franzén, Atmos. Environ. 30 (1996).
@@ -56,7 +56,7 @@ impl Default for Salt {
 
 impl Op for Salt {
     const ID: &'static str = "climate.salt";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().reading([layer::HEIGHT.name()]).deriving([layer::SALT.name()], [layer::HEIGHT.name()])
@@ -116,9 +116,9 @@ pub fn salt(
             let takes_up = math::exp(-lines.step_m / FETCH_M) as f32;
             let loses = math::exp(-lines.step_m / over_land) as f32;
             let carried = lines.sweep([&land], ctx, |[land], out| {
-                let mut state: f32 = if land[0] <= 0.0 { 1.0 } else { 0.0 };
+                let mut state: f32 = if land[0] < 0.0 { 1.0 } else { 0.0 };
                 for (h, out) in land.iter().zip(out) {
-                    state = if *h <= 0.0 { 1.0 - (1.0 - state) * takes_up } else { state * loses };
+                    state = if *h < 0.0 { 1.0 - (1.0 - state) * takes_up } else { state * loses };
                     *out = state;
                 }
             })?;

@@ -73,7 +73,7 @@ impl Default for Wind {
 
 impl Op for Wind {
     const ID: &'static str = "climate.wind";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().reading([layer::HEIGHT.name()]).deriving([layer::WIND.name()], [layer::HEIGHT.name()])
@@ -112,6 +112,9 @@ pub fn wind(
     params: &Wind,
     ctx: &Ctx<'_>,
 ) -> Result<Raster<f32>, Cancelled> {
+    // Ground at the very level of the sea is land, and without any below it there is no sea.
+    let sea = params.sea && height.range().is_some_and(|(lowest, _)| lowest < 0.0);
+    let params = &Wind { sea, ..params.clone() };
     let winds = winds::shared_out(&params.winds);
     let parts = winds.len() + 2;
     ctx.tick(0, parts)?;

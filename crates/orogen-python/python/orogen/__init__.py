@@ -23,6 +23,7 @@ from orogen._errors import (
     OrogenMemoryError,
     OrogenValueError,
 )
+from orogen._explain import Cause, Explanation, Reason
 from orogen._instances import INSTANCE, InstanceLayers
 from orogen._numbers import epsg_of, memory_of, number, path_of, seed_of, shown, spacing_of, text_of, whole, window_of
 from orogen._orogen import __version__
@@ -35,6 +36,8 @@ from orogen._vectors import Feature, Vectors
 
 __all__ = [
     "INSTANCE",
+    "Cause",
+    "Explanation",
     "Feature",
     "Frame",
     "InstanceLayers",
@@ -48,6 +51,7 @@ __all__ = [
     "Place",
     "Plant",
     "PlantPart",
+    "Reason",
     "Session",
     "Skeleton",
     "Step",
@@ -57,6 +61,7 @@ __all__ = [
     "__version__",
     "build",
     "describe",
+    "explain",
     "operators",
     "plant",
     "plants",
@@ -102,6 +107,43 @@ def build(
             progress=tell,
         )
     return Terrain._of(inner, [Step._of(step) for step in steps])
+
+
+def explain(
+    recipe: str | os.PathLike[str],
+    place: Iterable[SupportsFloat],
+    *,
+    samples: SupportsIndex | None = None,
+    seed: str | int | None = None,
+    set: Mapping[str, object] | None = None,
+    cache: bool = True,
+    memory_bytes: SupportsIndex | None = None,
+    progress: Progress = False,
+) -> Explanation:
+    """Says why a place, (east, north) in metres, has its temperature, biome, ground materials and plants.
+
+    Builds the recipe, which is quick where it was built before. The other arguments are those of ``orogen.build``.
+    """
+    if set is not None and not isinstance(set, Mapping):
+        raise OrogenValueError(f'set: {shown(set)} is not a dictionary such as {{"island.polygons": 800}}')
+    try:
+        east, north = (number("place", value) for value in place)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, OrogenError):
+            raise
+        raise OrogenValueError(f"place: {shown(place)} is not two numbers, metres east and north") from None
+    with reporter(progress) as tell:
+        found, text = _orogen.explain(
+            path_of(recipe),
+            (east, north),
+            samples=None if samples is None else whole("samples", samples),
+            seed=None if seed is None else seed_of(seed),
+            set=dict(set or {}),
+            cache=bool(cache),
+            memory=memory_of(memory_bytes),
+            progress=tell,
+        )
+    return Explanation._of(found, text)
 
 
 def read(

@@ -27,6 +27,17 @@ def build(
     memory: int | None,
     progress: Tell | None,
 ) -> tuple[Terrain, list[StepTuple]]: ...
+def explain(
+    path: str,
+    place: tuple[float, float],
+    *,
+    samples: int | None,
+    seed: str | None,
+    set: dict[str, object],
+    cache: bool,
+    memory: int | None,
+    progress: Tell | None,
+) -> tuple[str, str]: ...
 def read(
     path: str,
     *,
@@ -67,6 +78,11 @@ class Session:
         layers: list[str],
         progress: Tell | None,
     ) -> Terrain: ...
+    def plants(
+        self,
+        window: tuple[float, float, float, float] | None,
+        progress: Tell | None,
+    ) -> tuple[list[str], npt.NDArray[np.uint8]]: ...
     def layer_names(self) -> list[str]: ...
     def kept_bytes(self) -> int: ...
 

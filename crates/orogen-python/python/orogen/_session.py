@@ -6,8 +6,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import SupportsFloat, SupportsIndex
 
+import numpy as np
+import numpy.typing as npt
+
 from orogen import _orogen
 from orogen._errors import OrogenValueError
+from orogen._instances import INSTANCE
 from orogen._numbers import epsg_of, memory_of, number, path_of, seed_of, shown, text_of, whole, window_of
 from orogen._progress import Progress, reporter
 from orogen._terrain import Terrain
@@ -70,6 +74,21 @@ class Session:
                 tell,
             )
         return Terrain._of(inner)
+
+    def plants(
+        self,
+        *,
+        window: Iterable[SupportsFloat] | None = None,
+        progress: Progress = False,
+    ) -> tuple[npt.NDArray[np.void], list[str]]:
+        """The plants of a window, (west, south, east, north) in metres: an array of ``orogen.INSTANCE`` and the names of its species.
+
+        Recipes keep how dense plants stand; the plants themselves are made where somebody looks, the same ones in every window.
+        Without a window all of the land has them: millions, where it is wooded.
+        """
+        with reporter(progress) as tell:
+            species, records = self._inner.plants(window_of(window), tell)
+        return records.view(INSTANCE), species
 
     @property
     def layers(self) -> list[str]:

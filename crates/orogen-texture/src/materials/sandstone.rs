@@ -13,6 +13,9 @@ use crate::maps::{Finish, Made};
 use crate::noise::{Cells, Gradient, Noise, Octaves, Value, Warp};
 
 const SIZE_M: f32 = 4.0;
+/// Across which the noise of joints is taken to rise, and how steep it is as a rule, in tiles.
+const STEP: f32 = 1.0 / 1024.0;
+const STEEP: f32 = 6.0;
 
 /// One bed, from its upper edge on.
 #[derive(Clone, Copy)]
@@ -92,8 +95,14 @@ pub(crate) fn sandstone(size: usize, seed: Seed) -> Made {
 
         // Joints break the thick beds, shifted from bed to bed.
         let (ju, jv) = shift.at(u + r(3), v);
-        let line = joints.at(ju, jv + r(4));
-        let broken = smoothstep(0.02, 0.045, bed.thickness) * smoothstep(-0.1, 0.25, rotten.at(v, u + r(7)));
+        let near = |du: f32, dv: f32| joints.at(ju + du, jv + r(4) + dv);
+        // As far away as the noise falls to zero: where it is flat there would be a blot instead of a line.
+        let grade = [near(STEP, 0.0) - near(-STEP, 0.0), near(0.0, STEP) - near(0.0, -STEP)];
+        let grade = (grade[0] * grade[0] + grade[1] * grade[1]).sqrt() / (2.0 * STEP);
+        let line = near(0.0, 0.0) * STEEP / grade.max(0.7 * STEEP);
+        let broken = smoothstep(0.3 * STEEP, 0.5 * STEEP, grade)
+            * smoothstep(0.02, 0.045, bed.thickness)
+            * smoothstep(-0.1, 0.25, rotten.at(v, u + r(7)));
         let joint = broken * (1.0 - smoothstep(0.003 + 0.006 * r(8), 0.020, line.abs()));
         height -= 0.05 * joint;
 
@@ -106,7 +115,8 @@ pub(crate) fn sandstone(size: usize, seed: Seed) -> Made {
         let band = bands.at(u, level);
         let red = (0.55 * bed.red + 0.35 + 0.5 * band).clamp(0.0, 1.0);
         let mut color = mix([0.46, 0.36, 0.245], [0.335, 0.195, 0.115], red);
-        color = scaled(color, bed.tone * (1.0 + 0.13 * lamina + 0.1 * fine_here + 0.12 * speckle.at(u, v)));
+        let grain = 0.07 * lamina + 0.13 * fine_here + 0.1 * rough_here + 0.2 * speckle.at(u, v);
+        color = scaled(color, bed.tone * (1.0 + grain));
         let dark = smoothstep(0.25, 0.75, stain.at(u, v) + 0.2 * rag);
         color = mix(color, [0.13, 0.10, 0.08], 0.38 * dark);
         color = mix(color, [0.16, 0.105, 0.068], 0.55 * hole);

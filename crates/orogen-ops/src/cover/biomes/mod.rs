@@ -32,8 +32,9 @@ use crate::simd::{Level, dispatch};
 /// moisture changes.
 ///
 /// **Guarantees** (1) ground below 0 m is ocean and no other ground is, unless painted or under a lake that rises above 0 m; (2) no beach lies higher than `beach_m` or further
-/// than `beach_width_m` from the sea; (3) with no lapse, dry ground off the beach has the biome of a temperature within
-/// `border_c` and a moisture within `border_moisture` of its own; (4) a place depends on nothing further away than `beach_width_m`.
+/// than `beach_width_m` from the sea, whose edge lies between samples where the ground crosses 0 m; (3) with no lapse, dry ground off the beach has the biome of a temperature within
+/// `border_c` and a moisture within `border_moisture` of its own; (4) a place depends on nothing further away than `beach_width_m`
+/// or the next sample.
 ///
 /// **Limits** A hole in the height, the temperature or the moisture is ocean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,7 +70,8 @@ pub struct Biomes {
     /// Biomes of the recipe's own, which the table and what is painted may name.
     #[schemars(length(max = 200))]
     pub own: Vec<OwnBiome>,
-    /// Height from which ground is snow, whatever its climate; nothing if not stated.
+    /// Height from which ground is snow, whatever its climate; nothing if not stated. The line interlocks as borders do: it wanders by
+    /// up to 154 m for each degree of `border_c`.
     #[schemars(range(min = -12000.0, max = 20000.0), extend("x-unit" = "m", "x-slider" = [0.0, 5000.0]))]
     pub snow_line_m: Option<f64>,
     /// Depth from which lying `snow` makes the biome snow, where there is such a layer; nothing if not stated.
@@ -152,7 +154,7 @@ impl Default for Biomes {
 
 impl Op for Biomes {
     const ID: &'static str = "cover.biomes";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 
     fn layers(&self) -> Layers {
         let climate: Vec<_> =
@@ -178,8 +180,9 @@ impl Op for Biomes {
             .using(used)
     }
 
-    fn reach(&self, _: &Frame) -> Reach {
-        Reach::Within(self.beach_width_m)
+    fn reach(&self, frame: &Frame) -> Reach {
+        let [dx, dy] = frame.spacing_m();
+        Reach::Within(if self.beach_width_m > 0.0 { self.beach_width_m.max(dx.max(dy)) } else { 0.0 })
     }
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
@@ -397,8 +400,13 @@ fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8
     Ok(out)
 }
 
-/// The samples within a distance, by rows: how many columns to either side.
-struct Around(Vec<(isize, isize)>);
+/// Where the sea is near.
+struct Around {
+    /// The samples within the distance, by rows: how many columns to either side.
+    rows: Vec<(isize, isize)>,
+    far_m: f64,
+    spacing_m: [f64; 2],
+}
 
 impl Around {
     fn new(frame: &Frame, far_m: f64) -> Self {
@@ -411,11 +419,32 @@ impl Around {
         let mut rows: Vec<(isize, isize)> = (-rows..=rows).map(|row| (row, width(row))).collect();
         // The nearest first: a shore is mostly found at once.
         rows.sort_by_key(|(row, _)| row.abs());
-        Self(rows)
+        Self { rows, far_m, spacing_m: [dx, dy] }
     }
 
     fn has_sea(&self, height: &Raster<f32>, col: usize, row: usize) -> bool {
-        self.0.iter().any(|&(down, wide)| {
+        self.far_m > 0.0 && (self.has_wet_sample(height, col, row) || self.has_shore(height, col, row))
+    }
+
+    /// Whether the ground falls below the sea within the distance on its way to a neighbour further away: samples of a preview
+    /// may lie further apart than a beach is wide.
+    fn has_shore(&self, height: &Raster<f32>, col: usize, row: usize) -> bool {
+        let own = f64::from(height.row(row)[col]);
+        let crosses = |(right, down): (isize, isize)| {
+            let (Some(col), Some(row)) = (col.checked_add_signed(right), row.checked_add_signed(down)) else {
+                return false;
+            };
+            if col >= height.cols() || row >= height.rows() {
+                return false;
+            }
+            let (there, apart_m) = (f64::from(height.row(row)[col]), self.spacing_m[usize::from(down != 0)]);
+            there < 0.0 && apart_m * own / (own - there) <= self.far_m
+        };
+        [(1, 0), (-1, 0), (0, 1), (0, -1)].into_iter().any(crosses)
+    }
+
+    fn has_wet_sample(&self, height: &Raster<f32>, col: usize, row: usize) -> bool {
+        self.rows.iter().any(|&(down, wide)| {
             let Some(row) = row.checked_add_signed(down).filter(|row| *row < height.rows()) else {
                 return false;
             };

@@ -22,7 +22,12 @@ pub(super) fn of(
     let warm = f64::from(params.temperature_c.on(land)?.at(col, row));
     let wet = f64::from(params.moisture.on(land)?.at(col, row));
     let mut because = vec![
-        Cause::value("height", h, "m", if h < 0.0 { "below the sea" } else { "" }),
+        Cause::value(
+            "height",
+            h,
+            "m",
+            if h < 0.0 { "below the sea" } else { "that of the nearest sample, as all here" },
+        ),
         Cause::value("temperature", warm, "degC", ""),
         Cause::value("colder by height", -h * params.lapse_c_per_km / 1000.0, "degC", "lapse_c_per_km"),
         Cause::value("taken as warmer by", shift[0].into(), "degC", "borders interlock"),

@@ -30,6 +30,37 @@ fn beaches_are_low_and_beside_the_sea() {
     assert!(row[23..].iter().all(|b| *b != Biome::Beach.id() && *b != Biome::Ocean.id()));
 }
 
+/// Samples 78 m apart with beaches of 40 m had none at all.
+#[test]
+fn a_preview_whose_samples_lie_further_apart_than_a_beach_is_wide_has_beaches() {
+    let shore = |samples: usize, rise: f64| {
+        let frame = Frame::square(2560.0, samples).unwrap();
+        let mut terrain = Terrain::new(frame);
+        let height = |col: usize, _| (rise * (frame.x_m(col) - 1271.0)) as f32;
+        terrain.set(layer::HEIGHT, Raster::from_fn(samples, samples, height));
+        let op = Biomes {
+            temperature_c: Coef::Const(10.0),
+            moisture: Coef::Const(0.5),
+            beach_width_m: 30.0,
+            ..Biomes::default()
+        };
+        let made = Op::apply(&op, terrain, &Ctx::silent()).unwrap();
+        let row: Vec<u8> = made.get(layer::BIOME).unwrap().row(3).to_vec();
+        row.iter()
+            .enumerate()
+            .filter(|(_, b)| **b == Biome::Beach.id())
+            .map(|(col, _)| frame.x_m(col))
+            .collect()
+    };
+    // A sample every 80 m: one of them lies 9 m from the shore.
+    let coarse: Vec<f64> = shore(33, 0.05);
+    assert_eq!(coarse, [1280.0]);
+    let fine: Vec<f64> = shore(513, 0.05);
+    assert!(fine.len() == 6 && fine.iter().all(|x| (1271.0..1301.0).contains(x)), "{fine:?}");
+    // 9 m of 45 degrees are too high.
+    assert!(shore(33, 1.0).is_empty());
+}
+
 #[test]
 fn high_ground_is_cold() {
     let op = Biomes { temperature_c: Coef::Const(20.0), lapse_c_per_km: 6.5, ..Biomes::default() };

@@ -7,10 +7,11 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use orogen_core::param::{Fault, Segment};
+use orogen_core::param::{self, Fault, Segment};
 use orogen_core::weights::lines_of;
 use orogen_core::{
     Cause, Ctx, Frame, LayerName, Layers, Op, OpError, Part, Raster, Reach, Reason, Terrain, Weight, layer,
+    material,
 };
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -49,7 +50,7 @@ pub struct Material {
 /// rules say.
 ///
 /// **Limits** Where one biome or material ends and another begins, weights change within a sample or two, so two resolutions differ along
-/// borders: hence 5 %. Distances are measured up to 20 km. Takes a byte a sample for each material, and four for each distance
+/// borders: hence 5 %. Samples further apart than `over_m` see gentler slopes, so previews of wide lands have less bare rock. Distances are measured up to 20 km. Takes a byte a sample for each material, and four for each distance
 /// that rules measure; slopes and curvatures are measured as they are needed, unless over more than 128 samples.
 ///
 /// **After** Mikuličić & Mihajlović, "Procedural generation of Mediterranean environments", MIPRO 2016, equation (1).
@@ -141,7 +142,7 @@ impl Materials {
 
 impl Op for Materials {
     const ID: &'static str = "cover.materials";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     const PREVIEW_RMSE: f64 = 0.05;
 
     fn layers(&self) -> Layers {
@@ -190,6 +191,15 @@ impl Op for Materials {
                 "fallback",
                 format!("{:?} is not a valid name; use a word of a-z, 0-9 and _", self.fallback),
             ));
+        } else {
+            let own = self.materials.iter().map(|material| material.name.as_str());
+            let known = || own.clone().chain(material::MATERIALS.iter().map(|info| info.name));
+            if !known().any(|name| name == self.fallback) {
+                let near = param::nearest(&self.fallback, known());
+                let hint = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                let message = format!("no material {:?}{hint}", self.fallback);
+                found.push(Fault::of("fallback", message));
+            }
         }
         found
     }

@@ -181,3 +181,31 @@ fn land_of_one_rock_has_no_other() {
         assert!(!names.contains(&format!("material.{other}")), "{other}");
     }
 }
+
+#[test]
+fn a_fallback_that_is_no_material_gets_a_sentence() {
+    let said = |fallback: &str| {
+        let op = Materials { fallback: fallback.into(), ..Materials::default() };
+        op.faults().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(said("mudd"), "fallback: no material \"mudd\"; did you mean \"mud\"?");
+    assert_eq!(said("moss"), "");
+}
+
+/// Land behind the beach that no tree stands on, as the sea comes there, was bare forest floor.
+#[test]
+fn low_shores_without_trees_are_salt_meadows() {
+    use orogen_core::biome::Biome;
+    let frame = Frame::square(640.0, 65).unwrap();
+    let mut terrain = Terrain::new(frame);
+    terrain.set(layer::HEIGHT, Raster::from_fn(65, 65, |col, _| if col < 32 { 0.1 } else { 30.0 }));
+    terrain.set(layer::BIOME, Raster::filled(65, 65, Biome::DeciduousForest.id()));
+    let made = Op::apply(&Materials::default(), terrain, &Ctx::new(Seed(3))).unwrap();
+    let share = |name: &'static str, col: usize| {
+        let weights = made.get_named::<Weight>(&LayerName::fixed(name)).unwrap();
+        (0..65).map(|row| f64::from(weights.row(row)[col].0)).sum::<f64>() / 65.0 / 255.0
+    };
+    assert!(share("material.grass", 10) > 0.9 && share("material.forest_floor", 10) < 0.01);
+    // Glades and soil share the rest.
+    assert!(share("material.forest_floor", 55) > 0.4 && share("material.grass", 55) < 0.5);
+}

@@ -1,14 +1,16 @@
 //! Rules made ready for a terrain: weights by rows, at places, and with reasons.
 
 use orogen_core::biome::BIOMES;
-use orogen_core::{Ctx, Frame, LayerName, OpError, Terrain, layer};
+use orogen_core::{Ctx, Frame, LayerName, OpError, Raster, Terrain, layer};
 
 use super::curve::{Weigh, any, farthest, scaled};
 use super::fields::{Asked, Field, Key, Room};
 use super::quantity::{MOST_M, Parsed, Quantity};
+use super::rivers::Banks;
 use super::{BiomeRef, Rule, Span};
 use crate::simd::{Level, dispatch};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Samples along a row that are weighed together: what they need stays in the nearest cache, and where nothing is left of a thing
 /// over so many the rest of its rules is not asked.
@@ -25,6 +27,40 @@ pub struct Compiled<'a> {
     /// Whether several things have a factor.
     shared: Vec<bool>,
     level: Level,
+}
+
+/// What rules have measured, to be used again while the land stays as it is: distances, and slopes all over the land.
+#[derive(Default)]
+pub struct Measured(Vec<(Key, Kept)>);
+
+/// A field that was measured all over the land.
+#[derive(Clone)]
+enum Kept {
+    Raster(Arc<Raster<f32>>),
+    Banks(Arc<Banks>),
+}
+
+impl Measured {
+    fn field<'a>(
+        &mut self,
+        key: &Key,
+        make: impl FnOnce() -> Result<Option<Field<'a>>, OpError>,
+    ) -> Result<Option<Field<'a>>, OpError> {
+        if let Some((_, known)) = self.0.iter().find(|(known, _)| known == key) {
+            return Ok(Some(match known.clone() {
+                Kept::Raster(raster) => Field::Made(raster),
+                Kept::Banks(banks) => Field::Banks(banks),
+            }));
+        }
+        let made = make()?;
+        let kept = match &made {
+            Some(Field::Made(raster)) => Some(Kept::Raster(raster.clone())),
+            Some(Field::Banks(banks)) => Some(Kept::Banks(banks.clone())),
+            _ => None,
+        };
+        self.0.extend(kept.map(|kept| (key.clone(), kept)));
+        Ok(made)
+    }
 }
 
 /// A rule with the field that it weighs.
@@ -109,7 +145,7 @@ fn number(value: f32, of: &[u32], least: f32, scale: f32) -> f32 {
 pub struct Factor {
     /// What is measured.
     pub name: String,
-    /// Its value there; `None` where the land has no such layer.
+    /// Its value there; `None` where the land has no such layer, and where no river is near.
     pub value: Option<f64>,
     /// Its unit; empty for plain numbers.
     pub unit: &'static str,
@@ -126,19 +162,19 @@ pub struct Buffers {
     row: Option<usize>,
     room: Room,
     /// Values of fields that are not there to be read.
-    values: Vec<Kept>,
+    values: Vec<Line>,
     /// Weights of factors that several things have.
-    weights: Vec<Kept>,
+    weights: Vec<Line>,
 }
 
 /// Numbers along a row, worked out block by block.
 #[derive(Clone, Default)]
-struct Kept {
+struct Line {
     line: Vec<f32>,
     known: Vec<bool>,
 }
 
-impl Kept {
+impl Line {
     /// Those of a block; `work` sets them the first time.
     fn block(&mut self, cols: usize, block: &Range<usize>, work: impl FnOnce(&mut [f32])) -> &[f32] {
         if self.known.is_empty() {
@@ -162,6 +198,20 @@ impl<'a> Compiled<'a> {
     pub fn new(
         things: &[&'a [Rule]],
         asked: Asked,
+        terrain: &'a Terrain,
+        ctx: &Ctx<'_>,
+    ) -> Result<Self, OpError> {
+        Self::again(things, asked, &mut Measured::default(), terrain, ctx)
+    }
+
+    /// As [`Compiled::new`], of the same things on the same land once more: what was measured is not measured again.
+    ///
+    /// # Errors
+    /// As [`Compiled::new`].
+    pub fn again(
+        things: &[&'a [Rule]],
+        asked: Asked,
+        measured: &mut Measured,
         terrain: &'a Terrain,
         ctx: &Ctx<'_>,
     ) -> Result<Self, OpError> {
@@ -198,7 +248,8 @@ impl<'a> Compiled<'a> {
                 let field = match keys.iter().find(|(known, _)| *known == key) {
                     Some((_, field)) => *field,
                     None => {
-                        let field = Field::new(&key, far(&key.quantity), asked, terrain, ctx)?;
+                        let make = || Field::new(&key, far(&key.quantity), asked, terrain, ctx);
+                        let field = measured.field(&key, make)?;
                         let field = field.map(|field| {
                             made.fields.push(field);
                             made.fields.len() - 1
@@ -258,8 +309,8 @@ impl<'a> Compiled<'a> {
     ) -> bool {
         if buffers.row != Some(row) {
             buffers.row = Some(row);
-            buffers.values.resize(self.fields.len(), Kept::default());
-            buffers.weights.resize(self.factors.len(), Kept::default());
+            buffers.values.resize(self.fields.len(), Line::default());
+            buffers.weights.resize(self.factors.len(), Line::default());
             for kept in buffers.values.iter_mut().chain(&mut buffers.weights) {
                 kept.known.fill(false);
             }
@@ -328,12 +379,14 @@ impl<'a> Compiled<'a> {
         let of = |&factor: &usize| {
             let weighed = &self.factors[factor];
             let value = weighed.field.map(|field| self.fields[field].at(place, spot));
+            let far = weighed.field.zip(value).is_some_and(|(field, value)| self.fields[field].is_far(value));
+            let rule = weighed.rule.to_string();
             Factor {
                 name: weighed.name.clone(),
-                value: value.map(f64::from),
+                value: value.filter(|_| !far).map(f64::from),
                 unit: weighed.unit,
                 weight: f64::from(weighed.by.at(value.unwrap_or(0.0))),
-                rule: weighed.rule.to_string(),
+                rule: if far { format!("{rule}; none is as near as that matters") } else { rule },
             }
         };
         self.things[thing].iter().map(of).collect()
@@ -398,6 +451,15 @@ fn missing(key: &Key, terrain: &Terrain) -> LayerName {
     gone.cloned().unwrap_or_else(|| layer::HEIGHT.name())
 }
 
+/// Ends of ranges that are none.
+const ENDLESS: f64 = 1e9;
+
+/// A number without the digits that sums of fractions leave.
+fn shown(number: f64) -> String {
+    let short = format!("{number:.6}");
+    if short.contains('.') { short.trim_end_matches('0').trim_end_matches('.').to_owned() } else { short }
+}
+
 impl std::fmt::Display for Rule {
     /// In words: "slope_deg 0 to 35, fading over 5".
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -411,7 +473,11 @@ impl std::fmt::Display for Rule {
                     Quantity::Layer(layer) if name == "layer" => write!(f, "{layer}")?,
                     _ => f.write_str(name)?,
                 }
-                write!(f, " {min} to {max}")?;
+                match (shown(min), shown(max)) {
+                    (min, _) if max >= ENDLESS => write!(f, " from {min}")?,
+                    (_, max) if min <= -ENDLESS => write!(f, " up to {max}")?,
+                    (min, max) => write!(f, " {min} to {max}")?,
+                }
                 match &self.curve {
                     super::Curve::Named(super::Shape::Flat) => {}
                     super::Curve::Named(shape) => write!(f, ", {}", format!("{shape:?}").to_lowercase())?,

@@ -3,11 +3,12 @@
 use orogen_core::{Cancelled, Ctx, Frame, LayerData, OpError, Raster, Terrain, Weight, layer, math};
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::ground::{self, Ground, Measure};
 use super::needs::measured_m;
 use super::quantity::Quantity;
-use super::rivers;
+use super::rivers::Banks;
 use crate::mask::distance::distance;
 use crate::octaves::{OctaveBuffers, Octaves};
 
@@ -28,7 +29,8 @@ pub(super) enum Field<'a> {
     Bytes(&'a Raster<u8>),
     Shorts(&'a Raster<u16>),
     Words(&'a Raster<u32>),
-    Made(Raster<f32>),
+    Made(Arc<Raster<f32>>),
+    Banks(Arc<Banks>),
     Ground(Ground<'a>),
     Noise(Box<Octaves>),
 }
@@ -78,7 +80,10 @@ impl<'a> Field<'a> {
                 let noise = Octaves::over(&ctx.world(terrain), seed, key.length_m, 4, 0.5);
                 return Ok(Some(Self::Noise(Box::new(noise))));
             }
-            Quantity::River => rivers::distance(terrain.vector("rivers"), frame, limit_m, ctx)?,
+            Quantity::River => {
+                let banks = Banks::new(terrain.vector("rivers"), frame, limit_m, ctx)?;
+                return Ok(Some(Self::Banks(Arc::new(banks))));
+            }
             ground => {
                 let Ok(height) = terrain.get(layer::HEIGHT) else { return Ok(None) };
                 match ground {
@@ -105,7 +110,7 @@ impl<'a> Field<'a> {
                 }
             }
         };
-        Ok(Some(Self::Made(made)))
+        Ok(Some(Self::Made(Arc::new(made))))
     }
 
     /// The values along a row, where they are there to be read.
@@ -113,8 +118,14 @@ impl<'a> Field<'a> {
         match self {
             Self::Layer(raster) => Some(raster.row(row)),
             Self::Made(raster) => Some(raster.row(row)),
+            Self::Banks(banks) => Some(banks.raster.row(row)),
             _ => None,
         }
+    }
+
+    /// Whether a value found only says that nothing is as near as it is measured.
+    pub fn is_far(&self, value: f32) -> bool {
+        matches!(self, Self::Banks(banks) if banks.is_far(value))
     }
 
     /// The numbers along a row, where they are bytes.
@@ -130,6 +141,7 @@ impl<'a> Field<'a> {
         match self {
             Self::Layer(raster) => out.copy_from_slice(&raster.row(row)[cols]),
             Self::Made(raster) => out.copy_from_slice(&raster.row(row)[cols]),
+            Self::Banks(banks) => out.copy_from_slice(&banks.raster.row(row)[cols]),
             Self::Shares(raster) => fill(out, &raster.row(row)[cols], |w| share(*w)),
             Self::Bytes(raster) => fill(out, &raster.row(row)[cols], |v| f32::from(*v)),
             Self::Shorts(raster) => fill(out, &raster.row(row)[cols], |v| f32::from(*v)),
@@ -148,6 +160,7 @@ impl<'a> Field<'a> {
         match self {
             Self::Layer(raster) => between(raster, col, row),
             Self::Made(raster) => between(raster, col, row),
+            Self::Banks(banks) => banks.at([x, y]),
             Self::Ground(ground) => {
                 let [col, row] = ground.within(col, row);
                 let [left, top] = [col, row].map(f64::floor);

@@ -23,7 +23,7 @@ mod rivers;
 #[cfg(test)]
 mod tests;
 
-pub use compiled::{BLOCK, Buffers, Compiled, Factor};
+pub use compiled::{BLOCK, Buffers, Compiled, Factor, Measured};
 pub use fields::Asked;
 pub use needs::{Needs, bytes_a_sample, faults, reach_m};
 

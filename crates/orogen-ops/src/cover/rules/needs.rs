@@ -187,7 +187,12 @@ fn fault_of(rule: &Rule, name: &str, parsed: &Parsed<'_>, say: &mut impl FnMut(&
                 _ => None,
             }) {
                 let hint = param::nearest(unknown, known()).map_or_else(
-                    || format!("expected one of {}", known().collect::<Vec<_>>().join(", ")),
+                    || {
+                        format!(
+                            "expected one of {}, or the number of one of the recipe's own",
+                            known().collect::<Vec<_>>().join(", ")
+                        )
+                    },
                     |near| format!("did you mean {near:?}?"),
                 );
                 say("biome", format!("no biome {unknown:?}; {hint}"));

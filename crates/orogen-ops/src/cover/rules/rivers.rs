@@ -1,20 +1,95 @@
 //! Distance from the banks of rivers.
 
 use orogen_core::vector::VectorLayer;
-use orogen_core::{Cancelled, Ctx, Frame, Raster, math};
+use orogen_core::{Cancelled, Ctx, Frame, Raster, Rect, math};
 use rayon::prelude::*;
 
 /// A piece of a river: its ends, and half its width there.
+#[derive(Debug)]
 struct Piece {
     ends: [[f64; 2]; 2],
     half: [f64; 2],
+}
+
+/// Distances from the banks of rivers: on the samples of a frame, and at any place of it. A brook may run between samples.
+#[derive(Debug)]
+pub(super) struct Banks {
+    /// On the samples; as far as they are measured where no river is nearer.
+    pub raster: Raster<f32>,
+    frame: Frame,
+    limit_m: f64,
+    pieces: Vec<Piece>,
+    /// The pieces that may be near enough, by squares of the frame.
+    squares: Vec<Vec<u32>>,
+    count: [usize; 2],
+}
+
+/// The most squares along a side. No more than pieces of rivers in all, so that they take little memory.
+const MOST_SQUARES: f64 = 512.0;
+
+impl Banks {
+    pub fn new(
+        rivers: Option<&VectorLayer>,
+        frame: &Frame,
+        limit_m: f64,
+        ctx: &Ctx<'_>,
+    ) -> Result<Self, Cancelled> {
+        let raster = distance(rivers, frame, limit_m, ctx)?;
+        let pieces = rivers.map_or_else(Vec::new, pieces);
+        let size = frame.size_m();
+        // Squares much smaller than what is measured would hold a piece many times over.
+        let most = (pieces.len() as f64).sqrt().ceil().clamp(1.0, MOST_SQUARES);
+        let side_m = (4.0 * limit_m).max(size[0].max(size[1]) / most).max(f64::MIN_POSITIVE);
+        let count = size.map(|m| (m / side_m).ceil().clamp(1.0, most) as usize);
+        let mut made = Self { raster, frame: *frame, limit_m, pieces, squares: Vec::new(), count };
+        made.squares = vec![Vec::new(); count[0] * count[1]];
+        for (i, piece) in made.pieces.iter().enumerate() {
+            let far = limit_m + piece.half[0].max(piece.half[1]);
+            let [a, b] = piece.ends;
+            let [low, high] = [
+                [0, 1].map(|axis| a[axis].min(b[axis]) - far),
+                [0, 1].map(|axis| a[axis].max(b[axis]) + far),
+            ];
+            let Rect { min, max } = frame.extent();
+            if (0..2).any(|axis| high[axis] < min[axis] || low[axis] > max[axis]) {
+                continue;
+            }
+            let ([west, south], [east, north]) = (made.square(low), made.square(high));
+            for row in south..=north {
+                (west..=east).for_each(|col| made.squares[row * count[0] + col].push(i as u32));
+            }
+        }
+        Ok(made)
+    }
+
+    fn square(&self, place: [f64; 2]) -> [usize; 2] {
+        let Rect { min, .. } = self.frame.extent();
+        let size = self.frame.size_m();
+        [0, 1].map(|axis| {
+            let at = (place[axis] - min[axis]) / size[axis] * self.count[axis] as f64;
+            at.clamp(0.0, self.count[axis] as f64 - 1.0) as usize
+        })
+    }
+
+    /// The distance at a place in metres.
+    pub fn at(&self, place: [f64; 2]) -> f32 {
+        let [col, row] = self.square(place);
+        let near = self.squares[row * self.count[0] + col].iter();
+        let apart = near.map(|i| self.pieces[*i as usize].distance(place));
+        apart.fold(self.limit_m, f64::min) as f32
+    }
+
+    /// Whether no river is as near to a place as distances are measured.
+    pub fn is_far(&self, distance: f32) -> bool {
+        distance >= self.limit_m as f32
+    }
 }
 
 /// Metres from each sample to the nearest bank, 0 in the river, at most `limit_m`.
 ///
 /// Each piece of a line looks only at the samples that it may reach. The least of many distances is the same in any order and
 /// window.
-pub(super) fn distance(
+fn distance(
     rivers: Option<&VectorLayer>,
     frame: &Frame,
     limit_m: f64,

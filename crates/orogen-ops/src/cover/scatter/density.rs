@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use super::super::rules::{Asked, Buffers, Compiled, Rule};
 use super::super::species::{Plant, Weather, forest_mask};
-use super::{MOST_COVER, Method, Scatter, canopy_layers, has_trees};
+use super::random::thinned;
+use super::{Method, Scatter, canopy_layers, has_trees, most_cover};
 
 /// Writes the layers of a step.
 pub(super) fn write(
@@ -41,17 +42,22 @@ pub(super) fn write(
     if trees {
         names.extend(canopy_layers());
     }
-    let [dx, dy] = terrain.frame().spacing_m();
-    for (plant, density) in plants.iter().zip(&made) {
-        let count = density.sum_f64() * dx * dy;
-        if count > 0.0 {
-            ctx.report(&format!("expected_{}", plant.name), count, "");
-        }
-    }
     for (name, raster) in names.into_iter().zip(made) {
         terrain.set_named(name, raster.into());
     }
     Ok(())
+}
+
+/// Says how many plants of each species are to be expected on a terrain.
+pub(super) fn report(scatter: &Scatter, terrain: &Terrain, ctx: &Ctx<'_>) {
+    let [dx, dy] = terrain.frame().spacing_m();
+    for (species, name) in scatter.listed().iter().zip(scatter.densities()) {
+        let Ok(density) = terrain.get_named::<f32>(&name) else { continue };
+        let count = density.sum_f64() * dx * dy;
+        if count > 0.0 {
+            ctx.report(&format!("expected_{}", species.name), count, "");
+        }
+    }
 }
 
 struct Work<'a> {
@@ -110,7 +116,7 @@ impl<'a> Work<'a> {
                 *weight = if dense > 0.0 { (dense * self.bears(plant, [col, row])) as f32 } else { 0.0 };
             }
         }
-        self.hold_to_cover(densities, cols);
+        self.hold_to_room(densities, cols);
         if let [height, cover, red, green, blue] = canopy {
             for col in 0..cols {
                 let seen = self.canopy(densities, col);
@@ -147,17 +153,30 @@ impl<'a> Work<'a> {
         (1.0 - wind) * (1.0 - salt) * (1.0 - shade * (1.0 - plant.shade)) * sun
     }
 
-    /// Thins all species alike where their crowns would cover more than the ground has room for.
-    fn hold_to_cover(&self, densities: &mut [&mut [f32]], cols: usize) {
-        let apart = matches!(self.scatter.method, Method::Poisson | Method::Random);
-        let most = MOST_COVER[usize::from(apart)];
+    /// Thins all species alike where their crowns would cover more than the ground has room for, and where more would stand than
+    /// there are cells to try.
+    fn hold_to_room(&self, densities: &mut [&mut [f32]], cols: usize) {
+        let Scatter { method, cell_m, .. } = *self.scatter;
+        let most = most_cover(method);
+        let mut all = Vec::new();
+        let by_cell = matches!(method, Method::Grid | Method::Biome);
         for col in 0..cols {
+            let count: f64 = densities.iter().map(|line| f64::from(line[col])).sum::<f64>() * cell_m * cell_m;
+            if by_cell && count > 1.0 {
+                densities.iter_mut().for_each(|line| line[col] /= count as f32);
+            }
             let area = |(plant, line): (&Plant, &&mut [f32])| {
                 f64::from(line[col]) * PI * plant.radius_m * plant.radius_m
             };
             let cover: f64 = self.plants.iter().zip(densities.iter()).map(area).sum();
             if cover > most {
                 densities.iter_mut().for_each(|line| line[col] *= (most / cover) as f32);
+            }
+            if method == Method::Random && cover > 0.0 {
+                all.clear();
+                all.extend(densities.iter().map(|line| f64::from(line[col])));
+                let share = thinned(self.plants, &all) as f32;
+                densities.iter_mut().for_each(|line| line[col] *= share);
             }
         }
     }

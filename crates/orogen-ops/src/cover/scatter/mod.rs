@@ -2,7 +2,7 @@
 
 mod density;
 mod random;
-mod reasons;
+pub(super) mod reasons;
 pub mod stand;
 #[cfg(test)]
 mod tests;
@@ -11,10 +11,13 @@ use orogen_core::instances::Instances;
 use orogen_core::param::{Fault, Segment};
 use orogen_core::species::{Kind, SPECIES};
 use orogen_core::{
-    Ctx, Frame, LayerName, Layers, Op, OpError, Part, Prepared, Reach, Reason, Rect, Terrain, layer,
+    Ctx, Frame, LayerName, Layers, Loops, Op, OpError, Part, Prepared, Raster, Reach, Reason, Rect, Terrain,
+    layer, looped,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::climate::north_deg;
 
 use super::rules::{Asked, Compiled, Needs, Rule, bytes_a_sample, reach_m};
 use super::species::{Plant, Species, Weather, faults_of, forest_mask, weather_layers};
@@ -26,9 +29,17 @@ pub const PLANTS: &str = "plants";
 /// The most plants that a terrain keeps; each takes 32 bytes.
 const MOST_PLANTS: f64 = 5e7;
 
-/// The largest share of the ground under crowns that may meet, and under such that may not: random circles that do not meet
-/// find no more room soon after one half.
-const MOST_COVER: [f64; 2] = [0.9, 0.55];
+/// The largest share of the ground under crowns.
+fn most_cover(method: Method) -> f64 {
+    match method {
+        // Crowns may meet.
+        Method::Grid | Method::Biome => 0.9,
+        // Circles that do not meet find no more room soon after one half.
+        Method::Poisson => 0.55,
+        // At random places they are soon in each other's way: more would take hundreds of trials for each that fits.
+        Method::Random => 0.35,
+    }
+}
 
 /// How places are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,7 +85,8 @@ pub struct BiomeTrees {
 /// **Guarantees** (1) with `poisson` and `random` no two crowns of one step are nearer than the sum of their radii allows, grown
 /// to full size; (2) a window holds the same plants as the whole, to the bit; (3) no plant but reeds and seagrass stands in
 /// water; (4) crowns cover at most 0.9 of the ground, with
-/// `poisson` and `random` 0.55.
+/// `poisson` 0.55 and with `random` 0.35 (less where sizes differ much: large crowns find no room among many small ones), and of all species together at most one plant stands in a cell of `grid` and `biome`; densities
+/// and canopy say as much; (5) on land that loops crowns keep their distance across the seam.
 ///
 /// **After** Mikuličić & Mihajlović, "Procedural generation of Mediterranean environments", MIPRO 2016 (`grid`, `random`);
 /// `biome` after the tree placement of Weiss; `poisson` after Wei, "Parallel Poisson disk sampling", 2008.
@@ -140,6 +152,10 @@ impl Scatter {
         plants.iter().flat_map(|plant| plant.rules.iter().chain(&plant.limits))
     }
 
+    fn writes(&self, plants: &[Plant], name: &LayerName) -> bool {
+        self.densities().contains(name) || has_trees(plants) && canopy_layers().contains(name)
+    }
+
     fn uses(&self, plants: &[Plant]) -> Vec<LayerName> {
         let mut used = weather_layers().to_vec();
         used.push(if has_trees(plants) { forest_mask() } else { layer::CANOPY_COVER.name() });
@@ -161,7 +177,7 @@ pub(super) fn canopy_layers() -> Vec<LayerName> {
 
 impl Op for Scatter {
     const ID: &'static str = "cover.scatter";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn layers(&self) -> Layers {
         let plants = self.all();
@@ -190,6 +206,10 @@ impl Op for Scatter {
             reach if reach > 0.0 => Reach::Within(reach),
             _ => Reach::Point,
         }
+    }
+
+    fn loops(&self) -> Loops {
+        Loops::Itself
     }
 
     fn bytes_a_sample(&self, frame: &Frame) -> f64 {
@@ -241,10 +261,23 @@ struct Known {
 impl Prepared for Known {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let Self { scatter, plants } = self;
-        density::write(scatter, plants, &mut terrain, ctx)?;
+        let world = ctx.world(&terrain);
+        // Plants of the whole world at once: a loop comes without its last column and row, and is seen with what lies beyond.
+        let mut around = (scatter.plants && world.loops() && world.len() > terrain.frame().len())
+            .then(|| looped::repeated(&terrain, &world, beyond_m(scatter, terrain.frame())));
+        let land = around.as_mut().unwrap_or(&mut terrain);
+        density::write(scatter, plants, land, ctx)?;
+        if let Some(around) = &around {
+            let part = around.crop(terrain.frame()).ok_or_else(lost)?;
+            for (name, data) in part.layers().iter().filter(|(name, _)| scatter.writes(plants, name)) {
+                terrain.set_named(name.clone(), data.clone());
+            }
+        }
+        density::report(scatter, &terrain, ctx);
+        self.warn_of_nowhere(&terrain, ctx);
         if scatter.plants && ctx.wants(&Part::Instances(LayerName::fixed(PLANTS))) {
-            let rect = terrain.frame().extent();
-            let standing = standing(scatter, &terrain, &rect, ctx)?;
+            let rect = if around.is_some() { world.extent() } else { terrain.frame().extent() };
+            let standing = standing_on(scatter, around.as_ref().unwrap_or(&terrain), &rect, ctx)?;
             let names = plants.iter().map(|plant| plant.name.clone()).collect();
             let kept = Instances::new(names, standing).map_err(|e| OpError::Failed(e.to_string()))?;
             ctx.report("plants", kept.len() as f64, "");
@@ -254,8 +287,26 @@ impl Prepared for Known {
     }
 }
 
+impl Known {
+    /// Says so when a species that the recipe names is at home nowhere in the world.
+    fn warn_of_nowhere(&self, terrain: &Terrain, ctx: &Ctx<'_>) {
+        let is_whole = terrain.frame().extent() == ctx.world(terrain).extent();
+        for (species, name) in self.scatter.species.iter().zip(self.scatter.densities()).filter(|_| is_whole)
+        {
+            let most = terrain.get_named::<f32>(&name).ok().and_then(Raster::range);
+            if self.scatter.density > 0.0 && most.is_some_and(|(_, most)| most <= 0.0) {
+                ctx.warn(format!(
+                    "{:?} stands nowhere: no place of this land fits its rules; an explanation of a place says which of them keeps it away",
+                    species.name
+                ));
+            }
+        }
+    }
+}
+
 /// The plants of a rectangle, from a terrain with the densities that the step wrote. It is to reach as far around the rectangle as
-/// [`reach_of_plants_m`] says, on the recipe's own lattice; then they are the same as those of the whole.
+/// [`reach_of_plants_m`] says, on the recipe's own lattice; then they are the same as those of the whole. Of a world that loops it
+/// is to be the whole.
 ///
 /// # Errors
 /// When a density is missing, when there are too many, or when cancelled.
@@ -265,6 +316,40 @@ pub fn standing(
     rect: &Rect,
     ctx: &Ctx<'_>,
 ) -> Result<Vec<Standing>, OpError> {
+    let world = ctx.world(terrain);
+    if !(world.loops() && world.len() == terrain.frame().len()) {
+        return standing_on(scatter, terrain, rect, ctx);
+    }
+    let once = terrain.crop(&world.window(0, 0, world.cols() - 1, world.rows() - 1)).ok_or_else(lost)?;
+    let around = looped::repeated(&once, &world, beyond_m(scatter, &world));
+    standing_on(scatter, &around, rect, ctx)
+}
+
+fn lost() -> OpError {
+    OpError::Internal(String::from("the land does not hold its own frame"))
+}
+
+/// How far beyond the edge of a world that loops the land is looked at.
+fn beyond_m(scatter: &Scatter, frame: &Frame) -> f64 {
+    let [dx, dy] = frame.spacing_m();
+    reach_m(Scatter::rules(&scatter.all()), frame) + 2.0 * dx.max(dy)
+}
+
+fn standing_on(
+    scatter: &Scatter,
+    terrain: &Terrain,
+    rect: &Rect,
+    ctx: &Ctx<'_>,
+) -> Result<Vec<Standing>, OpError> {
+    let world = ctx.world(terrain);
+    let repeats = world.loops().then(|| world.extent());
+    // On a world that loops every place is one in it.
+    let inside = |place: [f64; 2]| match &repeats {
+        Some(Rect { min, max }) => {
+            [0, 1].map(|axis| min[axis] + (place[axis] - min[axis]).rem_euclid(max[axis] - min[axis]))
+        }
+        None => place,
+    };
     let plants = scatter.all();
     let frame = *terrain.frame();
     let names = scatter.densities();
@@ -282,27 +367,32 @@ pub fn standing(
     let limits = Compiled::new(&limits, Asked::Places, terrain, ctx)?;
     let [wind, salt] = [layer::WIND, layer::SALT].map(|of| terrain.get(of).ok());
     let weather = Weather { wind, salt };
-    let bounds = frame.extent();
+    let bounds = if repeats.is_some() { Rect { min: [-1e12; 2], max: [1e12; 2] } } else { frame.extent() };
     let stand = Stand {
         plants: &plants,
         density: |species: usize, place: [f64; 2]| {
             if !stand::holds(&bounds, place) {
                 return 0.0;
             }
+            let place = inside(place);
             let [col, row] = frame.locate(place[0], place[1]);
             let dense = f64::from(densities[species].bilinear(col, row));
             // The lattice may miss a brook or a cliff; the place does not. Fading slopes count in the density already.
             if dense > 0.0 && limits.at(species, place) > 0.0 { dense } else { 0.0 }
         },
         harm: |species: usize, place: [f64; 2]| {
+            let place = inside(place);
             weather.harm_at(&plants[species], frame.locate(place[0], place[1]))
         },
-        wind_to: ((90.0 - (scatter.wind_from_deg + 180.0)).rem_euclid(360.0) / 360.0 * 256.0) as u8,
+        wind_to: ((90.0 - (scatter.wind_from_deg + north_deg(ctx) + 180.0)).rem_euclid(360.0) / 360.0 * 256.0)
+            as u8,
         seed: ctx.seed(),
         bounds,
+        repeats,
+        there: densities.iter().map(|density| density.range().is_some_and(|(_, most)| most > 0.0)).collect(),
     };
     match scatter.method {
-        Method::Grid | Method::Biome => Ok(stand.grid(rect, scatter.cell_m)),
+        Method::Grid | Method::Biome => stand.grid(rect, scatter.cell_m, ctx),
         Method::Random => stand.random(rect, ctx),
         Method::Poisson => stand.poisson(rect, ctx),
     }

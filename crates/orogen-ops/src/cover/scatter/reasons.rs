@@ -58,7 +58,7 @@ pub(super) fn of(
 }
 
 /// A number with the digits that it is worth.
-fn count(number: f64) -> String {
+pub(in crate::cover) fn count(number: f64) -> String {
     match number {
         n if n >= 10.0 => format!("{n:.0}"),
         n if n >= 0.1 => format!("{n:.1}"),
@@ -66,7 +66,8 @@ fn count(number: f64) -> String {
     }
 }
 
-fn cause(factor: Factor) -> Cause {
+/// A factor of a weight as a cause.
+pub(in crate::cover) fn cause(factor: Factor) -> Cause {
     Cause {
         name: factor.name,
         value: factor.value.filter(|value| value.is_finite()),
@@ -74,6 +75,35 @@ fn cause(factor: Factor) -> Cause {
         weight: Some(factor.weight),
         says: factor.rule,
     }
+}
+
+/// What wind and salt leave of a plant, where the land knows of them.
+pub(in crate::cover) fn weather(plant: &Plant, land: &Terrain, [col, row]: [f64; 2]) -> Vec<Cause> {
+    let at = |of: layer::Layer<f32>| land.get(of).ok().map(|raster| raster.bilinear(col, row));
+    let [wind, salt] = [layer::WIND, layer::SALT].map(at);
+    let weather = Weather { wind: None, salt: None };
+    let [by_wind, by_salt] = weather.harm(plant, wind.unwrap_or(0.0), salt.unwrap_or(0.0));
+    let mut found = Vec::new();
+    if let Some(wind) = wind {
+        let says = format!("bears {} unharmed", plant.wind_m_per_s);
+        found.push(weighed("wind", wind.into(), "m/s", 1.0 - by_wind, says));
+    }
+    if let Some(salt) = salt {
+        let says = format!("bears {} unharmed", plant.salt);
+        found.push(weighed("salt", salt.into(), "", 1.0 - by_salt, says));
+    }
+    found
+}
+
+/// What is left of a plant where forest was drawn.
+pub(in crate::cover) fn drawn(plant: &Plant, land: &Terrain, [col, row]: [f64; 2]) -> Option<Cause> {
+    let forest = land.get_named::<f32>(&forest_mask()).ok().filter(|_| plant.kind == Kind::Tree)?;
+    let drawn = f64::from(forest.bilinear(col, row)).clamp(0.0, 1.0);
+    Some(weighed("forest", drawn, "", drawn, String::from("trees stand where it was drawn")))
+}
+
+fn weighed(name: &str, value: f64, unit: &str, weight: f64, says: String) -> Cause {
+    Cause { weight: Some(weight), ..Cause::value(name, value, unit, &says) }
 }
 
 /// What wind, salt, shade and drawn forest leave, where the land knows of them.
@@ -85,29 +115,9 @@ fn bears(
     [col, row]: [f64; 2],
 ) -> Vec<Cause> {
     let at = |of: layer::Layer<f32>| land.get(of).ok().map(|raster| raster.bilinear(col, row));
-    let [wind, salt] = [layer::WIND, layer::SALT].map(at);
-    let weather = Weather { wind: None, salt: None };
-    let [by_wind, by_salt] = weather.harm(plant, wind.unwrap_or(0.0), salt.unwrap_or(0.0));
-    let weighed = |name: &str, value: f64, unit: &str, weight: f64, says: String| Cause {
-        weight: Some(weight),
-        ..Cause::value(name, value, unit, &says)
-    };
-    let mut found = Vec::new();
-    if let Some(wind) = wind {
-        let says = format!("bears {} unharmed", plant.wind_m_per_s);
-        found.push(weighed("wind", wind.into(), "m/s", 1.0 - by_wind, says));
-    }
-    if let Some(salt) = salt {
-        let says = format!("bears {} unharmed", plant.salt);
-        found.push(weighed("salt", salt.into(), "", 1.0 - by_salt, says));
-    }
+    let mut found = weather(plant, land, [col, row]);
     if has_trees(plants) {
-        if let Ok(forest) = land.get_named::<f32>(&forest_mask())
-            && plant.kind == Kind::Tree
-        {
-            let drawn = f64::from(forest.bilinear(col, row)).clamp(0.0, 1.0);
-            found.push(weighed("forest", drawn, "", drawn, String::from("trees stand where it was drawn")));
-        }
+        found.extend(drawn(plant, land, [col, row]));
     } else if let Some(cover) = at(layer::CANOPY_COVER) {
         let left = 1.0 - f64::from(cover).clamp(0.0, 1.0) * (1.0 - plant.shade);
         let says = format!("bears {} of the shade below trees", plant.shade);

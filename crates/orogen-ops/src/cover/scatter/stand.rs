@@ -5,7 +5,7 @@
 
 use orogen_core::instances::{Instance, id};
 use orogen_core::rng::Seed;
-use orogen_core::{Ctx, OpError, Rect, math};
+use orogen_core::{Cancelled, Ctx, OpError, Rect, math};
 use rayon::prelude::*;
 
 use super::super::poisson::{Disks, Plan, Point, Spacing, disks};
@@ -13,6 +13,9 @@ use super::super::species::Plant;
 
 /// How many points of a maximal set lie in a square of their distance.
 const PACKED: f64 = 0.70;
+
+/// The most cells that one call tries.
+const MOST_CELLS: f64 = 4e8;
 
 /// Rounds of darts of each class.
 const DARTS: u32 = 3;
@@ -34,6 +37,10 @@ pub struct Stand<'a, D, H> {
     pub seed: Seed,
     /// The land that there is.
     pub bounds: Rect,
+    /// The world, where the land repeats beyond it.
+    pub repeats: Option<Rect>,
+    /// Which species are there at all; the others cost nothing.
+    pub there: Vec<bool>,
 }
 
 impl<D, H> Stand<'_, D, H>
@@ -42,9 +49,19 @@ where
     H: Fn(usize, [f64; 2]) -> [f64; 2] + Sync,
 {
     /// One trial a cell at a random place of it; the species by roulette, each as likely as it is dense.
-    #[must_use]
-    pub fn grid(&self, rect: &Rect, cell_m: f64) -> Vec<Standing> {
-        let Some(rect) = rect.intersection(&self.bounds) else { return Vec::new() };
+    ///
+    /// # Errors
+    /// When cancelled, or when there are too many cells.
+    pub fn grid(&self, rect: &Rect, cell_m: f64, ctx: &Ctx<'_>) -> Result<Vec<Standing>, OpError> {
+        let Some(rect) = rect.intersection(&self.bounds) else { return Ok(Vec::new()) };
+        let [wide, high] = rect.size();
+        let cells = wide / cell_m * (high / cell_m);
+        if cells > MOST_CELLS {
+            return Err(OpError::Failed(format!(
+                "cells of {cell_m} m on {wide:.0} x {high:.0} m are {cells:.1e}, more than {MOST_CELLS:.0e}; \
+                 ask for a smaller window or a larger cell_m"
+            )));
+        }
         let index = |m: f64| (m / cell_m).floor() as i64;
         let [min, max] = [rect.min.map(index), rect.max.map(index)];
         let rows: Vec<i64> = (min[1]..=max[1]).collect();
@@ -63,16 +80,22 @@ where
             })
         };
         // Rows of their own, then all together: a list that grows would be copied again and again.
-        let rows: Vec<Vec<Standing>> = rows.into_par_iter().map(|y| row(y).collect()).collect();
+        let rows = rows.into_par_iter().map(|y| {
+            ctx.stop_if_asked()?;
+            Ok(row(y).collect())
+        });
+        let rows: Vec<Vec<Standing>> = rows.collect::<Result<_, Cancelled>>()?;
         let mut all = Vec::with_capacity(rows.iter().map(Vec::len).sum());
         rows.into_iter().for_each(|mut row| all.append(&mut row));
-        all
+        Ok(all)
     }
 
     /// Which species a number from 0 to 1 falls on, if each has the chance `density * area_m2`; none beyond their sum. Where
     /// they would be more than certain, all are less likely by as much.
     fn roulette(&self, place: [f64; 2], area_m2: f64, drawn: f64, chances: &mut Vec<f64>) -> Option<usize> {
-        let chance = |species| (self.density)(species, place) * area_m2;
+        let chance = |species: usize| {
+            if self.there[species] { (self.density)(species, place) * area_m2 } else { 0.0 }
+        };
         if let [_] = self.plants {
             return (drawn < chance(0)).then_some(0);
         }
@@ -97,9 +120,16 @@ where
     /// When cancelled, or when there are too many cells.
     pub fn poisson(&self, rect: &Rect, ctx: &Ctx<'_>) -> Result<Vec<Standing>, OpError> {
         let classes = classes_of(self.plants);
-        let spacings: Vec<Spacing> = classes.iter().map(|(radius, _)| Spacing::new(2.0 * radius)).collect();
+        let spacing = |(radius_m, _): &(f64, Vec<usize>)| match &self.repeats {
+            Some(world) => Spacing::looped(2.0 * radius_m, world),
+            None => Spacing::new(2.0 * radius_m),
+        };
+        let spacings: Vec<Spacing> = classes.iter().map(spacing).collect();
         let (mut larger, mut standing): (Vec<Disks>, Vec<Standing>) = (Vec::new(), Vec::new());
         for (i, (radius_m, members)) in classes.iter().enumerate() {
+            if !members.iter().any(|&species| self.there[species]) {
+                continue;
+            }
             // Smaller classes look at this one as far out as they go themselves.
             let beyond: f64 = spacings[i + 1..]
                 .iter()
@@ -108,6 +138,8 @@ where
             let wide = rect.grown([beyond; 2]).intersection(&self.bounds).unwrap_or(*rect);
             let seed = Seed(self.seed.bits(i as u64));
             let plan = Plan { spacing: spacings[i], seed, darts: DARTS, maximal: true };
+            let members: Vec<usize> =
+                members.iter().copied().filter(|&species| self.there[species]).collect();
             let dense = |place| members.iter().map(|&species| (self.density)(species, place)).sum::<f64>();
             let mut class =
                 disks(&wide, &self.bounds, &plan, &larger, |place| dense(place) > 0.0, &ctx.unwatched())?;
@@ -142,7 +174,8 @@ where
     /// little, so they take less than as many circles anywhere would.
     fn left(&self, larger: &[(f64, Vec<usize>)], radius_m: f64, place: [f64; 2]) -> f64 {
         let taken = |(larger, members): &(f64, Vec<usize>)| {
-            let dense: f64 = members.iter().map(|&species| (self.density)(species, place)).sum();
+            let there = members.iter().filter(|&&species| self.there[species]);
+            let dense: f64 = there.map(|&species| (self.density)(species, place)).sum();
             dense * std::f64::consts::PI * (larger + radius_m) * (larger + radius_m)
         };
         math::exp(-0.8 * larger.iter().map(taken).sum::<f64>())
@@ -159,7 +192,10 @@ where
     /// How likely each species is at a place, for a trial that stands for `area_m2`.
     pub(super) fn chances(&self, place: [f64; 2], area_m2: f64, out: &mut Vec<f64>) {
         out.clear();
-        out.extend((0..self.plants.len()).map(|species| (self.density)(species, place) * area_m2));
+        let chance = |species: usize| {
+            if self.there[species] { (self.density)(species, place) * area_m2 } else { 0.0 }
+        };
+        out.extend((0..self.plants.len()).map(chance));
     }
 
     /// A plant of a species at a place: its size, turn and lean from the cell's hash, and from what wind and salt do to it.

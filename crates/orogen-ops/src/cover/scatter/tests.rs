@@ -55,6 +55,112 @@ fn as_many_stand_as_the_density_says() {
     }
 }
 
+/// How many of each species stand, and how many the densities promise.
+fn stand_and_promised(op: &Scatter, terrain: Terrain) -> Vec<[f64; 2]> {
+    let made = run(op, terrain);
+    let found = plants(&made);
+    let of = |(species, name): (usize, LayerName)| {
+        let count = found.iter().filter(|(_, thing)| usize::from(thing.species) == species).count();
+        let density = made.get_named::<f32>(&name).unwrap();
+        [count as f64, density.sum_f64() / density.as_slice().len() as f64 * 640.0 * 640.0]
+    };
+    op.densities().into_iter().enumerate().map(of).collect()
+}
+
+/// Densities said ten times what stood there where crowns were in each other's way or cells too few.
+#[test]
+fn densities_are_those_of_what_stands() {
+    for (method, cell_m) in [(Method::Random, 8.0), (Method::Grid, 8.0), (Method::Biome, 5.0)] {
+        let species = vec![own("large", 4.0, 400.0), own("middling", 1.5, 2000.0), own("small", 0.5, 9000.0)];
+        let op = Scatter { method, species, cell_m, plants: true, ..Scatter::default() };
+        for [count, promised] in stand_and_promised(&op, land(|_, _| 50.0)) {
+            let off = 0.12 * promised + 3.0 * promised.sqrt();
+            assert!((count - promised).abs() < off, "{method:?}: {count} of {promised}");
+        }
+        // One alone, as dense as it gets.
+        let alone = Scatter { species: vec![own("large", 4.0, 400.0)], ..op };
+        let found = stand_and_promised(&alone, land(|_, _| 50.0));
+        let [count, promised] = found[0];
+        assert!((count / promised - 1.0).abs() < 0.1, "{method:?}: {count} of {promised}");
+    }
+}
+
+#[test]
+fn crowns_keep_their_distance_across_the_seam_of_a_loop() {
+    for method in [Method::Random, Method::Poisson] {
+        let world = Frame::square(640.0, SIDE).unwrap().looped();
+        let mut terrain = Terrain::new(world);
+        terrain.set(layer::HEIGHT, Raster::filled(SIDE, SIDE, 50.0));
+        let ctx = Ctx::new(Seed(11)).in_world(world);
+        let made = Op::apply(&three(method), terrain.clone(), &ctx).unwrap();
+        let found = plants(&made);
+        assert!(found.len() > 3000 && ctx.take_warnings().is_empty(), "{method:?}: {}", found.len());
+        let radius = [4.0, 2.0, 1.0];
+        let mut across = 0;
+        for (i, (a, one)) in found.iter().enumerate() {
+            assert!((0..2).all(|axis| (0.0..640.0).contains(&a[axis])), "{a:?}");
+            for (b, other) in &found[..i] {
+                let [dx, dy] = [0, 1].map(|axis| {
+                    let apart = (a[axis] - b[axis]).abs();
+                    across += usize::from(apart > 636.0);
+                    apart.min(640.0 - apart)
+                });
+                let least = radius[usize::from(one.species)] + radius[usize::from(other.species)];
+                assert!(dx * dx + dy * dy > (least - 0.003) * (least - 0.003), "{method:?}: {a:?} and {b:?}");
+            }
+        }
+        assert!(across > 1000, "{method:?}: {across} pairs near the seam");
+        // On request, from the whole world, they are the same.
+        let op = Scatter { plants: false, ..three(method) };
+        let land = Op::apply(&op, terrain, &ctx).unwrap();
+        let rect = Rect { min: [0.0, 300.0], max: [70.0, 380.0] };
+        let part = standing(&op, &land, &rect, &ctx).unwrap();
+        let ids = |all: Vec<Standing>| {
+            let mut ids: Vec<u64> = all.into_iter().map(|(_, thing)| thing.id).collect();
+            ids.sort_unstable();
+            ids
+        };
+        let kept: Vec<Standing> =
+            found.into_iter().filter(|(place, _)| stand::holds(&rect, *place)).collect();
+        assert!(kept.len() > 20);
+        assert_eq!(ids(part), ids(kept), "{method:?}");
+    }
+}
+
+/// A brook between two samples left no trace in the distances that were kept on them.
+#[test]
+fn nothing_stands_in_a_brook_between_samples() {
+    use orogen_core::vector::{Column, Shape, VectorLayer};
+    for method in [Method::Grid, Method::Random, Method::Poisson] {
+        let mut terrain = land(|_, _| 50.0);
+        let mut rivers = VectorLayer::new(Shape::Lines);
+        rivers.push([[0.0, 325.0, 50.0], [640.0, 325.0, 50.0]]);
+        assert!(rivers.set_vertex_attribute("width_m", Column::Number(vec![4.0, 4.0])));
+        terrain.set_vector("rivers", rivers);
+        let found = plants(&run(&three(method), terrain));
+        assert!(found.len() > 3000, "{method:?}: {}", found.len());
+        for (place, _) in found {
+            assert!((place[1] - 325.0).abs() > 2.5, "{method:?}: in the brook at {place:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_gets_a_sentence() {
+    let rules = vec![Rule { height_m: Some(Span([5000.0, 6000.0])), ..Rule::default() }];
+    let gum = Species { rules, ..own("gum", 2.0, 100.0) };
+    let ctx = Ctx::new(Seed(11));
+    let op = Scatter { species: vec![gum, own("oak", 4.0, 60.0)], ..Scatter::default() };
+    Op::apply(&op, land(|_, _| 50.0), &ctx).unwrap();
+    let said = ctx.take_warnings();
+    assert!(said.len() == 1 && said[0].contains("\"gum\" stands nowhere"), "{said:?}");
+    let op = Scatter { method: Method::Grid, cell_m: 0.05, plants: true, ..three(Method::Grid) };
+    let mut terrain = Terrain::new(Frame::square(2000.0, SIDE).unwrap());
+    terrain.set(layer::HEIGHT, Raster::filled(SIDE, SIDE, 50.0));
+    let said = Op::apply(&op, terrain, &ctx).unwrap_err().to_string();
+    assert!(said.contains("larger cell_m"), "{said}");
+}
+
 #[test]
 fn the_roulette_is_fair() {
     let found = plants(&run(&three(Method::Grid), land(|_, _| 50.0)));
@@ -163,6 +269,22 @@ fn wind_and_salt_dwarf_bend_and_exclude() {
     assert!(salty.0 < calm.0 && salty.1 < 0.9 * calm.1, "{calm:?} {salty:?}");
     assert_eq!(with(12.5, 0.0).0, 0);
     assert_eq!(with(3.0, 0.7).0, 0);
+}
+
+#[test]
+fn plants_lean_away_from_where_the_wind_comes_from_on_maps_that_are_turned_too() {
+    let lean = |north_deg: f64| {
+        let species = vec![Species { wind_m_per_s: Some(6.0), ..own("tree", 2.0, 200.0) }];
+        let op = Scatter { species, plants: true, wind_from_deg: 0.0, ..Scatter::default() };
+        let mut terrain = land(|_, _| 50.0);
+        terrain.set(layer::WIND, Raster::filled(SIDE, SIDE, 9.0));
+        let place = orogen_core::Place { north_deg: Some(north_deg), ..orogen_core::Place::default() };
+        let made = Op::apply(&op, terrain, &Ctx::new(Seed(11)).at_place(place)).unwrap();
+        let found = plants(&made);
+        found.first().map(|(_, thing)| thing.tilt_to)
+    };
+    // A wind from the top blows down; one from a north that lies to the right blows to the left.
+    assert_eq!((lean(0.0), lean(90.0)), (Some(192), Some(128)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use orogen_core::species::Kind;
 use orogen_core::{Ctx, Frame, OpError, Raster, Terrain, layer};
 
-use super::super::rules::{Asked, Buffers, Compiled, Rule};
+use super::super::rules::{Asked, Buffers, Compiled, Measured, Rule};
 use super::super::species::{Plant, Weather, forest_mask};
 
 /// The rules of all species on the land, with what wind, salt and drawn forest say.
@@ -18,13 +18,19 @@ pub(super) struct Home<'a> {
 }
 
 impl<'a> Home<'a> {
-    pub fn new(plants: &'a [Plant], land: &'a Terrain, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+    /// What was measured on the same land before is not measured again.
+    pub fn new(
+        plants: &'a [Plant],
+        land: &'a Terrain,
+        measured: &mut Measured,
+        ctx: &Ctx<'_>,
+    ) -> Result<Self, OpError> {
         let things: Vec<&[Rule]> =
             plants.iter().flat_map(|plant| [plant.rules.as_slice(), plant.limits.as_slice()]).collect();
         let [wind, salt] = [layer::WIND, layer::SALT].map(|of| land.get(of).ok());
         Ok(Self {
             plants,
-            rules: Compiled::new(&things, Asked::Places, land, ctx)?,
+            rules: Compiled::again(&things, Asked::Places, measured, land, ctx)?,
             weather: Weather { wind, salt },
             forest: land.get_named(&forest_mask()).ok(),
             frame: *land.frame(),

@@ -4,6 +4,7 @@ mod densities;
 pub mod ecosystem;
 mod home;
 mod realised;
+mod reasons;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,8 @@ use orogen_core::instances::{Instance, Instances};
 use orogen_core::param::Fault;
 use orogen_core::rng::Seed;
 use orogen_core::{
-    Ctx, Frame, LayerName, Layers, Loops, Op, OpError, Part, Raster, Reach, Terrain, layer, looped, work,
+    Ctx, Frame, LayerName, Layers, Loops, Moment, Op, OpError, Part, Progress, Raster, Reach, Reason, Rect,
+    Simulated, Started, Stepped, Terrain, layer, looped, stepped, work,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use self::densities::Spread;
 use self::ecosystem::{Ecosystem, Forest, GROWN, Kind, OLD, Stages, Tree};
 use self::home::Home;
-use super::rules::{Asked, Needs, Rule, bytes_a_sample, reach_m};
+use super::rules::{Asked, Measured, Needs, Rule, bytes_a_sample, reach_m};
 use super::scatter::{PLANTS, canopy_layers};
 use super::species::{Plant, Species, faults_of, forest_mask, weather_layers};
 
@@ -40,7 +42,8 @@ const PACKED: f64 = 0.32;
 /// other's shade and does not bear it. What bears shade can grow below crowns twice its height. So groups of one species form,
 /// species that need light give way to those that bear shade, and tree lines and strips along rivers stand where rules end.
 ///
-/// The forest of any year is that of a run of so many years: what comes later changes nothing before. The step gives each of the
+/// The forest of any year is that of a run of so many years: what comes later changes nothing before, and a run that is stepped
+/// shows it round by round. The step gives each of the
 /// plants, as the instances `plants`, and for each species how many stand on a square metre, measured over `over_m`:
 /// `density.<species>`, and of these `young.<species>`, which still grow, and `old.<species>`, past three quarters of their life; and
 /// the canopy that they make. Where more than two million plants are expected, one plant that is followed stands for several, with
@@ -142,7 +145,7 @@ fn expected(plants: &[Plant], frame: &Frame) -> f64 {
 
 impl Op for Survival {
     const ID: &'static str = "cover.survival";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {
@@ -190,60 +193,117 @@ impl Op for Survival {
         faults_of(&self.species)
     }
 
-    fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
-        let plants = self.plants();
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        stepped::run_through(self, terrain, ctx)
+    }
+
+    fn explain(&self, land: &Terrain, place: [f64; 2], ctx: &Ctx<'_>) -> Result<Vec<Reason>, OpError> {
+        reasons::of(self, land, place, ctx)
+    }
+
+    fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
         let world = ctx.world(&terrain);
         // Without its last column and row a loop is smaller than its world.
         let loops = world.loops() && world.len() > terrain.frame().len();
         let whole = if loops { world } else { *terrain.frame() };
-        let each = self.each(&whole);
+        let (plants, each) = (self.plants(), self.each(&whole));
         self.refuse_too_much(&plants, each, &whole)?;
-        let made = {
+        let around = loops.then(|| {
             let far_m = reach_m(Self::rules(&plants), terrain.frame());
-            let around = loops.then(|| looped::repeated(&terrain, &world, far_m));
-            let home = Home::new(&plants, around.as_ref().unwrap_or(&terrain), ctx)?;
-            let kinds = kinds(&plants, each);
-            let ecosystem = Ecosystem {
-                kinds: &kinds,
-                home: |species: usize, place: [f64; 2]| home.at(species, place),
-                bounds: whole.extent(),
-                loops,
-                seed: ctx.seed(),
-                years_a_round: self.round_yr,
-                seeds: self.seeds,
-                first_per_m2: self.first_per_ha / 1e4 / each,
-                strays_per_m2: self.afar_per_ha / 1e4 / each,
-            };
-            let forest = ecosystem.run(self.rounds(), ctx, |_, _| {})?;
-            let stages = Stages::new(&kinds, self.round_yr);
-            let over_m = self.over_m * each.sqrt();
-            let spread = Spread::new(terrain.frame(), loops, over_m);
-            Made {
-                layers: self.measure(
-                    &forest,
-                    &stages,
-                    &plants,
-                    each,
-                    &home,
-                    &spread,
-                    terrain.frame(),
-                    ctx,
-                )?,
-                forest,
-                stages,
-            }
+            looped::repeated(&terrain, &world, far_m)
+        });
+        let kinds = kinds(&plants, each);
+        let mut growing = Growing {
+            params: self.clone(),
+            stages: Stages::new(&kinds, self.round_yr),
+            spread: Spread::new(terrain.frame(), loops, self.over_m * each.sqrt()),
+            world,
+            seed: ctx.seed(),
+            bounds: whole.extent(),
+            loops,
+            each,
+            plants,
+            kinds,
+            terrain,
+            around,
+            measured: Measured::default(),
+            forest: None,
+            round: 0,
         };
-        let Made { layers, forest, stages } = made;
-        for (name, raster) in self.written().into_iter().zip(layers) {
+        // A land that lacks what rules need is refused at once.
+        growing.with_ecosystem(ctx, |_| Ok(()))?;
+        Ok(Started::Stepped(Box::new(growing)))
+    }
+}
+
+/// A forest on its way: a piece is a round.
+struct Growing {
+    params: Survival,
+    plants: Vec<Plant>,
+    kinds: Vec<Kind>,
+    stages: Stages,
+    spread: Spread,
+    /// The land before, and what lies around it where it goes on beyond its edges.
+    terrain: Terrain,
+    around: Option<Terrain>,
+    world: Frame,
+    seed: Seed,
+    bounds: Rect,
+    loops: bool,
+    /// How many plants each that is followed stands for.
+    each: f64,
+    measured: Measured,
+    /// None before the first seeds have come up.
+    forest: Option<Forest>,
+    round: usize,
+}
+
+impl Growing {
+    fn home<'a>(&'a self, measured: &mut Measured, ctx: &Ctx<'_>) -> Result<Home<'a>, OpError> {
+        Home::new(&self.plants, self.around.as_ref().unwrap_or(&self.terrain), measured, ctx)
+    }
+
+    fn with_ecosystem<R>(
+        &mut self,
+        ctx: &Ctx<'_>,
+        f: impl FnOnce(&Ecosystem<'_, &(dyn Fn(usize, [f64; 2]) -> f64 + Sync)>) -> Result<R, OpError>,
+    ) -> Result<R, OpError> {
+        let mut measured = std::mem::take(&mut self.measured);
+        let home = self.home(&mut measured, ctx)?;
+        let likes = |species: usize, place: [f64; 2]| home.at(species, place);
+        let params = &self.params;
+        let ecosystem = Ecosystem {
+            kinds: &self.kinds,
+            home: &likes as &(dyn Fn(usize, [f64; 2]) -> f64 + Sync),
+            bounds: self.bounds,
+            loops: self.loops,
+            seed: self.seed,
+            years_a_round: params.round_yr,
+            seeds: params.seeds,
+            first_per_m2: params.first_per_ha / 1e4 / self.each,
+            strays_per_m2: params.afar_per_ha / 1e4 / self.each,
+        };
+        let found = f(&ecosystem);
+        self.measured = measured;
+        found
+    }
+
+    /// The land with the forest as it is.
+    fn planted(
+        &self,
+        mut terrain: Terrain,
+        forest: &Forest,
+        home: &Home<'_>,
+        ctx: &Ctx<'_>,
+    ) -> Result<Terrain, OpError> {
+        let Self { params, plants, stages, each, .. } = self;
+        let layers = self.measure(forest, home, ctx)?;
+        for (name, raster) in params.written().into_iter().zip(layers) {
             terrain.set_named(name, raster.into());
         }
-        for (i, plant) in plants.iter().enumerate() {
-            let count = forest.trees().filter(|tree| usize::from(tree.species) == i).count();
-            ctx.report(&format!("plants_{}", plant.name), count as f64 * each, "");
-        }
-        let kept = each <= 1.0 && ctx.wants(&Part::Instances(LayerName::fixed(PLANTS)));
+        let kept = *each <= 1.0 && ctx.wants(&Part::Instances(LayerName::fixed(PLANTS)));
         let things = forest.trees().filter(|_| kept);
-        let things = things.map(|tree| (tree.place, instance(tree, &stages, &plants, self.round_yr)));
+        let things = things.map(|tree| (tree.place, instance(tree, stages, plants, params.round_yr)));
         let names = plants.iter().map(|plant| plant.name.clone()).collect();
         let made = Instances::new(names, things).map_err(|e| OpError::Failed(e.to_string()))?;
         terrain.set_instances(PLANTS, made);
@@ -251,10 +311,59 @@ impl Op for Survival {
     }
 }
 
-struct Made {
-    layers: Vec<Raster<f32>>,
-    forest: Forest,
-    stages: Stages,
+impl Stepped for Growing {
+    fn advance(&mut self, ctx: &Ctx<'_>) -> Result<Progress, OpError> {
+        let rounds = self.params.rounds();
+        ctx.tick(self.round, rounds + 1)?;
+        let next = if self.forest.is_some() { self.round + 1 } else { 0 };
+        let before = self.forest.take();
+        let grown = self.with_ecosystem(ctx, |ecosystem| {
+            Ok(match before {
+                Some(forest) => ecosystem.round(forest, next, ctx)?,
+                None => ecosystem.sown(ctx)?,
+            })
+        })?;
+        (self.forest, self.round) = (Some(grown), next);
+        Ok(if next == rounds { Progress::Done } else { Progress::More })
+    }
+
+    fn moment(&self) -> Moment {
+        let (rounds, done) = (self.params.rounds() + 1, self.round + usize::from(self.forest.is_some()));
+        let share = done as f64 / rounds as f64;
+        Moment { share, time: Some(Simulated::Years(self.round as f64 * self.params.round_yr)) }
+    }
+
+    fn view(&self) -> Result<Terrain, OpError> {
+        let ctx = Ctx::new(self.seed).in_world(self.world);
+        let Some(forest) = &self.forest else { return Ok(self.terrain.clone()) };
+        let home = self.home(&mut Measured::default(), &ctx)?;
+        self.planted(self.terrain.clone(), forest, &home, &ctx)
+    }
+
+    fn finish(mut self: Box<Self>, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let Some(forest) = self.forest.take() else {
+            return Err(OpError::Internal(String::from("a forest that was not sown")));
+        };
+        let mut measured = std::mem::take(&mut self.measured);
+        let made = {
+            let home = self.home(&mut measured, ctx)?;
+            self.planted(self.terrain.clone(), &forest, &home, ctx)?
+        };
+        for (i, plant) in self.plants.iter().enumerate() {
+            let count = forest.trees().filter(|tree| usize::from(tree.species) == i).count();
+            ctx.report(&format!("plants_{}", plant.name), count as f64 * self.each, "");
+            if count == 0 {
+                ctx.warn(format!(
+                    "{:?} stands nowhere: its rules fit no place of this land, or no seed of it found room",
+                    plant.name
+                ));
+            }
+        }
+        if self.plants.is_empty() {
+            ctx.warn("no species is listed, so nothing grows");
+        }
+        Ok(made)
+    }
 }
 
 /// The species as the ecosystem sees them: plants that stand for several are as much larger, and all distances with them.
@@ -286,20 +395,13 @@ impl Survival {
         let advice = "let it grow for fewer years, in longer rounds or with fewer seeds";
         work::check("years_yr", self.years_yr, ns / samples, advice)
     }
+}
 
+impl Growing {
     /// The layers that the step writes, in the order of their names.
-    #[allow(clippy::too_many_arguments, reason = "all that the forest was made from")]
-    fn measure(
-        &self,
-        forest: &Forest,
-        stages: &Stages,
-        plants: &[Plant],
-        each: f64,
-        home: &Home<'_>,
-        spread: &Spread,
-        frame: &Frame,
-        ctx: &Ctx<'_>,
-    ) -> Result<Vec<Raster<f32>>, OpError> {
+    fn measure(&self, forest: &Forest, home: &Home<'_>, ctx: &Ctx<'_>) -> Result<Vec<Raster<f32>>, OpError> {
+        let Self { plants, stages, spread, .. } = self;
+        let (frame, each) = (self.terrain.frame(), self.each);
         let (cols, rows) = (frame.cols(), frame.rows());
         let mut made = Vec::with_capacity(3 * plants.len() + 5);
         let mut canopy: [Raster<f32>; 5] = std::array::from_fn(|_| Raster::filled(cols, rows, 0.0));
@@ -307,7 +409,7 @@ impl Survival {
             let own = forest.trees().filter(|tree| usize::from(tree.species) == species);
             let amounts = own.map(|tree| {
                 let stage = stages.of(tree);
-                let life = f64::from(tree.rounds) * self.round_yr / plant.age_yr;
+                let life = f64::from(tree.rounds) * self.params.round_yr / plant.age_yr;
                 let is = |yes: bool| if yes { each as f32 } else { 0.0 };
                 let crown = (PI * stage.radius_m * stage.radius_m) as f32;
                 (

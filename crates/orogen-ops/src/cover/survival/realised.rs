@@ -61,6 +61,8 @@ pub fn standing(
         wind_to: 0,
         seed: ctx.seed(),
         bounds,
+        repeats: None,
+        there: vec![true; plants.len()],
     };
     let aged = |(place, mut thing): Standing| {
         let (species, is_young) = (usize::from(thing.species) / 2, thing.species % 2 == 1);

@@ -85,6 +85,54 @@ fn a_snapshot_of_another_year_is_another_forest() {
     assert_eq!(plants(&grown(309.0)), plants(&old));
 }
 
+/// A run that is looked at shows the forest of each round, as a run of so many years gives it.
+#[test]
+fn every_year_can_be_seen_on_the_way() {
+    let op = Survival { species: vec![own("oak"), own("birch")], years_yr: 60.0, ..Survival::default() };
+    let ctx = Ctx::new(Seed(5));
+    let Started::Stepped(mut work) = op.start(coast(), &ctx).unwrap() else { panic!("it works in pieces") };
+    assert_eq!(work.moment().share, 0.0);
+    let mut years = Vec::new();
+    loop {
+        let left = work.advance(&ctx).unwrap();
+        let Some(Simulated::Years(year)) = work.moment().time else { panic!("it knows of time") };
+        years.push(year);
+        let then = run(&Survival { years_yr: year, ..op.clone() }, coast());
+        let view = work.view().unwrap();
+        assert_eq!(plants(&view), plants(&then), "after {year} years");
+        for name in op.written() {
+            assert_eq!(
+                view.layers()[&name].bytes(),
+                then.layers()[&name].bytes(),
+                "{name} after {year} years"
+            );
+        }
+        if left == Progress::Done {
+            break;
+        }
+    }
+    assert_eq!(years, [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0]);
+    assert_eq!(work.moment().share, 1.0);
+    let done = work.finish(&ctx).unwrap();
+    assert_eq!(plants(&done), plants(&run(&op, coast())));
+}
+
+#[test]
+fn a_place_says_why_its_forest_is_there() {
+    let op = Survival { species: vec![own("oak"), own("birch")], years_yr: 150.0, ..Survival::default() };
+    let ctx = Ctx::new(Seed(5));
+    let land = run(&op, coast());
+    let found = op.explain(&land, [150.0, 100.0], &ctx).unwrap();
+    assert!(
+        found.iter().any(|reason| reason.of == "oak" && reason.found.ends_with("a hectare")),
+        "{found:?}"
+    );
+    assert!(found[0].because.iter().any(|cause| cause.name == "still grow"));
+    let none = op.explain(&land, [20.0, 100.0], &ctx).unwrap();
+    assert_eq!((none[0].of.as_str(), none[0].found.as_str(), none[0].because.len()), ("plants", "none", 2));
+    assert!(none[0].because.iter().all(|cause| cause.weight == Some(0.0) && cause.says.contains("height")));
+}
+
 #[test]
 fn large_land_has_densities_only() {
     let land = |size_m: f64| {

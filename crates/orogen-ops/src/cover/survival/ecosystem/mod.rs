@@ -292,32 +292,48 @@ impl<W: Fn(usize, [f64; 2]) -> f64 + Sync> Ecosystem<'_, W> {
         ctx: &Ctx<'_>,
         mut after: impl FnMut(usize, &Forest),
     ) -> Result<Forest, Cancelled> {
-        let largest_m = self.kinds.iter().map(|kind| kind.radius_m).fold(0.0, f64::max);
-        // Without a species there is nothing to sort.
-        let side_m = if self.kinds.is_empty() { f64::INFINITY } else { largest_m };
-        let grid = Grid::new(self.bounds, self.loops, side_m);
-        let stages = Stages::new(self.kinds, self.years_a_round);
-        let counter = ctx.counter((2 * rounds + 2) * grid.count[1]);
-        let world = World { eco: self, stages: &stages, grid, largest_m };
-        let by_strip = |f: &(dyn Fn(usize) -> Strip + Sync)| {
-            let strips = (0..grid.count[1]).into_par_iter().map(|row| {
-                counter.done()?;
-                Ok(f(row))
-            });
-            Ok(Forest { grid, strips: strips.collect::<Result<_, Cancelled>>()? })
-        };
-        let empty = Forest { grid, strips: (0..grid.count[1]).map(|_| world.empty_strip()).collect() };
-        let sown = by_strip(&|row| world.sown(&empty, row, 0))?;
-        let mut forest = by_strip(&|row| world.survivors(&sown, row))?;
-        drop(sown);
+        let mut forest = self.sown(ctx)?;
         after(0, &forest);
         for round in 1..=rounds {
-            let sown = by_strip(&|row| world.sown(&forest, row, round as u64))?;
-            drop(forest);
-            forest = by_strip(&|row| world.survivors(&sown, row))?;
+            forest = self.round(forest, round, ctx)?;
             after(round, &forest);
         }
         Ok(forest)
+    }
+
+    /// What came up of the seeds that lay there at the start.
+    ///
+    /// # Errors
+    /// When cancelled.
+    pub fn sown(&self, ctx: &Ctx<'_>) -> Result<Forest, Cancelled> {
+        let grid = self.grid();
+        let stages = Stages::new(self.kinds, self.years_a_round);
+        let world = self.world(grid, &stages);
+        let strips = (0..grid.count[1]).map(|_| world.empty_strip()).collect();
+        world.after_round(Forest { grid, strips }, 0, ctx)
+    }
+
+    /// The forest a round later; the rounds are numbered from 1 on.
+    ///
+    /// # Errors
+    /// When cancelled.
+    pub fn round(&self, forest: Forest, round: usize, ctx: &Ctx<'_>) -> Result<Forest, Cancelled> {
+        let stages = Stages::new(self.kinds, self.years_a_round);
+        self.world(forest.grid, &stages).after_round(forest, round as u64, ctx)
+    }
+
+    fn grid(&self) -> Grid {
+        // Without a species there is nothing to sort.
+        let side_m = if self.kinds.is_empty() { f64::INFINITY } else { self.largest_m() };
+        Grid::new(self.bounds, self.loops, side_m)
+    }
+
+    fn largest_m(&self) -> f64 {
+        self.kinds.iter().map(|kind| kind.radius_m).fold(0.0, f64::max)
+    }
+
+    fn world<'a>(&'a self, grid: Grid, stages: &'a Stages) -> World<'a, W> {
+        World { eco: self, stages, grid, largest_m: self.largest_m() }
     }
 }
 
@@ -330,6 +346,20 @@ struct World<'a, W> {
 }
 
 impl<W: Fn(usize, [f64; 2]) -> f64 + Sync> World<'_, W> {
+    fn after_round(&self, forest: Forest, round: u64, ctx: &Ctx<'_>) -> Result<Forest, Cancelled> {
+        let sown = self.by_strip(ctx, |row| self.sown(&forest, row, round))?;
+        drop(forest);
+        self.by_strip(ctx, |row| self.survivors(&sown, row))
+    }
+
+    fn by_strip(&self, ctx: &Ctx<'_>, of: impl Fn(usize) -> Strip + Sync) -> Result<Forest, Cancelled> {
+        let strips = (0..self.grid.count[1]).into_par_iter().map(|row| {
+            ctx.stop_if_asked()?;
+            Ok(of(row))
+        });
+        Ok(Forest { grid: self.grid, strips: strips.collect::<Result<_, Cancelled>>()? })
+    }
+
     fn empty_strip(&self) -> Strip {
         Strip { trees: Vec::new(), starts: vec![0; self.grid.count[0] + 1] }
     }
