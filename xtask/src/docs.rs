@@ -520,7 +520,7 @@ fn plans() -> Result<Vec<u8>> {
         );
         let recipe = orogen::prelude::Recipe::parse("plans", text.as_bytes())?;
         let built = orogen::build(&recipe, &BuildOptions::default(), &Unobserved)?;
-        let plants = built.terrain.instances().values().next().context("nothing stands there")?;
+        let plants = built.terrain.instances().values().next().context("the land has no plants")?;
         Ok(orogen::export::plan(&built.terrain, plants, WIDE_PX))
     };
     let pictures = ways.iter().map(draw).collect::<Result<Vec<_>>>()?;
