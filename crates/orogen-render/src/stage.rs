@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use orogen_core::{Cancel, Place, Raster, Rect};
 
-use crate::camera::Camera;
+use crate::camera::{Camera, NEAR_M, PARALLEL_M};
 use crate::crew::Crew;
 use crate::draw::{Draw, Drawn, Targets};
 use crate::error::RenderError;
@@ -18,6 +18,7 @@ use crate::land::Land;
 use crate::light::{self, Asked};
 use crate::materials::Materials;
 use crate::noises::{noises, waves};
+use crate::overlay::{Legend, Overlay, Painted};
 use crate::overview::{Bounds, Overview};
 use crate::passes::Passes;
 use crate::quadtree::{Metric, Node, QUADS, SIDES, Tiles, Volume, coarser_sides, leaf_over, split};
@@ -50,6 +51,10 @@ pub struct Shot {
     pub plain: bool,
     /// Stops to brighten or darken by.
     pub exposure_ev: f64,
+    /// Whether the sun is moved within its disk from sample to sample.
+    pub soft_sun: bool,
+    /// Whether the sky is left out.
+    pub clear_sky: bool,
 }
 
 impl Shot {
@@ -138,6 +143,9 @@ pub struct Stage {
     light: light::Kept,
     shade: Option<Shade>,
     targets: Option<Targets>,
+    overlay: Overlay,
+    /// The overlay for the last frame, and its maps on the device.
+    painted: Option<(Painted, wgpu::TextureView)>,
     /// Frames so far.
     clock: u64,
 }
@@ -192,6 +200,8 @@ impl Stage {
             light: light::Kept::default(),
             shade: None,
             targets: None,
+            overlay: Overlay::default(),
+            painted: None,
             clock: 0,
         })
     }
@@ -200,6 +210,24 @@ impl Stage {
     #[must_use]
     pub fn overview(&self) -> &Overview {
         &self.source.overview
+    }
+
+    /// The land itself.
+    #[must_use]
+    pub fn land(&self) -> Arc<dyn Land> {
+        self.source.land.clone()
+    }
+
+    /// Paints something over the ground, from the next frame on.
+    pub fn set_overlay(&mut self, overlay: Overlay) {
+        self.overlay = overlay;
+        self.painted = None;
+    }
+
+    /// What the colours of the last frame mean.
+    #[must_use]
+    pub fn legend(&self) -> Vec<Legend> {
+        self.painted.as_ref().map_or_else(Vec::new, |(painted, _)| painted.legend.clone())
     }
 
     /// Where the land lies.
@@ -245,6 +273,7 @@ impl Stage {
         self.fogs = crate::fog::upload(&self.gpu, &source.overview);
         self.source = source;
         self.shade = None;
+        self.painted = None;
         Ok(())
     }
 
@@ -311,6 +340,15 @@ impl Stage {
         };
         let light = self.light.light(&self.gpu, &asked);
         self.shade(&shot.camera, sun.lamp().0.azimuth_deg + north_deg, cancel)?;
+        let Source { land, overview, .. } = &*self.source;
+        if !self.painted.as_ref().is_some_and(|(painted, _)| painted.serves(overview, &shot.camera)) {
+            let painted = Painted::of(&self.overlay, &**land, overview, &shot.camera, cancel)?;
+            let maps = painted.upload(&self.gpu);
+            self.painted = Some((painted, maps));
+        }
+        let Some((painted, maps)) = &self.painted else {
+            return Err(RenderError::Call(String::from("there is no overlay")));
+        };
         let Some(shade) = &self.shade else {
             return Err(RenderError::Call(String::from("there is no shade")));
         };
@@ -334,6 +372,8 @@ impl Stage {
             fogs: &self.fogs,
             squares: &shade.places,
             slots: &self.slots,
+            painted,
+            maps,
             tiles: &drawn,
         };
         draw.picture(targets, cancel)?;
@@ -358,6 +398,49 @@ impl Stage {
         let pixels = bytes.chunks_exact(4).map(|p| [p[0], p[1], p[2]]).collect();
         Raster::from_vec(picture.width() as usize, picture.height() as usize, pixels)
             .ok_or_else(|| RenderError::Device(String::from("the picture came back in another size")))
+    }
+
+    /// Reads how much of each pixel of the last frame is not sky, where the sky was left out.
+    ///
+    /// # Errors
+    /// As [`Stage::read`].
+    pub fn read_cover(&self) -> Result<Raster<u8>, RenderError> {
+        let picture = self
+            .picture()
+            .ok_or_else(|| RenderError::Call(String::from("there is no picture before the first frame")))?;
+        let cover = self.gpu.read(picture)?.chunks_exact(4).map(|p| p[3]).collect();
+        Raster::from_vec(picture.width() as usize, picture.height() as usize, cover)
+            .ok_or_else(|| RenderError::Device(String::from("the picture came back in another size")))
+    }
+
+    /// Reads how far away what each pixel of the last frame shows is, in metres along its look; NaN for the sky.
+    ///
+    /// # Errors
+    /// As [`Stage::read`].
+    pub fn read_distances(&self, shot: &Shot) -> Result<Raster<f32>, RenderError> {
+        let Some(targets) = self.targets.as_ref().filter(|targets| targets.size == shot.size) else {
+            return Err(RenderError::Call(String::from("there is no picture before the first frame")));
+        };
+        let [ground, water] = [self.gpu.read(&targets.depths[0])?, self.gpu.read(&targets.depths[1])?];
+        let [width, height] = shot.size.map(|n| n as usize);
+        let number = |bytes: &[u8], i: usize| {
+            bytes.get(4 * i..4 * i + 4).map_or(0.0, |b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        };
+        let [half_x, half_y] = shot.camera.half(width as f64 / height as f64);
+        Ok(Raster::from_fn(width, height, |c, r| {
+            let i = r * width + c;
+            let depth = f64::from(number(&ground, i).max(number(&water, i)));
+            if depth <= 0.0 {
+                return f32::NAN;
+            }
+            if shot.camera.wide_m.is_some() {
+                return ((0.5 - depth) * 2.0 * PARALLEL_M) as f32;
+            }
+            // Depth runs along the middle look; others are longer.
+            let u = half_x * (2.0 * (c as f64 + 0.5) / width as f64 - 1.0);
+            let v = half_y * (2.0 * (r as f64 + 0.5) / height as f64 - 1.0);
+            (NEAR_M / depth * (1.0 + u * u + v * v).sqrt()) as f32
+        }))
     }
 
     /// Which tiles a shot asks for.
@@ -740,7 +823,7 @@ mod tests {
         Shot {
             size: [256, 144],
             samples: 1,
-            camera: Camera { eye, target, view_deg: 50.0 },
+            camera: Camera { eye, target, view_deg: 50.0, wide_m: None },
             moment: Moment { year: 2026, month: 7, day: 10, hour: 15.0 },
             quality: 2.0,
             haze: 1.0,
@@ -748,6 +831,8 @@ mod tests {
             fog: None,
             plain: false,
             exposure_ev: 0.0,
+            soft_sun: false,
+            clear_sky: false,
         }
     }
 
@@ -788,7 +873,18 @@ mod tests {
             let shade = self.shade.as_ref().unwrap();
             let targets =
                 self.targets.get_or_insert_with(|| Targets::new(&self.gpu, &self.passes, shot.size));
+            let painted = Painted::of(
+                &self.overlay,
+                &*self.source.land,
+                &self.source.overview,
+                &shot.camera,
+                &Cancel::new(),
+            )
+            .unwrap();
+            let maps = painted.upload(&self.gpu);
             let draw = Draw {
+                painted: &painted,
+                maps: &maps,
                 gpu: &self.gpu,
                 passes: &self.passes,
                 overview: &self.source.overview,
@@ -806,7 +902,7 @@ mod tests {
                 tiles: &drawn,
             };
             draw.ground_alone(targets);
-            let bytes = self.gpu.read(&targets.depth).unwrap();
+            let bytes = self.gpu.read(&targets.depths[0]).unwrap();
             bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
         }
     }

@@ -8,7 +8,7 @@ use crate::materials::MOST;
 use crate::pattern;
 use crate::quadtree::QUADS;
 
-const COMMON: &str = include_str!("common.wgsl");
+const COMMON: &str = concat!(include_str!("common.wgsl"), include_str!("overlay.wgsl"));
 const TILE: &str = include_str!("tile.wgsl");
 
 /// What a shader shares with others.
@@ -67,6 +67,9 @@ pub(crate) struct Scene {
     pub cascades: [[[f32; 4]; 4]; CASCADES],
     pub near: [f32; 4],
     pub materials: [[f32; 4]; 4 * MOST],
+    /// Whether looks are parallel, how far they reach; whether the sky is left out; unused.
+    pub view: [f32; 4],
+    pub overlay: crate::overlay::Numbers,
 }
 
 /// `Tone` of `tone.wgsl`.
@@ -141,6 +144,7 @@ impl Passes {
             .smooth(D2)
             .depths()
             .compared()
+            .smooth(D2Array)
             .make(gpu, "scene");
         let tiles = (0..7).fold(Layout::of_pixels(), |layout, _| layout.smooth(D2Array)).make(gpu, "tiles");
         let under = Layout::new().plain(D2).depth().make(gpu, "under");

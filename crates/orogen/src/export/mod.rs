@@ -49,6 +49,7 @@ pub use geotiff::Geotiff;
 pub use instances::{Instances, plan};
 pub use land::{Land, Windows};
 pub use mesh::{Mesh, MeshFormat};
+pub(crate) use output::hex;
 pub use output::{Exported, Facts, Out, Output};
 pub use plants::{Plants, species_of};
 pub use png16::Png16;
