@@ -86,7 +86,6 @@ fn plants() -> Result<()> {
         figure(&format!("its level of detail {level}"), share, "-");
     }
     figure("1000 trees at level 2 from 40 species and seeds, in s", of("forest")?, "at most 10");
-    figure("its impostor, in s on all threads", of("impostor")?, "at most 2");
     Ok(())
 }
 

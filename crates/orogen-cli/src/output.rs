@@ -47,9 +47,6 @@ pub fn print_json_watched(value: &impl serde::Serialize, cancel: &Cancel) -> Res
 
 /// Refuses to replace a file that nobody said may go; asked before the work as well, which would be for nothing.
 pub fn refuse_existing(file: &Path, force: bool) -> Result<(), BuildError> {
-    if file.is_dir() {
-        return Err(BuildError::Call(format!("{}: it is a folder, not a file", file.display())));
-    }
     // Also a link that leads nowhere is somebody's.
     if file != Path::new("-") && file.symlink_metadata().is_ok() && !force {
         let what = "the file already exists; replace it with --force";

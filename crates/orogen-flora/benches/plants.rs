@@ -9,10 +9,7 @@ use std::time::Duration;
 use cpu_time::ThreadTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
 use orogen_core::Seed;
-use orogen_flora::{
-    CATALOG, Detail, Form, IMPOSTOR_LEVEL, PlantMesh, Season, Species, from_arbaro, grow, impostor, lod,
-    mesh, surface,
-};
+use orogen_flora::{CATALOG, Detail, PlantMesh, Species, from_arbaro, grow, lod, mesh};
 use orogen_ops::reference::reference_fbm;
 
 /// The tree that figures are given for, as Arbaro has it; our own, which has more leaves, where that is not there.
@@ -64,12 +61,6 @@ fn plants(criterion: &mut Criterion) {
     timed(&mut group, "forest", || {
         let made = forest();
         (0..1000).map(|tree| made[tree % made.len()].clone()).collect::<Vec<_>>()
-    });
-    // Frames are drawn on all threads, so that their time is that of a clock.
-    let pictures = surface(&species, Season::Summer, 256);
-    let level = lod(&species, &plant, IMPOSTOR_LEVEL);
-    group.bench_function("impostor", |bencher| {
-        bencher.iter(|| impostor(&level, &pictures, Form::Octahedral, 128).expect("drawn"));
     });
     group.finish();
 }
