@@ -99,22 +99,21 @@ fn pictures_of(preset: &orogen::presets::Preset) -> Result<Vec<(PathBuf, Vec<u8>
     Ok(pictures)
 }
 
-/// Writes the page and picture of some operators, the pictures of some presets and species, and the texts about all of them; "plants" is
-/// all species.
+/// Writes the page and picture of some operators, the pictures of some presets and species ("plants" is all of these), and the texts about all of them.
 pub fn some(ids: &[&str]) -> Result<()> {
     let mut stale = Vec::new();
     for (path, text) in texts()? {
         note(&shell::root().join(path), false, text.as_bytes(), &mut stale)?;
     }
     let species: Vec<&str> = orogen::flora::names().collect();
-    let (plants, operators): (Vec<&str>, Vec<&str>) =
+    let (plants, others): (Vec<&str>, Vec<&str>) =
         ids.iter().partition(|id| **id == "plants" || species.contains(id));
     let all = plants.contains(&"plants");
     let wanted = if all { None } else { Some(plants.as_slice()) };
     for (path, png) in plants::pictures(wanted)? {
         note(&shell::root().join(path), false, &png, &mut stale)?;
     }
-    for id in operators {
+    for id in others {
         if let Some(preset) = orogen::presets::PRESETS.iter().find(|preset| preset.name == id) {
             for (path, png) in pictures_of(preset)? {
                 note(&shell::root().join(path), false, &png, &mut stale)?;
@@ -126,7 +125,7 @@ pub fn some(ids: &[&str]) -> Result<()> {
             continue;
         }
         let catalog = orogen::catalog();
-        let operator = catalog.get(id).ok_or_else(|| anyhow!("no operator or species {id:?}"))?;
+        let operator = catalog.get(id).ok_or_else(|| anyhow!("no operator, preset or species {id:?}"))?;
         let png = picture(operator).with_context(|| format!("the example of {id}"))?;
         note(&shell::root().join(PAGES).join(format!("{id}.png")), false, &png, &mut stale)?;
     }

@@ -212,10 +212,7 @@ pub fn build(
     let mut terrain = done.terrain;
     if options.plants {
         let quiet = RunOptions { observer: &Unobserved, meter: None, ..run_options };
-        let made = with_threads(options.threads, || {
-            let rect = options.window.and_then(|window| window.rect);
-            add_plants(&checked, &mut terrain, recipe, rect, &quiet)
-        })?;
+        let made = with_threads(options.threads, || add_plants(&checked, &mut terrain, recipe, &quiet))?;
         made?;
     }
     Ok(Built {
@@ -234,7 +231,6 @@ fn add_plants(
     checked: &Checked,
     terrain: &mut Terrain,
     recipe: &Recipe,
-    window: Option<Rect>,
     options: &RunOptions<'_>,
 ) -> Result<(), BuildError> {
     let frame = *terrain.frame();
@@ -250,9 +246,7 @@ fn add_plants(
             Ok(done.terrain)
         }
     };
-    // Between the samples of a window and its edges things stand too, on the recipe's own samples.
-    let rect = window.and_then(|rect| rect.intersection(&checked.frame().extent()));
-    let mut made = plants::plants_of(checked, &rect.unwrap_or(frame.extent()), options.cancel, land)?;
+    let mut made = plants::plants_of(checked, &frame.extent(), options.cancel, land)?;
     if let Ok(height) = terrain.get(layer::HEIGHT) {
         made.set_ground(&frame, height);
     }
