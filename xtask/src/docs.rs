@@ -46,7 +46,7 @@ pub fn run(check: bool) -> Result<()> {
         }
         note(&path, check, text.as_bytes(), &mut stale)?;
     }
-    let mut pictures = vec![(PathBuf::from(README_PICTURE), preset_picture("island", 641)?)];
+    let mut pictures = Vec::new();
     for preset in orogen::presets::PRESETS {
         pictures.extend(pictures_of(preset)?);
     }
@@ -91,6 +91,9 @@ fn pictures_of(preset: &orogen::presets::Preset) -> Result<Vec<(PathBuf, Vec<u8>
     let path = |end: &str| Path::new(PRESETS).join(format!("{}{end}.png", preset.name));
     let png = preset_picture(preset.name, 481).with_context(|| format!("the preset {}", preset.name))?;
     let mut pictures = vec![(path(""), png)];
+    if preset.name == "island" {
+        pictures.push((PathBuf::from(README_PICTURE), preset_picture(preset.name, 641)?));
+    }
     if let Some(at_m) = preset.closer_m {
         let png =
             zooms(preset.name, at_m).with_context(|| format!("the preset {} from near", preset.name))?;
