@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use orogen::core::{Cancel, Frame, Place, Terrain, layer};
+use orogen::core::{Cancel, Frame, Place, Rect, Terrain, layer};
 use orogen::io::{FolderFiles, png8};
 use orogen::{BuildError, BuildOptions};
 use orogen_render::{Aim, Gpu, Height, Land, Materials, Moment, Options, RecipeLand, RenderError};
@@ -67,7 +67,18 @@ fn of_recipe(args: &Render, options: &Options, gpu: &Gpu, bars: &Bars, cancel: &
         build.base.unwrap_or_default(),
         orogen::io::Limits::of_memory(args.changes.memory, 8),
     );
-    let land = RecipeLand { session: &session, place: session.checked().place(&files) };
+    let plants = |rect: &Rect, cancel: &Cancel| {
+        orogen::plants(&session, &recipe, rect, cancel).map_err(|e| match e {
+            BuildError::Cancelled => RenderError::Cancelled,
+            other => RenderError::Plants(other.to_string()),
+        })
+    };
+    let grows = orogen::has_plants(session.checked());
+    let land = RecipeLand {
+        session: &session,
+        place: session.checked().place(&files),
+        plants: if grows { Some(&plants) } else { None },
+    };
     taken(gpu, &land, &materials, options, cancel, args, Instant::now())
 }
 
@@ -95,8 +106,9 @@ fn taken(
             sun.azimuth_deg, sun.altitude_deg
         );
         eprintln!(
-            "{} tiles on {}, {:.2} s from solved land",
+            "{} tiles and {} plants on {}, {:.2} s from solved land",
             done.tiles,
+            done.plants.levels.iter().sum::<usize>(),
             gpu.name(),
             start.elapsed().as_secs_f64()
         );
@@ -132,6 +144,7 @@ fn options(args: &Render) -> Result<Options> {
         any_hour: args.time.is_none(),
         quality: args.quality,
         haze: args.haze,
+        plants: true,
         exposure_ev: args.exposure,
     })
 }

@@ -1,6 +1,7 @@
 //! The land that a picture shows.
 
-use orogen_core::{Cancel, Frame, LayerName, Part, Place, Raster, Terrain, layer, vector};
+use orogen_core::instances::Instances;
+use orogen_core::{Cancel, Frame, LayerName, Part, Place, Raster, Rect, Terrain, layer, vector};
 use orogen_recipe::Session;
 
 use crate::error::RenderError;
@@ -23,9 +24,19 @@ pub trait Land: Sync {
     /// # Errors
     /// As [`Land::window`].
     fn rivers(&self, cancel: &Cancel) -> Result<Option<vector::VectorLayer>, RenderError>;
+    /// The plants that stand in a rectangle, the same however large it is; `None` where nothing is known of any.
+    ///
+    /// # Errors
+    /// As [`Land::window`].
+    fn plants(&self, _rect: &Rect, _cancel: &Cancel) -> Result<Option<Instances>, RenderError> {
+        Ok(None)
+    }
     /// The finest spacing that shows something new, in metres.
     fn finest_m(&self) -> f64;
 }
+
+/// Says which plants stand in a rectangle.
+pub type PlantsOf<'a> = dyn Fn(&Rect, &Cancel) -> Result<Instances, RenderError> + Sync + 'a;
 
 /// The land of a recipe.
 pub struct RecipeLand<'a> {
@@ -33,12 +44,15 @@ pub struct RecipeLand<'a> {
     pub session: &'a Session,
     /// Where on Earth it lies.
     pub place: Place,
+    /// Makes its plants, where it has some.
+    pub plants: Option<&'a PlantsOf<'a>>,
 }
 
 /// Nothing smaller is worth a vertex.
 const FINEST_M: f64 = 0.1;
 
 const RIVERS: &str = "rivers";
+const PLANTS: &str = "plants";
 
 impl Land for RecipeLand<'_> {
     fn frame(&self) -> Frame {
@@ -65,6 +79,10 @@ impl Land for RecipeLand<'_> {
         let wanted = [Part::Vectors(name)].into();
         let land = self.session.parts(self.frame(), &wanted, cancel)?;
         Ok(land.vector(RIVERS).cloned())
+    }
+
+    fn plants(&self, rect: &Rect, cancel: &Cancel) -> Result<Option<Instances>, RenderError> {
+        self.plants.map(|plants| plants(rect, cancel)).transpose()
     }
 
     fn finest_m(&self) -> f64 {
@@ -108,6 +126,16 @@ impl Land for Terrain {
 
     fn rivers(&self, _: &Cancel) -> Result<Option<vector::VectorLayer>, RenderError> {
         Ok(self.vector(RIVERS).cloned())
+    }
+
+    fn plants(&self, rect: &Rect, _: &Cancel) -> Result<Option<Instances>, RenderError> {
+        Ok(self.instances().get(&LayerName::fixed(PLANTS)).map(|all| {
+            let mut all = all.crop(rect);
+            if let Ok(height) = self.get(layer::HEIGHT) {
+                all.set_ground(Self::frame(self), height);
+            }
+            all
+        }))
     }
 
     fn finest_m(&self) -> f64 {

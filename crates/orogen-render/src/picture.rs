@@ -13,7 +13,8 @@ use crate::materials::{MOST, Materials};
 use crate::noises::{NOISE_M, WAVES_M, noises, waves};
 use crate::overview::{Bounds, Overview};
 use crate::passes::{Instance, Passes, Scene, Tone};
-use crate::quadtree::{Metric, QUADS, Volume, split};
+use crate::plants::{Counts, Footing, Plants, Sight, Spot};
+use crate::quadtree::{Metric, Node, QUADS, Volume, split};
 use crate::shade::{SIDE, SQUARES, Square, squares};
 use crate::sun::{Moment, Sun, sun};
 use crate::tile::{Rivers, TEXELS, Tile, VERTICES, join};
@@ -75,6 +76,8 @@ pub struct Options {
     pub quality: f64,
     /// How hazy the air is: 1 on a clear day.
     pub haze: f64,
+    /// Whether plants are drawn.
+    pub plants: bool,
     /// Stops to brighten or darken by.
     pub exposure_ev: f64,
 }
@@ -90,6 +93,7 @@ impl Default for Options {
             any_hour: true,
             quality: 6.0,
             haze: 1.0,
+            plants: true,
             exposure_ev: 0.0,
         }
     }
@@ -124,6 +128,8 @@ pub struct Rendered {
     pub sun: Sun,
     /// Tiles that were drawn.
     pub tiles: usize,
+    /// Plants that were drawn.
+    pub plants: Counts,
     /// Bytes of the textures of the land, about.
     pub bytes: u64,
 }
@@ -202,9 +208,23 @@ impl<'a> Renderer<'a> {
         let forward = camera.axes()[2];
         let squares = squares(land, overview, camera.eye, forward, sun.azimuth_deg + north, cancel)?;
         let light = Light::of(&camera, aspect, &sun, north, options, materials.ground(overview));
+        let mut plants = Plants::new(self.gpu, &self.passes.scene);
+        if options.plants {
+            progress("plants");
+            let sight = Sight {
+                camera: &camera,
+                aspect,
+                size: options.size,
+                moment: &moment,
+                latitude_deg: latitude,
+            };
+            let ground = Ground::new(overview, &tiles);
+            plants.prepare(self.gpu, land, overview, &sight, &ground, cancel)?;
+        }
         progress("picture");
         let work = Work {
             renderer: self,
+            plants: &plants,
             overview,
             materials,
             options,
@@ -222,7 +242,9 @@ impl<'a> Renderer<'a> {
         let pixels = bytes.chunks_exact(4).map(|p| [p[0], p[1], p[2]]).collect();
         let picture = Raster::from_vec(width, height, pixels)
             .ok_or_else(|| RenderError::Device(String::from("the picture came back in another size")))?;
-        Ok(Rendered { picture, camera, moment, sun, tiles: seen.len(), bytes: size })
+        let counts = plants.counts();
+        let bytes = size + counts.bytes;
+        Ok(Rendered { picture, camera, moment, sun, tiles: seen.len(), plants: counts, bytes })
     }
 
     /// Refuses a camera inside the ground or the water; lifts one that was found by itself out of small bumps.
@@ -274,7 +296,7 @@ fn tiles(
         };
         let all = split(&overview.root, &metric);
         let extent = overview.frame.extent();
-        let mut seen: Vec<(f64, crate::quadtree::Node)> = all
+        let mut seen: Vec<(f64, Node)> = all
             .keys()
             .filter(|node| {
                 let rect = overview.root.rect(**node);
@@ -302,6 +324,56 @@ fn tiles(
         join(&mut tiles, &all);
         let seen = (0..tiles.len()).map(|i| (i, all.get(&tiles[i].node).copied().unwrap_or(0))).collect();
         return Ok((tiles, seen));
+    }
+}
+
+/// How high the ground is that tiles show.
+struct Ground<'a> {
+    overview: &'a Overview,
+    tiles: std::collections::BTreeMap<Node, &'a Tile>,
+}
+
+impl<'a> Ground<'a> {
+    fn new(overview: &'a Overview, tiles: &'a [Tile]) -> Self {
+        Self { overview, tiles: tiles.iter().map(|tile| (tile.node, tile)).collect() }
+    }
+
+    /// The tile of a place, and where it lies on that, 0 to 1 from the north-west corner.
+    fn tile(&self, [x, y]: [f64; 2]) -> Option<(&'a Tile, [f64; 2])> {
+        let root = &self.overview.root;
+        let inside =
+            [x, y].iter().zip(root.origin_m).all(|(at, from)| (0.0..root.size_m).contains(&(at - from)));
+        if !inside {
+            return None;
+        }
+        self.levels().find_map(|level| {
+            let side = root.side_m(level);
+            let at = [(x - root.origin_m[0]) / side, (y - root.origin_m[1]) / side];
+            let node = Node { level, x: at[0] as u32, y: at[1] as u32 };
+            Some((*self.tiles.get(&node)?, [at[0].fract(), 1.0 - at[1].fract()]))
+        })
+    }
+
+    fn levels(&self) -> impl Iterator<Item = u8> {
+        let first = self.tiles.keys().next().map_or(0, |node| node.level);
+        let last = self.tiles.keys().next_back().map_or(0, |node| node.level);
+        (first..=last).rev()
+    }
+}
+
+impl Footing for Ground<'_> {
+    fn height_at(&self, at: [f64; 2]) -> f64 {
+        match self.tile(at) {
+            Some((tile, at)) => tile.height_at(at),
+            None => self.overview.height_at(at[0], at[1]),
+        }
+    }
+
+    fn spot(&self, at: [f64; 2]) -> Option<Spot> {
+        let (tile, on_tile) = self.tile(at)?;
+        let mut spot = tile.spot(on_tile);
+        spot.wet |= self.overview.is_sea(at[0], at[1]);
+        Some(spot)
     }
 }
 
@@ -378,6 +450,7 @@ impl Materials {
 
 struct Work<'a> {
     renderer: &'a Renderer<'a>,
+    plants: &'a Plants,
     overview: &'a Overview,
     materials: &'a Materials,
     options: &'a Options,
@@ -434,6 +507,7 @@ impl Work<'_> {
                 return Err(RenderError::Cancelled);
             }
             gpu.queue.write_buffer(&scene_buffer, 0, bytemuck::bytes_of(&self.scene(sample)));
+            self.plants.begin(gpu, sample, self.options.samples, 0.0, 0.0);
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             {
                 let mut pass = begin(&mut encoder, "ground", &first, true, Some(&first_depth));
@@ -446,6 +520,7 @@ impl Work<'_> {
                     pass.set_index_buffer(indices.slice(..), wgpu::IndexFormat::Uint16);
                     pass.draw_indexed(0..*count, 0, 0..1);
                 }
+                self.plants.draw(&mut pass);
                 pass.set_pipeline(&passes.sky);
                 pass.draw(0..3, 0..1);
             }
@@ -559,7 +634,7 @@ impl Work<'_> {
             sky: light.harmonics.map(|c| four(c, 0.0)),
             bounce: four(light.bounce, 0.0),
             size: [width, height, 1.0 / width, 1.0 / height].map(|x| x as f32),
-            shift: [shift[0] as f32, shift[1] as f32, 0.0, 0.0],
+            shift: [shift[0] as f32, shift[1] as f32, self.plants.far_m(), 0.0],
             counts: [self.squares.len() as f32, BLOCK[2] as f32, BLOCK_M, 1.0 / SIDE as f32],
             squares: boxes,
             noise: NOISE_M.map(|size| four([at(size)[0], at(size)[1], (1.0 / size) as f32], 0.0)),
@@ -777,8 +852,10 @@ mod tests {
             let light = Light::of(&camera, aspect, &sun, 0.0, &options, [0.2; 3]);
             let squares =
                 squares(&land, &overview, camera.eye, camera.axes()[2], 120.0, &Cancel::new()).unwrap();
+            let plants = Plants::new(&gpu, &renderer.passes.scene);
             let work = Work {
                 renderer: &renderer,
+                plants: &plants,
                 overview: &overview,
                 materials: &materials,
                 options: &options,

@@ -7,6 +7,7 @@ use crate::error::RenderError;
 use crate::gpu::half;
 use crate::land::Land;
 use crate::overview::Overview;
+use crate::plants::Spot;
 use crate::quadtree::{Node, QUADS, Tiles, leaf_over};
 
 /// Vertices along a side.
@@ -74,6 +75,36 @@ impl Tile {
         };
         let fine = land.window(frame, &overview.layers, cancel)?;
         Ok(Self::of(node, &rect, step, &fine, overview, rivers))
+    }
+
+    /// The height at a place, 0 to 1 from the north-west corner: between the vertices of its quad.
+    pub fn height_at(&self, at: [f64; 2]) -> f64 {
+        let at = at.map(|v| (v * QUADS as f64).clamp(0.0, QUADS as f64));
+        let [col, row] = at.map(|v| (v as usize).min(QUADS - 1));
+        let [s, t] = [at[0] - col as f64, at[1] - row as f64];
+        let vertex = |c: usize, r: usize| f64::from(self.heights[(row + r) * VERTICES + col + c]);
+        let north = vertex(0, 0) * (1.0 - s) + vertex(1, 0) * s;
+        let south = vertex(0, 1) * (1.0 - s) + vertex(1, 1) * s;
+        north * (1.0 - t) + south * t
+    }
+
+    /// What the ground is like at a place, 0 to 1 from the north-west corner: as at the nearest texel.
+    pub fn spot(&self, at: [f64; 2]) -> Spot {
+        let texel = at.map(|v| ((v * (TEXELS - 1) as f64).round().max(0.0) as usize).min(TEXELS - 1));
+        let i = texel[1] * TEXELS + texel[0];
+        let [east, north, wet, _] = self.slopes[i].map(crate::gpu::full);
+        let vertex = at.map(|v| ((v * QUADS as f64).round().max(0.0) as usize).min(QUADS));
+        let vertex = vertex[1] * VERTICES + vertex[0];
+        let mut materials = [(NO_MATERIAL, 0.0); PALETTE];
+        for (slot, to) in materials.iter_mut().enumerate() {
+            *to = (self.palette[slot], f32::from(self.weights[slot / 4][i][slot % 4]) / 255.0);
+        }
+        Spot {
+            wet: wet > 0.2 || self.levels[vertex] > self.heights[vertex] - 0.1,
+            steep: (east * east + north * north).sqrt(),
+            cover: f32::from(self.cover[i][3]) / 255.0,
+            materials,
+        }
     }
 
     fn of(node: Node, rect: &Rect, step: f64, land: &Terrain, overview: &Overview, rivers: &Rivers) -> Self {

@@ -7,7 +7,7 @@ use crate::materials::MOST;
 use crate::pattern;
 use crate::quadtree::QUADS;
 
-const COMMON: &str = include_str!("common.wgsl");
+pub(crate) const COMMON: &str = include_str!("common.wgsl");
 
 /// The shaders, by name.
 pub(crate) const SHADERS: [(&str, &str, bool); 6] = [
