@@ -818,7 +818,7 @@ mod tests {
     }
 
     fn small() -> Options {
-        Options { size: [96, 54], samples: 1, quality: 2.0, ..Options::default() }
+        Options { size: [96, 54], samples: 1, quality: 2.0, plants: false, ..Options::default() }
     }
 
     fn picture(options: &Options) -> Result<Rendered, RenderError> {

@@ -246,8 +246,8 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
         // Where plants are drawn the ground shows between them, in their shade.
         let share = closed * without_plants(far);
         let under = 1.0 - without_plants(far);
-        under_sun = mix(1.0, exp(-1.5 * cover.a / max(scene.sun.z, 0.22)), under);
-        under_sky = 1.0 - 0.55 * cover.a * under;
+        under_sun = mix(1.0, mix(0.15, 1.0, exp(-1.5 * cover.a / max(scene.sun.z, 0.3))), under);
+        under_sky = 1.0 - 0.4 * cover.a * under;
         let leaves = pow(cover.rgb, vec3(2.2)) * (0.62 + 0.6 * clumps) * tone * (vec3(1.0) + 0.12 * vec3(middle.z, 0.3 * middle.z, -middle.z));
         color = mix(color, leaves, share);
         let e = 1.6;

@@ -60,8 +60,8 @@ fn air_at(place: vec3<f32>, clip: vec4<f32>) -> vec4<f32> {
 // What others around leave of sun and sky at a height within the crowns: 0 at the ground, 1 at their top.
 fn among(above: f32, cover: f32) -> vec2<f32> {
     let below = clamp(1.0 - above, 0.0, 1.0);
-    let sun = exp(-1.8 * cover * below / max(scene.sun.z, 0.22));
-    return vec2(sun, 1.0 - 0.72 * cover * below);
+    let sun = mix(0.12, 1.0, exp(-1.5 * cover * below / max(scene.sun.z, 0.3)));
+    return vec2(sun, 1.0 - 0.42 * cover * below);
 }
 
 // Old and ill leaves are paler; no two plants have quite the same colour.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use orogen_core::instances::Instances;
 use orogen_core::{Cancel, Raster, Rect, layer, math};
 use rayon::prelude::*;
 
@@ -17,7 +18,7 @@ use crate::vec3::dot;
 /// Side of a cell, in metres.
 const CELL_M: f64 = 512.0;
 /// Plants are drawn up to here; beyond it the cover of the ground is all there is of them.
-pub const FAR_M: f64 = 4000.0;
+pub const FAR_M: f64 = 3000.0;
 /// The highest that stands, for the bounds of a cell.
 const TALLEST_M: f64 = 60.0;
 /// Cells that are kept though nobody sees them.
@@ -123,48 +124,51 @@ impl Cells {
         self.shown = seen(overview, sight);
         let missing: Vec<[i32; 2]> =
             self.shown.iter().copied().filter(|key| !self.cells.contains_key(key)).collect();
-        let found: Vec<_> = missing
+        // Few large pieces: what plants depend on reaches beyond their edges, and is worked out for each.
+        let pieces = pieces(&missing);
+        let found: Vec<Option<Instances>> = pieces
             .par_iter()
-            .map(|key| {
+            .map(|piece| {
                 if cancel.is_cancelled() {
                     return Err(RenderError::Cancelled);
                 }
-                land.plants(&rect(*key), cancel)
+                land.plants(piece, cancel)
             })
             .collect::<Result<_, _>>()?;
         let around = |wanted: layer::Layer<f32>| overview.layer(wanted);
         let (cover, top) = (around(layer::CANOPY_COVER), around(layer::CANOPY_HEIGHT));
-        for (key, made) in missing.into_iter().zip(found) {
-            let mut plants = Vec::new();
-            if let Some(made) = made {
-                self.known = true;
-                let mut numbers: Vec<Option<u16>> = vec![None; made.species().len()];
-                plants.reserve_exact(made.len());
-                for (at, thing) in made.iter() {
-                    let own = usize::from(thing.species);
-                    let Some(name) = made.species().get(own) else { continue };
-                    let species = *numbers[own].get_or_insert_with(|| self.number(name, thing.tag));
-                    let turn = |part: f32| std::f32::consts::TAU * part;
-                    let lean = f32::from(thing.tilt_deg).to_radians();
-                    let to = turn(f32::from(thing.tilt_to) / 256.0);
-                    let sin = math::f32::sin(lean);
-                    let sample = |raster: Option<&Raster<f32>>| {
-                        raster.map_or(0.0, |raster| at_place(raster, overview, at))
-                    };
-                    plants.push(Standing {
-                        at,
-                        scale: f32::from(thing.scale) / 4096.0,
-                        yaw: turn(f32::from(thing.yaw) / 65536.0),
-                        lean: [sin * math::f32::cos(to), sin * math::f32::sin(to)],
-                        species,
-                        bits: (thing.id >> 17) as u32,
-                        age: thing.age,
-                        health: thing.health,
-                        cover: sample(cover),
-                        top_m: sample(top),
-                    });
-                }
+        let mut made: BTreeMap<[i32; 2], Vec<Standing>> =
+            missing.iter().map(|key| (*key, Vec::new())).collect();
+        for found in found.iter().flatten() {
+            self.known = true;
+            let mut numbers: Vec<Option<u16>> = vec![None; found.species().len()];
+            for (at, thing) in found.iter() {
+                let own = usize::from(thing.species);
+                let Some(name) = found.species().get(own) else { continue };
+                let Some(plants) = made.get_mut(&at.map(|m| (m / CELL_M).floor() as i32)) else { continue };
+                let species = *numbers[own].get_or_insert_with(|| self.number(name, thing.tag));
+                let turn = |part: f32| std::f32::consts::TAU * part;
+                let sin = math::f32::sin(f32::from(thing.tilt_deg).to_radians());
+                let to = turn(f32::from(thing.tilt_to) / 256.0);
+                let sample = |raster: Option<&Raster<f32>>| {
+                    raster.map_or(0.0, |raster| at_place(raster, overview, at))
+                };
+                plants.push(Standing {
+                    at,
+                    scale: f32::from(thing.scale) / 4096.0,
+                    yaw: turn(f32::from(thing.yaw) / 65536.0),
+                    lean: [sin * math::f32::cos(to), sin * math::f32::sin(to)],
+                    species,
+                    bits: (thing.id >> 17) as u32,
+                    age: thing.age,
+                    health: thing.health,
+                    cover: sample(cover),
+                    top_m: sample(top),
+                });
             }
+        }
+        for (key, mut plants) in made {
+            plants.shrink_to_fit();
             self.cells.insert(key, Cell { plants, seen: self.clock });
         }
         for key in &self.shown {
@@ -213,6 +217,27 @@ fn rect([col, row]: [i32; 2]) -> Rect {
     Rect { min, max: min.map(|v| v + CELL_M) }
 }
 
+/// Rectangles that hold all of some cells: as few as there are, but none much larger than what is wanted of it.
+fn pieces(cells: &[[i32; 2]]) -> Vec<Rect> {
+    /// Cells along a side.
+    const MOST: i32 = 6;
+    let (Some(low), Some(high)) = (
+        cells.iter().copied().reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])]),
+        cells.iter().copied().reduce(|a, b| [a[0].max(b[0]), a[1].max(b[1])]),
+    ) else {
+        return Vec::new();
+    };
+    let sides = [0, 1].map(|k| high[k] - low[k] + 1);
+    let axis = usize::from(sides[1] > sides[0]);
+    let area = i64::from(sides[0]) * i64::from(sides[1]);
+    if sides[axis] > MOST || area > 2 * cells.len() as i64 {
+        let middle = low[axis] + sides[axis] / 2;
+        let (one, other): (Vec<_>, Vec<_>) = cells.iter().partition(|cell| cell[axis] < middle);
+        return [pieces(&one), pieces(&other)].concat();
+    }
+    vec![rect(low).union(&rect(high))]
+}
+
 /// Cells in view that are near enough, nearest first.
 fn seen(overview: &Overview, sight: &Sight<'_>) -> Vec<[i32; 2]> {
     let eye = sight.camera.eye;
@@ -255,4 +280,26 @@ fn seen(overview: &Overview, sight: &Sight<'_>) -> Vec<[i32; 2]> {
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     found.into_iter().map(|(_, key)| key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_hold_every_cell_once_and_little_else() {
+        let cells: Vec<[i32; 2]> = (-9..14)
+            .flat_map(|row| (-3..18).map(move |col| [col, row]))
+            .filter(|[c, r]| (c - r).abs() < 7)
+            .collect();
+        let pieces = pieces(&cells);
+        let middle = |cell: &[i32; 2]| cell.map(|v| (f64::from(v) + 0.5) * CELL_M);
+        for cell in &cells {
+            let at = middle(cell);
+            let holds = |piece: &&Rect| (0..2).all(|k| (piece.min[k]..piece.max[k]).contains(&at[k]));
+            assert_eq!(pieces.iter().filter(holds).count(), 1, "{cell:?}");
+        }
+        let area: f64 = pieces.iter().map(|piece| piece.size()[0] * piece.size()[1]).sum();
+        assert!(area <= 2.0 * cells.len() as f64 * CELL_M * CELL_M && pieces.len() < cells.len() / 4);
+    }
 }

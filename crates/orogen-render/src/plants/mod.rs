@@ -130,3 +130,189 @@ impl Plants {
         self.drawing.draw(pass, &self.models);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use orogen_core::instances::{Instance, Instances};
+    use orogen_core::{Frame, LayerName, Raster, Terrain, layer};
+
+    use super::*;
+    use crate::{Aim, Height, Materials, Options, Rendered, render};
+
+    /// Level rock with trees around its middle, twelve metres apart.
+    fn land(species: &str, side: u32) -> Terrain {
+        let frame = Frame::square(4000.0, 33).unwrap();
+        let mut land = Terrain::new(frame);
+        land.set(layer::HEIGHT, Raster::filled(33, 33, 50.0));
+        land.accept(
+            LayerName::fixed("material.granite"),
+            Raster::filled(33, 33, orogen_core::Weight(255)).into(),
+        )
+        .unwrap();
+        let place = |i: u32| 2000.0 + 12.0 * (f64::from(i) - 0.5 * f64::from(side.saturating_sub(1)));
+        let trees = (0..side * side).map(|i| {
+            let thing = Instance {
+                id: u64::from(i) * 0x9e37_79b9_7f4a_7c15,
+                z_m: 50.0,
+                scale: 4096,
+                yaw: (i * 7919) as u16,
+                health: 255,
+                ..Instance::default()
+            };
+            ([place(i % side), place(i / side)], thing)
+        });
+        land.set_instances(
+            LayerName::fixed("plants"),
+            Instances::new(vec![species.to_owned()], trees).unwrap(),
+        );
+        land
+    }
+
+    fn gpu() -> Gpu {
+        Gpu::open(None).expect("a graphics adapter; cargo xtask test installs one")
+    }
+
+    /// From the south of the middle, towards it.
+    fn picture(gpu: &Gpu, land: &Terrain, away: f64, plants: bool) -> Rendered {
+        let options = Options {
+            size: [160, 90],
+            samples: 1,
+            quality: 1.0,
+            any_hour: false,
+            aim: Aim::Place {
+                eye: [2000.0, 2000.0 - away],
+                height: Height::Ground(20.0),
+                target: Some([2000.0, 2000.0]),
+            },
+            plants,
+            ..Options::default()
+        };
+        let materials = Materials::of_layers(&[]);
+        render(gpu, land, &materials, &options, &Cancel::new(), &|_| {}).unwrap()
+    }
+
+    /// Pixels that plants change, and the mean of what they show there.
+    fn covered(with: &Rendered, without: &Rendered) -> (usize, [f64; 3]) {
+        let (mut count, mut sum) = (0, [0.0; 3]);
+        for (a, b) in with.picture.as_slice().iter().zip(without.picture.as_slice()) {
+            if (0..3).any(|k| a[k].abs_diff(b[k]) > 12) {
+                count += 1;
+                (0..3).for_each(|k| sum[k] += f64::from(a[k]));
+            }
+        }
+        (count, sum.map(|v| v / f64::from(count.max(1))))
+    }
+
+    #[test]
+    fn a_hundred_trees_are_meshes_from_near_and_impostors_from_far() {
+        let (gpu, land) = (gpu(), land("birch", 10));
+        let near = picture(&gpu, &land, 70.0, true);
+        let levels = near.plants.levels;
+        assert!(levels[3] > 0 && levels[4] > 0 && levels.iter().sum::<usize>() < 200, "{levels:?}");
+        assert!(near.plants.bytes < 200 << 20 && near.plants.triangles < 1_000_000, "{:?}", near.plants);
+        let bare = picture(&gpu, &land, 70.0, false);
+        assert_eq!(bare.plants, Counts::default());
+        let (many, _) = covered(&near, &bare);
+        assert!(many > 160 * 90 / 10, "{many} pixels");
+        let far = picture(&gpu, &land, 900.0, true);
+        assert_eq!(far.plants.levels[..4], [0; 4]);
+        assert_eq!(far.plants.levels[4], 100);
+        let (few, _) = covered(&far, &picture(&gpu, &land, 900.0, false));
+        assert!((4..many / 8).contains(&few), "{few} pixels");
+        // A still is the same twice.
+        assert_eq!(picture(&gpu, &land, 70.0, true).picture, near.picture);
+    }
+
+    #[test]
+    fn an_impostor_covers_and_looks_as_the_mesh_that_it_takes_over_from() {
+        let (gpu, land) = (gpu(), land("birch", 1));
+        let seen = |away: f64| {
+            let with = picture(&gpu, &land, away, true);
+            let (count, mean) = covered(&with, &picture(&gpu, &land, away, false));
+            (with.plants.levels, count as f64 * away * away, mean)
+        };
+        let (mesh, area, color) = seen(21.0);
+        let (far, far_area, far_color) = seen(52.0);
+        assert_eq!((mesh[4], far), (0, [0, 0, 0, 0, 1]), "{mesh:?}");
+        assert!((0.6..1.6).contains(&(far_area / area)), "{area} {far_area}");
+        for k in 0..3 {
+            assert!((far_color[k] - color[k]).abs() < 30.0, "{color:?} {far_color:?}");
+        }
+    }
+
+    #[test]
+    fn land_without_plants_and_species_that_nobody_knows_are_fine() {
+        let gpu = gpu();
+        let mut bare = land("birch", 0);
+        assert_eq!(picture(&gpu, &bare, 100.0, true).plants.levels, [0; 5]);
+        bare.set_instances(LayerName::fixed("plants"), Instances::default());
+        assert_eq!(picture(&gpu, &bare, 100.0, true).plants.levels, [0; 5]);
+        let unknown = picture(&gpu, &land("no such tree", 2), 300.0, true);
+        assert_eq!(unknown.plants.levels.iter().sum::<usize>(), 4);
+    }
+
+    /// Level ground without anything on it.
+    struct Level;
+
+    impl Footing for Level {
+        fn height_at(&self, _: [f64; 2]) -> f64 {
+            50.0
+        }
+
+        fn spot(&self, _: [f64; 2]) -> Option<Spot> {
+            None
+        }
+    }
+
+    #[test]
+    fn flying_in_levels_give_way_to_each_other_evenly_and_leave_no_pixel_out() {
+        let land = land("oak", 1);
+        let overview = Overview::of(&land, &Cancel::new()).unwrap();
+        let moment = Options::default().moment;
+        let mut cells = Cells::default();
+        let mut before: Option<[f64; 6]> = None;
+        // From three kilometres to ten metres, each step a fiftieth nearer.
+        let mut away = 3000.0;
+        while away > 10.0 {
+            let camera =
+                Camera { eye: [2000.0, 2000.0 - away, 60.0], target: [2000.0, 2000.0, 60.0], view_deg: 55.0 };
+            let sight = Sight {
+                camera: &camera,
+                aspect: 16.0 / 9.0,
+                size: [1280, 720],
+                moment: &moment,
+                latitude_deg: 45.0,
+            };
+            cells.fill(&land, &overview, &sight, &Cancel::new()).unwrap();
+            // Shares of the levels, and of nothing.
+            let mut shares = [0.0; 6];
+            let mut parts: Vec<[u8; 2]> = Vec::new();
+            for ((_, level), plants) in choose(&cells, &sight, &Level) {
+                for plant in plants {
+                    let [from, to, ..] = plant.shares;
+                    shares[level] += f64::from(to - from) / 255.0;
+                    parts.push([from, to]);
+                }
+            }
+            // Each threshold belongs to one level at most, and there is no gap between them.
+            parts.sort_unstable();
+            assert!(parts.windows(2).all(|two| two[0][1] == two[1][0]), "{away}: {parts:?}");
+            assert!(parts.first().is_none_or(|first| first[0] == 0), "{away}: {parts:?}");
+            shares[5] = 1.0 - shares[..5].iter().sum::<f64>();
+            assert!(away > 2300.0 || shares[5].abs() < 1e-6, "{away}: {shares:?}");
+            if let Some(before) = before {
+                let change = (0..6).map(|k| (shares[k] - before[k]).abs()).fold(0.0, f64::max);
+                assert!(change < 0.2, "{away}: {before:?} to {shares:?}");
+            }
+            before = Some(shares);
+            away *= 0.98;
+        }
+        assert!(before.is_some_and(|last| last[0] > 0.99), "{before:?}");
+    }
+
+    #[test]
+    fn a_million_plants_in_view_take_little_memory() {
+        assert_eq!(size_of::<choose::Instance>(), 32);
+        assert!(size_of::<cells::Standing>() <= 64);
+    }
+}
