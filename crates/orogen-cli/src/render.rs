@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use orogen::core::{Cancel, Frame, Place, Rect, Terrain, layer};
+use orogen::core::{Cancel, Frame, Place, Terrain, layer};
 use orogen::io::{FolderFiles, png8};
+use orogen::recipe::{Recipe, Session};
 use orogen::{BuildError, BuildOptions};
-use orogen_render::{Aim, Gpu, Height, Land, Materials, Moment, Options, RecipeLand, RenderError};
+use orogen_render::{Aim, Gpu, Height, Land, Materials, Moment, Options, PlantsOf, RecipeLand, RenderError};
 
 use crate::args::Render;
 use crate::build::{limits, overrides};
@@ -35,7 +36,8 @@ pub fn run(args: &Render) -> Result<()> {
         of_recipe(args, &options, &gpu, &bars, &cancel)
     } else {
         let land = elevation_model(args)?;
-        let materials = Materials::of_layers(&land.layers().keys().cloned().collect::<Vec<_>>());
+        let materials = Arc::new(Materials::of_layers(&land.layers().keys().cloned().collect::<Vec<_>>()));
+        let land: Arc<dyn Land> = Arc::new(land);
         taken(&gpu, &land, &materials, &options, &cancel, args, start)
     }?;
     write(&args.output, &png8::encode(&picture))?;
@@ -56,7 +58,7 @@ fn of_recipe(args: &Render, options: &Options, gpu: &Gpu, bars: &Bars, cancel: &
     };
     let recipe = orogen::read_recipe(&args.file)?;
     let cache = orogen::open_cache().ok().map(Arc::new);
-    let session = orogen::session(&recipe, &build, cache)?;
+    let session = Arc::new(orogen::session(&recipe, &build, cache)?);
     // Textures are made while the land is.
     let layers = session.checked().layers();
     let textures = std::thread::spawn(move || Materials::of_layers(&layers));
@@ -67,25 +69,26 @@ fn of_recipe(args: &Render, options: &Options, gpu: &Gpu, bars: &Bars, cancel: &
         build.base.unwrap_or_default(),
         orogen::io::Limits::of_memory(args.changes.memory, 8),
     );
-    let plants = |rect: &Rect, cancel: &Cancel| {
+    let place = session.checked().place(&files);
+    let plants = orogen::has_plants(session.checked()).then(|| plants_of(Arc::clone(&session), recipe));
+    let land: Arc<dyn Land> = Arc::new(RecipeLand { session, place, plants });
+    taken(gpu, &land, &Arc::new(materials), options, cancel, args, Instant::now())
+}
+
+/// Makes the plants of a recipe's land.
+fn plants_of(session: Arc<Session>, recipe: Recipe) -> Box<PlantsOf> {
+    Box::new(move |rect, cancel| {
         orogen::plants(&session, &recipe, rect, cancel).map_err(|e| match e {
             BuildError::Cancelled => RenderError::Cancelled,
             other => RenderError::Plants(other.to_string()),
         })
-    };
-    let grows = orogen::has_plants(session.checked());
-    let land = RecipeLand {
-        session: &session,
-        place: session.checked().place(&files),
-        plants: if grows { Some(&plants) } else { None },
-    };
-    taken(gpu, &land, &materials, options, cancel, args, Instant::now())
+    })
 }
 
 fn taken(
     gpu: &Gpu,
-    land: &dyn Land,
-    materials: &Materials,
+    land: &Arc<dyn Land>,
+    materials: &Arc<Materials>,
     options: &Options,
     cancel: &Cancel,
     args: &Render,
@@ -144,8 +147,8 @@ fn options(args: &Render) -> Result<Options> {
         any_hour: args.time.is_none(),
         quality: args.quality,
         haze: args.haze,
-        plants: true,
         exposure_ev: args.exposure,
+        plants: true,
     })
 }
 

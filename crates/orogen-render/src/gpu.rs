@@ -5,13 +5,17 @@ use std::num::NonZeroU64;
 use crate::error::RenderError;
 
 /// A device that makes pictures. It asks for no more than a browser with WebGL2 has, but for larger pictures where it can.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Gpu {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     name: String,
     most: u32,
+    layers: u32,
 }
+
+/// Layers of an array of textures that are asked for where an adapter has more than WebGL2 asks of it.
+const MOST_LAYERS: u32 = 1024;
 
 /// The light of a picture before it is toned.
 pub(crate) const LIGHT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
@@ -54,8 +58,10 @@ impl Gpu {
         let name = adapter.get_info().name;
         let has = adapter.limits();
         let most = has.max_texture_dimension_2d.min(8192);
+        let least = wgpu::Limits::downlevel_webgl2_defaults();
+        let layers = has.max_texture_array_layers.min(MOST_LAYERS).max(least.max_texture_array_layers);
         let required_limits =
-            wgpu::Limits { max_texture_dimension_2d: most, ..wgpu::Limits::downlevel_webgl2_defaults() };
+            wgpu::Limits { max_texture_dimension_2d: most, max_texture_array_layers: layers, ..least };
         if most < 2048 || !required_limits.check_limits(&has) {
             return Err(RenderError::Adapter {
                 adapter: name,
@@ -68,7 +74,20 @@ impl Gpu {
             .request_device(&descriptor)
             .await
             .map_err(|e| RenderError::Adapter { adapter: name.clone(), reason: e.to_string() })?;
-        Ok(Self { device, queue, name, most })
+        Ok(Self { device, queue, name, most, layers })
+    }
+
+    /// A device that was opened by somebody else, such as a window.
+    #[must_use]
+    pub fn of(device: wgpu::Device, queue: wgpu::Queue, name: &str) -> Self {
+        let limits = device.limits();
+        let (most, layers) = (limits.max_texture_dimension_2d, limits.max_texture_array_layers);
+        Self { device, queue, name: name.to_owned(), most, layers }
+    }
+
+    /// How many layers an array of textures may have.
+    pub(crate) fn most_layers(&self) -> u32 {
+        self.layers
     }
 
     /// What the adapter is called.
@@ -129,30 +148,44 @@ impl Gpu {
             usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
             view_formats: &[],
         });
-        let texel = shape.format.block_copy_size(None).unwrap_or(4);
         let deep = if shape.view == wgpu::TextureViewDimension::D3 { shape.size[2] } else { 1 };
         for (layer, levels) in layers.iter().enumerate() {
             for (level, bytes) in levels.iter().enumerate() {
                 let [width, height] = [0, 1].map(|axis| (shape.size[axis] >> level).max(1));
-                self.queue.write_texture(
-                    wgpu::TexelCopyTextureInfo {
-                        texture: &texture,
-                        mip_level: level as u32,
-                        origin: wgpu::Origin3d { x: 0, y: 0, z: if deep > 1 { 0 } else { layer as u32 } },
-                        aspect: wgpu::TextureAspect::All,
-                    },
-                    bytes,
-                    wgpu::TexelCopyBufferLayout {
-                        offset: 0,
-                        bytes_per_row: Some(width * texel),
-                        rows_per_image: Some(height),
-                    },
-                    wgpu::Extent3d { width, height, depth_or_array_layers: deep },
-                );
+                let origin = [0, 0, if deep > 1 { 0 } else { layer as u32 }];
+                self.write_block(&texture, level as u32, origin, bytes, [width, height, deep]);
             }
         }
         let dimension = Some(shape.view);
         texture.create_view(&wgpu::TextureViewDescriptor { dimension, ..Default::default() })
+    }
+
+    /// Writes a part of a texture, row by row.
+    pub(crate) fn write(&self, texture: &wgpu::Texture, origin: [u32; 3], bytes: &[u8], size: [u32; 2]) {
+        self.write_block(texture, 0, origin, bytes, [size[0], size[1], 1]);
+    }
+
+    fn write_block(
+        &self,
+        texture: &wgpu::Texture,
+        level: u32,
+        [x, y, z]: [u32; 3],
+        bytes: &[u8],
+        [width, height, depth_or_array_layers]: [u32; 3],
+    ) {
+        let texel = texture.format().block_copy_size(None).unwrap_or(4);
+        let to = wgpu::TexelCopyTextureInfo {
+            texture,
+            mip_level: level,
+            origin: wgpu::Origin3d { x, y, z },
+            aspect: wgpu::TextureAspect::All,
+        };
+        let layout = wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(width * texel),
+            rows_per_image: Some(height),
+        };
+        self.queue.write_texture(to, bytes, layout, wgpu::Extent3d { width, height, depth_or_array_layers });
     }
 
     /// A texture to draw into and to read from afterwards.
@@ -234,16 +267,21 @@ pub(crate) struct Shape {
 }
 
 /// A bind group layout, entry by entry.
-pub(crate) struct Layout(Vec<wgpu::BindGroupLayoutEntry>);
+pub(crate) struct Layout(Vec<wgpu::BindGroupLayoutEntry>, wgpu::ShaderStages);
 
 impl Layout {
     pub fn new() -> Self {
-        Self(Vec::new())
+        Self(Vec::new(), wgpu::ShaderStages::VERTEX_FRAGMENT)
+    }
+
+    /// What only vertices look at: it does not count among the few textures that pixels may look at.
+    pub fn of_vertices() -> Self {
+        Self(Vec::new(), wgpu::ShaderStages::VERTEX)
     }
 
     fn and(mut self, ty: wgpu::BindingType) -> Self {
         let binding = self.0.len() as u32;
-        let visibility = wgpu::ShaderStages::VERTEX_FRAGMENT;
+        let visibility = self.1;
         self.0.push(wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None });
         self
     }

@@ -1,5 +1,7 @@
 //! The land that a picture shows.
 
+use std::sync::Arc;
+
 use orogen_core::instances::Instances;
 use orogen_core::{Cancel, Frame, LayerName, Part, Place, Raster, Rect, Terrain, layer, vector};
 use orogen_recipe::Session;
@@ -7,7 +9,7 @@ use orogen_recipe::Session;
 use crate::error::RenderError;
 
 /// Land that answers for any window at any spacing.
-pub trait Land: Sync {
+pub trait Land: Send + Sync {
     /// The samples it was made with.
     fn frame(&self) -> Frame;
     /// Where on Earth it lies.
@@ -36,16 +38,16 @@ pub trait Land: Sync {
 }
 
 /// Says which plants stand in a rectangle.
-pub type PlantsOf<'a> = dyn Fn(&Rect, &Cancel) -> Result<Instances, RenderError> + Sync + 'a;
+pub type PlantsOf = dyn Fn(&Rect, &Cancel) -> Result<Instances, RenderError> + Send + Sync;
 
 /// The land of a recipe.
-pub struct RecipeLand<'a> {
+pub struct RecipeLand {
     /// Answers for windows.
-    pub session: &'a Session,
+    pub session: Arc<Session>,
     /// Where on Earth it lies.
     pub place: Place,
     /// Makes its plants, where it has some.
-    pub plants: Option<&'a PlantsOf<'a>>,
+    pub plants: Option<Box<PlantsOf>>,
 }
 
 /// Nothing smaller is worth a vertex.
@@ -54,7 +56,7 @@ const FINEST_M: f64 = 0.1;
 const RIVERS: &str = "rivers";
 const PLANTS: &str = "plants";
 
-impl Land for RecipeLand<'_> {
+impl Land for RecipeLand {
     fn frame(&self) -> Frame {
         *self.session.checked().frame()
     }
@@ -82,7 +84,7 @@ impl Land for RecipeLand<'_> {
     }
 
     fn plants(&self, rect: &Rect, cancel: &Cancel) -> Result<Option<Instances>, RenderError> {
-        self.plants.map(|plants| plants(rect, cancel)).transpose()
+        self.plants.as_ref().map(|plants| plants(rect, cancel)).transpose()
     }
 
     fn finest_m(&self) -> f64 {
@@ -129,13 +131,7 @@ impl Land for Terrain {
     }
 
     fn plants(&self, rect: &Rect, _: &Cancel) -> Result<Option<Instances>, RenderError> {
-        Ok(self.instances().get(&LayerName::fixed(PLANTS)).map(|all| {
-            let mut all = all.crop(rect);
-            if let Ok(height) = self.get(layer::HEIGHT) {
-                all.set_ground(Self::frame(self), height);
-            }
-            all
-        }))
+        Ok(self.instances().get(&LayerName::fixed(PLANTS)).map(|all| all.crop(rect)))
     }
 
     fn finest_m(&self) -> f64 {

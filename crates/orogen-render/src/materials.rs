@@ -6,6 +6,7 @@ use orogen_texture::{Detail, Maps, Texture};
 use rayon::prelude::*;
 
 use crate::gpu::{Gpu, Shape};
+use crate::overview::Overview;
 
 /// Materials that a land may have.
 pub const MOST: usize = 24;
@@ -53,6 +54,20 @@ impl Materials {
             Some(maps) => maps.texture.mean_color(),
             None => from_srgb(info.color),
         })
+    }
+
+    /// The mean colour of the ground of a land.
+    pub(crate) fn ground(&self, overview: &Overview) -> [f32; 3] {
+        let mut sum = [0f64; 3];
+        let mut all = 0.0;
+        for (i, name) in overview.materials.iter().enumerate() {
+            let Some(weights) = overview.weights(name) else { continue };
+            let weight: u64 = weights.as_slice().iter().step_by(7).map(|w| u64::from(w.0)).sum();
+            let mean = self.mean(i);
+            (0..3).for_each(|c| sum[c] += weight as f64 * f64::from(mean[c]));
+            all += weight as f64;
+        }
+        if all > 0.0 { sum.map(|c| (c / all) as f32) } else { [0.18, 0.17, 0.12] }
     }
 
     /// What the ground shader knows of each material, for an eye at a place.

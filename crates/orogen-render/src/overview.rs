@@ -4,7 +4,7 @@ use orogen_core::{Cancel, Frame, LayerName, Raster, Terrain, Weight, layer};
 
 use crate::error::RenderError;
 use crate::land::Land;
-use crate::quadtree::{Node, Root};
+use crate::quadtree::{Known, Node, Root};
 
 /// Samples along the longer side, at most.
 const MOST: usize = 1025;
@@ -189,10 +189,11 @@ impl Bounds {
         let by = usize::from(node.level) - level;
         &self.levels[level][((node.y >> by) as usize) * (1 << level) + (node.x >> by) as usize]
     }
+}
 
+impl Known for Bounds {
     /// The lowest and highest land; finer samples may show somewhat more.
-    #[must_use]
-    pub fn heights(&self, node: Node) -> [f64; 2] {
+    fn heights(&self, node: Node) -> [f64; 2] {
         let cell = self.cell(node);
         if cell.low > cell.high {
             return self.range;
@@ -203,8 +204,7 @@ impl Bounds {
     }
 
     /// How finely it must be split: `F`. Level ground and the floor of the sea need less than crags.
-    #[must_use]
-    pub fn detail(&self, node: Node) -> f64 {
+    fn detail(&self, node: Node) -> f64 {
         let cell = self.cell(node);
         if cell.low > cell.high || cell.high < -3.0 {
             return 0.35;

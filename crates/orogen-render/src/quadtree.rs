@@ -30,7 +30,15 @@ pub struct Node {
 }
 
 impl Node {
-    fn children(self) -> [Self; 4] {
+    /// All of the land.
+    pub(crate) const WHOLE: Self = Self { level: 0, x: 0, y: 0 };
+
+    /// The square that was split into this one and three others.
+    pub(crate) fn parent(self) -> Option<Self> {
+        (self.level > 0).then(|| self.ancestor(self.level - 1))
+    }
+
+    pub(crate) fn children(self) -> [Self; 4] {
         [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(x, y)| Self {
             level: self.level + 1,
             x: 2 * self.x + x,
@@ -39,7 +47,7 @@ impl Node {
     }
 
     /// The square of a level that holds this one.
-    fn ancestor(self, level: u8) -> Self {
+    pub(crate) fn ancestor(self, level: u8) -> Self {
         let by = self.level - level;
         Self { level, x: self.x >> by, y: self.y >> by }
     }
@@ -83,6 +91,14 @@ impl Root {
     }
 }
 
+/// What is known of the land of a node.
+pub trait Known {
+    /// The lowest and highest land, in metres.
+    fn heights(&self, node: Node) -> [f64; 2];
+    /// How finely it must be split: `F`.
+    fn detail(&self, node: Node) -> f64;
+}
+
 /// What decides how finely land is split.
 pub struct Metric<'a> {
     /// The eye.
@@ -91,10 +107,8 @@ pub struct Metric<'a> {
     pub aspect: f64,
     /// The quality `T`.
     pub quality: f64,
-    /// The lowest and highest land of a node, in metres.
-    pub heights: &'a dyn Fn(Node) -> [f64; 2],
-    /// What the land of a node needs: `F`.
-    pub detail: &'a dyn Fn(Node) -> f64,
+    /// What is known of the land.
+    pub known: &'a dyn Known,
     /// The finest level that there may be.
     pub finest: u8,
 }
@@ -123,8 +137,19 @@ fn wants_split(root: &Root, metric: &Metric<'_>, node: Node) -> bool {
     if !volume.is_seen(metric) {
         return false;
     }
-    let longest = volume.distance().sqrt() / (metric.quality * (metric.detail)(node));
-    root.side_m(node.level) / QUADS as f64 > longest
+    metric.needed_at(root, node, volume.distance()) > 1.0
+}
+
+impl Metric<'_> {
+    /// How many times longer the quads of a node are than they may be.
+    pub(crate) fn needed(&self, root: &Root, node: Node) -> f64 {
+        self.needed_at(root, node, Volume::of(root, self, node).distance())
+    }
+
+    fn needed_at(&self, root: &Root, node: Node, distance: f64) -> f64 {
+        let longest = distance.max(1e-3).sqrt() / (self.quality * self.known.detail(node));
+        root.side_m(node.level) / QUADS as f64 / longest
+    }
 }
 
 /// The box around a tile's land, seen from the eye.
@@ -135,7 +160,7 @@ pub(crate) struct Volume {
 
 impl Volume {
     pub(crate) fn of(root: &Root, metric: &Metric<'_>, node: Node) -> Self {
-        let (rect, [low, high]) = (root.rect(node), (metric.heights)(node));
+        let (rect, [low, high]) = (root.rect(node), metric.known.heights(node));
         let eye = metric.camera.eye;
         // The nearest and the farthest of it sink differently.
         let [near, far] = distances(&rect, eye);
@@ -165,7 +190,7 @@ fn distances(rect: &Rect, eye: Vec3) -> [f64; 2] {
     [near, far].map(|[x, y]| (x * x + y * y).sqrt())
 }
 
-const SIDES: [(usize, i64, i64); 4] = [(NORTH, 0, 1), (EAST, 1, 0), (SOUTH, 0, -1), (WEST, -1, 0)];
+pub(crate) const SIDES: [(usize, i64, i64); 4] = [(NORTH, 0, 1), (EAST, 1, 0), (SOUTH, 0, -1), (WEST, -1, 0)];
 
 /// The leaf that holds a node, if it is as coarse as that or coarser.
 pub(crate) fn leaf_over<V>(find: impl Fn(Node) -> Option<V>, node: Node) -> Option<(Node, V)> {
@@ -193,7 +218,7 @@ fn balance(leaves: &mut BTreeSet<Node>) {
     }
 }
 
-fn coarser_sides(leaves: &BTreeSet<Node>, node: Node) -> usize {
+pub(crate) fn coarser_sides(leaves: &BTreeSet<Node>, node: Node) -> usize {
     let is_coarser = |(_, dx, dy): &(usize, i64, i64)| {
         let over = node.beside(*dx, *dy).and_then(|n| leaf_over(|n| leaves.contains(&n).then_some(()), n));
         over.is_some_and(|(n, ())| n.level < node.level)
@@ -206,6 +231,21 @@ mod tests {
     use orogen_core::Seed;
 
     use super::*;
+
+    struct Even {
+        heights: [f64; 2],
+        uneven: f64,
+    }
+
+    impl Known for Even {
+        fn heights(&self, _: Node) -> [f64; 2] {
+            self.heights
+        }
+
+        fn detail(&self, node: Node) -> f64 {
+            1.0 + self.uneven * f64::from(node.x % 3)
+        }
+    }
 
     #[test]
     fn neighbours_differ_by_one_level_at_most_and_nothing_is_left_out() {
@@ -224,8 +264,7 @@ mod tests {
                 camera: &camera,
                 aspect: 1.5,
                 quality: 3.0,
-                heights: &|_| [-100.0, 2000.0],
-                detail: &|node| 1.0 + f64::from(node.x % 3),
+                known: &Even { heights: [-100.0, 2000.0], uneven: 1.0 },
                 finest: 12,
             };
             let tiles = split(&root, &metric);
@@ -256,8 +295,7 @@ mod tests {
             camera: &camera,
             aspect: 1.5,
             quality: 4.0,
-            heights: &|_| [0.0, 40.0],
-            detail: &|_| 1.0,
+            known: &Even { heights: [0.0, 40.0], uneven: 0.0 },
             finest: 14,
         };
         let tiles = split(&root, &metric);

@@ -17,29 +17,20 @@ pub const SIDE: usize = 512;
 pub const SQUARES: usize = 6;
 /// Each square is so many times smaller than the one before.
 const NARROWER: f64 = 3.0;
+/// A square moves by so many steps within its size.
+const STEPS: f64 = 12.0;
 /// Directions in which the sky is looked at.
 const DIRECTIONS: usize = 8;
 
-/// One square: where it lies and what its samples say, rows from the north.
+/// One square: what its samples say, rows from the north.
 pub struct Square {
-    /// What it covers, from its first to its last sample.
-    pub rect: Rect,
     /// The tangent of the horizon toward the sun, the share of the sky, and whether there is sea; the last is unused.
     pub texels: Vec<[u16; 4]>,
 }
 
-/// All squares for an eye that looks a way, under a sun.
-///
-/// # Errors
-/// When the land cannot be made.
-pub fn squares(
-    land: &dyn Land,
-    overview: &Overview,
-    eye: Vec3,
-    forward: Vec3,
-    sun_azimuth_deg: f64,
-    cancel: &Cancel,
-) -> Result<Vec<Square>, RenderError> {
+/// Where the squares for an eye that looks a way lie. They move in steps, so that they serve many places of the eye.
+#[must_use]
+pub fn places(land: &dyn Land, overview: &Overview, eye: Vec3, forward: Vec3) -> Vec<Rect> {
     let mut rects = vec![Rect {
         min: overview.root.origin_m,
         max: overview.root.origin_m.map(|at| at + overview.root.size_m),
@@ -53,11 +44,28 @@ pub fn squares(
             break;
         }
         let last = rects[rects.len() - 1];
-        let middle = [0, 1].map(|i| eye[i] + 0.38 * size * forward[i] / flat * flat.min(1.0));
-        let min = [0, 1]
-            .map(|i| (middle[i] - 0.5 * size).clamp(last.min[i], (last.max[i] - size).max(last.min[i])));
+        let step = size / STEPS;
+        let min = [0, 1].map(|i| {
+            let middle = eye[i] + 0.38 * size * forward[i] / flat * flat.min(1.0);
+            let stepped = ((middle - 0.5 * size - last.min[i]) / step).round() * step + last.min[i];
+            stepped.clamp(last.min[i], (last.max[i] - size).max(last.min[i]))
+        });
         rects.push(Rect { min, max: min.map(|at| at + size) });
     }
+    rects
+}
+
+/// All squares, at their places, under a sun.
+///
+/// # Errors
+/// When the land cannot be made.
+pub fn squares(
+    land: &dyn Land,
+    overview: &Overview,
+    rects: &[Rect],
+    sun_azimuth_deg: f64,
+    cancel: &Cancel,
+) -> Result<Vec<Square>, RenderError> {
     let heights: Vec<Raster<f32>> =
         rects.par_iter().map(|rect| heights(land, overview, rect, cancel)).collect::<Result<_, _>>()?;
     let mut found: Vec<Shaded> = Vec::new();
@@ -67,15 +75,15 @@ pub fn squares(
         let made = shade(height, spacing, rect, outer, sun_azimuth_deg, cancel)?;
         found.push(made);
     }
-    let squares = rects.into_iter().zip(found).map(|(rect, (sun, sky))| {
-        let frame = lattice(&rect);
+    let squares = rects.iter().zip(found).map(|(rect, (sun, sky))| {
+        let frame = lattice(rect);
         let texels = (0..SIDE * SIDE).into_par_iter().map(|i| {
             let (c, r) = (i % SIDE, i / SIDE);
             let sea = frame.is_some_and(|frame| overview.is_sea(frame.x_m(c), frame.y_m(r)));
             let at = |raster: &Raster<f32>| half(raster.as_slice()[i]);
             [at(&sun), at(&sky), half(f32::from(u8::from(sea))), 0]
         });
-        Square { rect, texels: texels.collect() }
+        Square { texels: texels.collect() }
     });
     Ok(squares.collect())
 }

@@ -4,11 +4,12 @@ use orogen_core::math::smoothstep;
 use orogen_core::{Cancel, Frame, Raster, Rect, Terrain, Weight, layer};
 
 use crate::error::RenderError;
-use crate::gpu::half;
+use crate::gpu::{full, half};
 use crate::land::Land;
 use crate::overview::Overview;
 use crate::plants::Spot;
-use crate::quadtree::{Node, QUADS, Tiles, leaf_over};
+use crate::quadtree::{Node, QUADS};
+use crate::rim::Vertex;
 
 /// Vertices along a side.
 pub const VERTICES: usize = QUADS + 1;
@@ -29,10 +30,9 @@ const UNDER_M: f32 = 30.0;
 pub struct Tile {
     /// Which it is.
     pub node: Node,
-    /// Heights of the vertices.
-    pub heights: Vec<f32>,
-    /// The level of the water above each vertex, also a little way up the shore; below the ground elsewhere.
-    pub levels: Vec<f32>,
+    /// Vertices: how far shifted east and north, the height, and the level of the water above, also a little way up the
+    /// shore; below the ground elsewhere.
+    pub vertices: Vec<Vertex>,
     /// Slopes to the east and to the north, the share under rivers and the height of crowns, in half precision.
     pub slopes: Vec<[u16; 4]>,
     /// Weights of the first four materials of the palette.
@@ -43,6 +43,33 @@ pub struct Tile {
     pub palette: [u8; PALETTE],
     /// Whether there is a lake or a river.
     pub has_water: bool,
+}
+
+/// What the texels of a tile say of its ground.
+pub struct Texels {
+    pub slopes: Vec<[u16; 4]>,
+    pub weights: [Vec<[u8; 4]>; 2],
+    pub cover: Vec<[u8; 4]>,
+    pub palette: [u8; PALETTE],
+}
+
+impl Texels {
+    /// What the ground is like at a place, 0 to 1 from the north-west corner: as at the nearest texel.
+    pub fn spot(&self, at: [f64; 2]) -> Spot {
+        let [col, row] = at.map(|v| ((v * (TEXELS - 1) as f64).round().max(0.0) as usize).min(TEXELS - 1));
+        let i = row * TEXELS + col;
+        let [east, north, wet, _] = self.slopes[i].map(full);
+        let mut materials = [(NO_MATERIAL, 0.0); PALETTE];
+        for (slot, to) in materials.iter_mut().enumerate() {
+            *to = (self.palette[slot], f32::from(self.weights[slot / 4][i][slot % 4]) / 255.0);
+        }
+        Spot {
+            wet: wet > 0.2,
+            steep: (east * east + north * north).sqrt(),
+            cover: f32::from(self.cover[i][3]) / 255.0,
+            materials,
+        }
+    }
 }
 
 /// A grid of samples around a tile, one more on each side than its texels.
@@ -75,36 +102,6 @@ impl Tile {
         };
         let fine = land.window(frame, &overview.layers, cancel)?;
         Ok(Self::of(node, &rect, step, &fine, overview, rivers))
-    }
-
-    /// The height at a place, 0 to 1 from the north-west corner: between the vertices of its quad.
-    pub fn height_at(&self, at: [f64; 2]) -> f64 {
-        let at = at.map(|v| (v * QUADS as f64).clamp(0.0, QUADS as f64));
-        let [col, row] = at.map(|v| (v as usize).min(QUADS - 1));
-        let [s, t] = [at[0] - col as f64, at[1] - row as f64];
-        let vertex = |c: usize, r: usize| f64::from(self.heights[(row + r) * VERTICES + col + c]);
-        let north = vertex(0, 0) * (1.0 - s) + vertex(1, 0) * s;
-        let south = vertex(0, 1) * (1.0 - s) + vertex(1, 1) * s;
-        north * (1.0 - t) + south * t
-    }
-
-    /// What the ground is like at a place, 0 to 1 from the north-west corner: as at the nearest texel.
-    pub fn spot(&self, at: [f64; 2]) -> Spot {
-        let texel = at.map(|v| ((v * (TEXELS - 1) as f64).round().max(0.0) as usize).min(TEXELS - 1));
-        let i = texel[1] * TEXELS + texel[0];
-        let [east, north, wet, _] = self.slopes[i].map(crate::gpu::full);
-        let vertex = at.map(|v| ((v * QUADS as f64).round().max(0.0) as usize).min(QUADS));
-        let vertex = vertex[1] * VERTICES + vertex[0];
-        let mut materials = [(NO_MATERIAL, 0.0); PALETTE];
-        for (slot, to) in materials.iter_mut().enumerate() {
-            *to = (self.palette[slot], f32::from(self.weights[slot / 4][i][slot % 4]) / 255.0);
-        }
-        Spot {
-            wet: wet > 0.2 || self.levels[vertex] > self.heights[vertex] - 0.1,
-            steep: (east * east + north * north).sqrt(),
-            cover: f32::from(self.cover[i][3]) / 255.0,
-            materials,
-        }
     }
 
     fn of(node: Node, rect: &Rect, step: f64, land: &Terrain, overview: &Overview, rivers: &Rivers) -> Self {
@@ -165,9 +162,8 @@ impl Tile {
         let vertices = || (0..VERTICES * VERTICES).map(|i| at(2 * (i % VERTICES), 2 * (i / VERTICES)));
         Self {
             node,
-            heights: vertices().map(|i| heights[i]).collect(),
+            vertices: vertices().map(|i| [0.0, 0.0, heights[i], levels[i]]).collect(),
             has_water,
-            levels: vertices().map(|i| levels[i]).collect(),
             slopes,
             weights,
             cover,
@@ -349,84 +345,14 @@ impl Rivers {
     }
 }
 
-/// Makes neighbours of different levels meet: a finer tile takes the heights of the coarser one along the side that they share,
-/// and where more meet at a corner all take those of the coarsest.
-pub fn join(tiles: &mut [Tile], split: &Tiles) {
-    let place: std::collections::BTreeMap<Node, usize> =
-        tiles.iter().enumerate().map(|(i, tile)| (tile.node, i)).collect();
-    let mut order: Vec<usize> = (0..tiles.len()).collect();
-    // Coarse ones first: what they take themselves, finer ones take from them.
-    order.sort_by_key(|&i| tiles[i].node.level);
-    for i in order {
-        let node = tiles[i].node;
-        let coarser = split.get(&node).copied().unwrap_or(0);
-        for step in 0..=QUADS {
-            for (side, (col, row)) in [
-                (crate::pattern::NORTH, (step, 0)),
-                (crate::pattern::SOUTH, (step, QUADS)),
-                (crate::pattern::WEST, (0, step)),
-                (crate::pattern::EAST, (QUADS, step)),
-            ] {
-                let corner = step == 0 || step == QUADS;
-                let is_coarser = coarser & side != 0;
-                // Neighbours of one size agree on heights; the surface of water they may have brought up the shore unlike far.
-                if (step % 2 == 1 && is_coarser) || !(is_coarser || corner || tiles[i].has_water) {
-                    continue;
-                }
-                if let Some((height, level)) = coarsest(tiles, &place, node, col, row) {
-                    tiles[i].heights[row * VERTICES + col] = height;
-                    tiles[i].levels[row * VERTICES + col] = level;
-                }
-            }
-        }
-    }
-}
-
-/// Height and water of the coarsest tile that has a vertex of a node.
-fn coarsest(
-    tiles: &[Tile],
-    place: &std::collections::BTreeMap<Node, usize>,
-    node: Node,
-    col: usize,
-    row: usize,
-) -> Option<(f32, f32)> {
-    // In vertices of the node, from the south-west corner of the land.
-    let x = i64::from(node.x) * QUADS as i64 + col as i64;
-    let y = (i64::from(node.y) + 1) * QUADS as i64 - row as i64;
-    let mut best: Option<(u8, f32, f32)> = None;
-    for dx in [-1, 0, 1] {
-        for dy in [-1, 0, 1] {
-            let Some(beside) = node.beside(dx, dy) else { continue };
-            let Some((over, &at)) = leaf_over(|n| place.get(&n), beside) else { continue };
-            let by = 1i64 << (node.level - over.level);
-            let (vx, vy) =
-                (x - i64::from(over.x) * QUADS as i64 * by, (i64::from(over.y) + 1) * QUADS as i64 * by - y);
-            let inside = |v: i64| v % by == 0 && (0..=QUADS as i64).contains(&(v / by));
-            if !inside(vx) || !inside(vy) {
-                continue;
-            }
-            let i = (vy / by) as usize * VERTICES + (vx / by) as usize;
-            let found = (over.level, tiles[at].heights[i], tiles[at].levels[i]);
-            best = Some(match best {
-                Some(best) if best.0 < over.level => best,
-                Some(best) if best.0 == over.level => (best.0, best.1, best.2.max(found.2)),
-                _ => found,
-            });
-        }
-    }
-    best.map(|(_, height, level)| (height, level))
-}
-
 #[cfg(test)]
-mod tests {
-    use orogen_core::{LayerName, Place, Seed, vector::VectorLayer};
+pub(crate) mod tests {
+    use orogen_core::{LayerName, Place, vector::VectorLayer};
 
     use super::*;
-    use crate::camera::Camera;
-    use crate::quadtree::{Metric, split};
 
     /// Hills of which every spacing shows a little more, so that tiles of two levels never agree by themselves.
-    struct Hills;
+    pub(crate) struct Hills;
 
     impl Land for Hills {
         fn frame(&self) -> Frame {
@@ -462,66 +388,6 @@ mod tests {
 
         fn finest_m(&self) -> f64 {
             0.5
-        }
-    }
-
-    #[test]
-    fn neighbours_meet_at_every_vertex_that_both_have() {
-        let overview = Overview::of(&Hills, &Cancel::new()).unwrap();
-        let bounds = overview.bounds();
-        let seed = Seed::from_text("joins");
-        for i in 0..6 {
-            let random = |j: u64| seed.unit(i * 8 + j);
-            let place = |j: u64| [300.0 + 8192.0 * random(j), -700.0 + 8192.0 * random(j + 1)];
-            let (eye, target) = (place(0), place(2));
-            let camera = Camera {
-                eye: [eye[0], eye[1], 300.0 + 900.0 * random(4)],
-                target: [target[0], target[1], 0.0],
-                view_deg: 60.0,
-            };
-            let metric = Metric {
-                camera: &camera,
-                aspect: 1.5,
-                quality: 2.0,
-                heights: &|node| bounds.heights(node),
-                detail: &|node| bounds.detail(node),
-                finest: 8,
-            };
-            let all = split(&overview.root, &metric);
-            let rivers = Rivers::of(None);
-            let mut tiles: Vec<Tile> = all
-                .keys()
-                .map(|node| Tile::fill(*node, &Hills, &overview, &rivers, &Cancel::new()).unwrap())
-                .collect();
-            join(&mut tiles, &all);
-            // What each pattern draws of the sides, by place: all tiles agree.
-            let mut known = std::collections::BTreeMap::new();
-            let mut shared = 0;
-            for tile in &tiles {
-                let coarser = all[&tile.node];
-                let by = 1u64 << (12 - tile.node.level);
-                for at in crate::pattern::indices(QUADS, coarser) {
-                    let (col, row) = (usize::from(at) % VERTICES, usize::from(at) / VERTICES);
-                    if col % QUADS != 0 && row % QUADS != 0 {
-                        continue;
-                    }
-                    let x = (u64::from(tile.node.x) * QUADS as u64 + col as u64) * by;
-                    let y = ((u64::from(tile.node.y) + 1) * QUADS as u64 - row as u64) * by;
-                    let at = usize::from(at);
-                    // Tiles without water draw none.
-                    let level = tile.has_water.then(|| tile.levels[at].to_bits());
-                    let here = (tile.heights[at].to_bits(), level);
-                    let before: (u32, Option<u32>) = *known.entry((x, y)).or_insert(here);
-                    assert_eq!(before.0, here.0, "camera {i}: {:?} at {col}, {row}", tile.node);
-                    assert!(
-                        before.1.is_none() || here.1.is_none() || before.1 == here.1,
-                        "camera {i}: water of {:?} at {col}, {row}",
-                        tile.node
-                    );
-                    shared += 1;
-                }
-            }
-            assert!(shared > 1000 && tiles.len() > 10, "camera {i}: {} tiles", tiles.len());
         }
     }
 

@@ -1,15 +1,13 @@
 // The ground: tiles of heights, covered by up to eight materials each.
 
-@group(1) @binding(0) var heights: texture_2d_array<f32>;
-@group(1) @binding(1) var slopes: texture_2d_array<f32>;
-@group(1) @binding(2) var weights: texture_2d_array<f32>;
-@group(1) @binding(3) var more_weights: texture_2d_array<f32>;
-@group(1) @binding(4) var covers: texture_2d_array<f32>;
-@group(1) @binding(5) var albedos: texture_2d_array<f32>;
-@group(1) @binding(6) var surfaces: texture_2d_array<f32>;
-@group(1) @binding(7) var patterns: texture_2d_array<f32>;
+@group(1) @binding(0) var slopes: texture_2d_array<f32>;
+@group(1) @binding(1) var weights: texture_2d_array<f32>;
+@group(1) @binding(2) var more_weights: texture_2d_array<f32>;
+@group(1) @binding(3) var covers: texture_2d_array<f32>;
+@group(1) @binding(4) var albedos: texture_2d_array<f32>;
+@group(1) @binding(5) var surfaces: texture_2d_array<f32>;
+@group(1) @binding(6) var patterns: texture_2d_array<f32>;
 
-const QUADS: u32 = 64u;
 const TEXELS: f32 = 129.0;
 const NO_MATERIAL: u32 = 255u;
 
@@ -28,7 +26,8 @@ fn without_plants(far: f32) -> f32 {
 }
 
 // How much higher crowns make far ground.
-fn canopy_height(texel: vec2<i32>, layer: i32, place: vec3<f32>) -> f32 {
+fn canopy_height(index: u32, layer: i32, place: vec3<f32>) -> f32 {
+    let texel = vec2<i32>(vec2(index % SIDE, index / SIDE) * 2u);
     let share = smoothstep(0.12, 0.45, textureLoad(covers, texel, layer, 0).a);
     let far = without_plants(length(place));
     if share * far <= 0.0 {
@@ -47,18 +46,16 @@ fn vertex(
     @location(0) tile: vec4<f32>,
     @location(1) palette: vec4<u32>,
     @location(2) more: vec4<u32>,
+    // How far it has changed over to the next coarser tile; the layer of that, and the place in it.
+    @location(3) morph: vec4<f32>,
 ) -> Vertex {
-    let at = vec2(index % (QUADS + 1u), index / (QUADS + 1u));
-    let layer = u32(tile.w);
-    let height = textureLoad(heights, vec2<i32>(at), i32(layer), 0).r;
-    let flat_place = tile.xy + vec2(f32(at.x), -f32(at.y)) * tile.z;
-    let crowns = canopy_height(vec2<i32>(2u * at), i32(layer), vec3(flat_place, height - scene.eye.x));
-    let place = curved(vec3(flat_place, height - scene.eye.x + crowns));
+    let found = tile_vertex(index, tile, morph.x);
+    let crowns = canopy_height(index, i32(tile.w), found.place);
     var out: Vertex;
-    out.position = to_clip(place);
-    out.place = place;
-    out.uv = vec2<f32>(at) / f32(QUADS);
-    out.layer = layer;
+    out.place = found.place + vec3(0.0, 0.0, crowns);
+    out.position = to_clip(out.place);
+    out.uv = found.uv;
+    out.layer = u32(tile.w);
     out.palette = palette;
     out.more = more;
     return out;
@@ -244,10 +241,10 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
         let clumps = clamp(0.5 + 0.5 * (crowns + 0.5 * middle.w), 0.0, 1.0);
         let closed = smoothstep(0.0, 1.0, cover.a * 1.7 + (clumps - 0.5) * 0.9 - 0.2);
         // Where plants are drawn the ground shows between them, in their shade.
-        let share = closed * without_plants(far);
-        let under = 1.0 - without_plants(far);
-        under_sun = mix(1.0, mix(0.15, 1.0, exp(-1.5 * cover.a / max(scene.sun.z, 0.3))), under);
-        under_sky = 1.0 - 0.4 * cover.a * under;
+        let without = without_plants(far);
+        let share = closed * without;
+        under_sun = mix(mix(0.15, 1.0, exp(-1.5 * cover.a / max(scene.sun.z, 0.3))), 1.0, without);
+        under_sky = mix(1.0 - 0.4 * cover.a, 1.0, without);
         let leaves = pow(cover.rgb, vec3(2.2)) * (0.62 + 0.6 * clumps) * tone * (vec3(1.0) + 0.12 * vec3(middle.z, 0.3 * middle.z, -middle.z));
         color = mix(color, leaves, share);
         let e = 1.6;

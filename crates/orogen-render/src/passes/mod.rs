@@ -8,24 +8,37 @@ use crate::pattern;
 use crate::quadtree::QUADS;
 
 pub(crate) const COMMON: &str = include_str!("common.wgsl");
+const TILE: &str = include_str!("tile.wgsl");
+
+/// What a shader shares with others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shared {
+    /// Nothing.
+    Nothing,
+    /// The eye, the sun, the air.
+    Scene,
+    /// That and the vertices of tiles.
+    Tiles,
+}
 
 /// The shaders, by name.
-pub(crate) const SHADERS: [(&str, &str, bool); 6] = [
-    ("ground", include_str!("ground.wgsl"), true),
-    ("sky", include_str!("sky.wgsl"), true),
-    ("water", include_str!("water.wgsl"), true),
-    ("copy", include_str!("copy.wgsl"), false),
-    ("tone", include_str!("tone.wgsl"), false),
-    ("apron", include_str!("apron.wgsl"), true),
+pub(crate) const SHADERS: [(&str, &str, Shared); 6] = [
+    ("ground", include_str!("ground.wgsl"), Shared::Tiles),
+    ("sky", include_str!("sky.wgsl"), Shared::Scene),
+    ("water", include_str!("water.wgsl"), Shared::Tiles),
+    ("copy", include_str!("copy.wgsl"), Shared::Nothing),
+    ("tone", include_str!("tone.wgsl"), Shared::Nothing),
+    ("apron", include_str!("apron.wgsl"), Shared::Scene),
 ];
 
 /// The text of a shader, with what it shares with others.
 pub(crate) fn source(name: &str) -> String {
     let found = SHADERS.iter().find(|(known, ..)| *known == name);
-    found.map_or_else(
-        String::new,
-        |(_, text, common)| if *common { format!("{COMMON}\n{text}") } else { (*text).to_owned() },
-    )
+    found.map_or_else(String::new, |(_, text, shared)| match shared {
+        Shared::Nothing => (*text).to_owned(),
+        Shared::Scene => format!("{COMMON}\n{text}"),
+        Shared::Tiles => format!("{COMMON}\n{TILE}\n{text}"),
+    })
 }
 
 /// `Scene` of `common.wgsl`.
@@ -63,6 +76,8 @@ pub(crate) struct Instance {
     /// North-west corner relative to the eye, side of a quad, layer.
     pub tile: [f32; 4],
     pub palette: [u8; 8],
+    /// How far it has changed over to the next coarser tile; the layer of that, and the place in it.
+    pub morph: [f32; 4],
 }
 
 /// Pipelines and layouts; they serve every picture of a device.
@@ -70,10 +85,13 @@ pub(crate) struct Passes {
     pub scene: wgpu::BindGroupLayout,
     pub tiles: wgpu::BindGroupLayout,
     pub under: wgpu::BindGroupLayout,
-    pub levels: wgpu::BindGroupLayout,
+    pub shapes: wgpu::BindGroupLayout,
     pub picture: wgpu::BindGroupLayout,
     pub tone: wgpu::BindGroupLayout,
     pub ground: wgpu::RenderPipeline,
+    /// The depth of the ground alone.
+    #[cfg(test)]
+    pub depth: wgpu::RenderPipeline,
     pub sky: wgpu::RenderPipeline,
     pub apron: wgpu::RenderPipeline,
     pub sea: wgpu::RenderPipeline,
@@ -89,6 +107,7 @@ pub(crate) struct Passes {
 struct Draw<'a> {
     shader: &'a wgpu::ShaderModule,
     vertex: &'a str,
+    /// Empty where depth alone is drawn.
     fragment: &'a str,
     layouts: &'a [&'a wgpu::BindGroupLayout],
     buffers: &'a [Option<wgpu::VertexBufferLayout<'a>>],
@@ -111,15 +130,14 @@ impl Passes {
             .smooth(D2)
             .smooth(D2)
             .make(gpu, "scene");
-        let tiles =
-            (0..7).fold(Layout::new().plain(D2Array), |layout, _| layout.smooth(D2Array)).make(gpu, "tiles");
+        let tiles = (0..7).fold(Layout::new(), |layout, _| layout.smooth(D2Array)).make(gpu, "tiles");
         let under = Layout::new().plain(D2).depth().make(gpu, "under");
-        let levels = Layout::new().plain(D2Array).make(gpu, "levels");
+        let shapes = Layout::of_vertices().plain(D2Array).plain(D2Array).plain(D2).make(gpu, "shapes");
         let picture = Layout::new().plain(D2).make(gpu, "picture");
         let tone = Layout::new().plain(D2).uniform(size_of::<Tone>()).make(gpu, "tone");
         let [ground_shader, sky_shader, water_shader, copy_shader, tone_shader, apron_shader] =
             SHADERS.map(|(name, ..)| gpu.shader(name, source(name)));
-        let attributes = wgpu::vertex_attr_array![0 => Float32x4, 1 => Uint8x4, 2 => Uint8x4];
+        let attributes = wgpu::vertex_attr_array![0 => Float32x4, 1 => Uint8x4, 2 => Uint8x4, 3 => Float32x4];
         let tile = [Some(wgpu::VertexBufferLayout {
             array_stride: size_of::<Instance>() as u64,
             step_mode: wgpu::VertexStepMode::Instance,
@@ -184,7 +202,22 @@ impl Passes {
                     shader: &ground_shader,
                     vertex: "vertex",
                     fragment: "fragment",
-                    layouts: &[&scene, &tiles],
+                    layouts: &[&scene, &tiles, &shapes],
+                    buffers: &tile,
+                    format: LIGHT,
+                    depth: Some((true, Greater)),
+                    cull: true,
+                    add: false,
+                },
+            ),
+            #[cfg(test)]
+            depth: pipeline(
+                gpu,
+                &Draw {
+                    shader: &ground_shader,
+                    vertex: "vertex",
+                    fragment: "",
+                    layouts: &[&scene, &tiles, &shapes],
                     buffers: &tile,
                     format: LIGHT,
                     depth: Some((true, Greater)),
@@ -221,7 +254,7 @@ impl Passes {
                 },
             ),
             sea: water("sea_vertex", &sea_vertices, &[&scene, &under]),
-            lakes: water("lake_vertex", &tile, &[&scene, &under, &levels]),
+            lakes: water("lake_vertex", &tile, &[&scene, &under, &shapes]),
             copy: pipeline(
                 gpu,
                 &Draw {
@@ -243,7 +276,7 @@ impl Passes {
             scene,
             tiles,
             under,
-            levels,
+            shapes,
             picture,
             tone,
         }
@@ -283,7 +316,7 @@ fn pipeline(gpu: &Gpu, draw: &Draw<'_>) -> wgpu::RenderPipeline {
             bias: wgpu::DepthBiasState::default(),
         }),
         multisample: wgpu::MultisampleState::default(),
-        fragment: Some(wgpu::FragmentState {
+        fragment: (!draw.fragment.is_empty()).then_some(wgpu::FragmentState {
             module: draw.shader,
             entry_point: Some(draw.fragment),
             compilation_options: wgpu::PipelineCompilationOptions::default(),

@@ -2,9 +2,6 @@
 
 @group(1) @binding(0) var under: texture_2d<f32>;
 @group(1) @binding(1) var under_depth: texture_depth_2d;
-@group(2) @binding(0) var levels: texture_2d_array<f32>;
-
-const QUADS: u32 = 64u;
 
 struct Vertex {
     @builtin(position) position: vec4<f32>,
@@ -23,12 +20,13 @@ fn sea_vertex(@location(0) at: vec2<f32>) -> Vertex {
 }
 
 @vertex
-fn lake_vertex(@builtin(vertex_index) index: u32, @location(0) tile: vec4<f32>) -> Vertex {
-    let at = vec2(index % (QUADS + 1u), index / (QUADS + 1u));
-    let level = textureLoad(levels, vec2<i32>(at), i32(tile.w), 0).r;
-    let flat_place = tile.xy + vec2(f32(at.x), -f32(at.y)) * tile.z;
+fn lake_vertex(
+    @builtin(vertex_index) index: u32,
+    @location(0) tile: vec4<f32>,
+    @location(3) morph: vec4<f32>,
+) -> Vertex {
     var out: Vertex;
-    out.place = curved(vec3(flat_place, level - scene.eye.x));
+    out.place = tile_vertex(index, tile, morph.x).surface;
     out.position = to_clip(out.place);
     out.sea = 0.0;
     return out;

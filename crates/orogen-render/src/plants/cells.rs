@@ -88,7 +88,8 @@ impl Cells {
     }
 
     /// Finds out what grows on the ground near the eye.
-    pub fn grow(&mut self, overview: &Overview, sight: &Sight<'_>, ground: &dyn Footing) {
+    pub fn grow(&mut self, sight: &Sight<'_>, ground: &dyn Footing) {
+        let overview = ground.overview();
         let eye = sight.camera.eye;
         let materials: Vec<String> = overview
             .materials
@@ -112,20 +113,27 @@ impl Cells {
         self.known
     }
 
-    /// Finds out what stands in the cells that a picture shows.
+    /// Finds out what stands in the cells that a picture shows, in all of them or in the nearest; says whether all are known.
     pub fn fill(
         &mut self,
         land: &dyn Land,
         overview: &Overview,
         sight: &Sight<'_>,
         cancel: &Cancel,
-    ) -> Result<(), RenderError> {
+    ) -> Result<bool, RenderError> {
         self.clock += 1;
         self.shown = seen(overview, sight);
         let missing: Vec<[i32; 2]> =
             self.shown.iter().copied().filter(|key| !self.cells.contains_key(key)).collect();
         // Few large pieces: what plants depend on reaches beyond their edges, and is worked out for each.
-        let pieces = pieces(&missing);
+        let mut pieces = pieces(&missing);
+        let mut missing = missing;
+        let all = sight.whole || pieces.len() < 2;
+        if !all {
+            let first = missing[0];
+            pieces.retain(|piece| holds(piece, &first));
+            missing.retain(|cell| pieces.iter().any(|piece| holds(piece, cell)));
+        }
         let found: Vec<Option<Instances>> = pieces
             .par_iter()
             .map(|piece| {
@@ -177,7 +185,7 @@ impl Cells {
             }
         }
         self.forget();
-        Ok(())
+        Ok(all)
     }
 
     fn number(&mut self, name: &str, kind: u16) -> u16 {
@@ -215,6 +223,10 @@ fn at_place(raster: &Raster<f32>, overview: &Overview, [x, y]: [f64; 2]) -> f32 
 fn rect([col, row]: [i32; 2]) -> Rect {
     let min = [col, row].map(|v| f64::from(v) * CELL_M);
     Rect { min, max: min.map(|v| v + CELL_M) }
+}
+
+fn holds(piece: &Rect, cell: &[i32; 2]) -> bool {
+    (0..2).all(|k| (piece.min[k]..piece.max[k]).contains(&((f64::from(cell[k]) + 0.5) * CELL_M)))
 }
 
 /// Rectangles that hold all of some cells: as few as there are, but none much larger than what is wanted of it.
@@ -293,11 +305,8 @@ mod tests {
             .filter(|[c, r]| (c - r).abs() < 7)
             .collect();
         let pieces = pieces(&cells);
-        let middle = |cell: &[i32; 2]| cell.map(|v| (f64::from(v) + 0.5) * CELL_M);
         for cell in &cells {
-            let at = middle(cell);
-            let holds = |piece: &&Rect| (0..2).all(|k| (piece.min[k]..piece.max[k]).contains(&at[k]));
-            assert_eq!(pieces.iter().filter(holds).count(), 1, "{cell:?}");
+            assert_eq!(pieces.iter().filter(|piece| holds(piece, cell)).count(), 1, "{cell:?}");
         }
         let area: f64 = pieces.iter().map(|piece| piece.size()[0] * piece.size()[1]).sum();
         assert!(area <= 2.0 * cells.len() as f64 * CELL_M * CELL_M && pieces.len() < cells.len() / 4);

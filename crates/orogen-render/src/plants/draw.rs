@@ -118,6 +118,11 @@ impl Drawing {
         counts
     }
 
+    /// Draws nothing next.
+    pub fn clear(&mut self) {
+        self.batches.clear();
+    }
+
     pub fn begin(&self, gpu: &Gpu, sample: u32, samples: u32, time_s: f32, wind: f32) {
         let shift = if samples > 1 { (sample as f32 * GOLDEN).fract() } else { 0.0 };
         // From the west-south-west, as the waves.

@@ -27,6 +27,8 @@ use model::Models;
 
 /// The ground that plants stand on, as it is drawn.
 pub(crate) trait Footing: Sync {
+    /// The land at a glance.
+    fn overview(&self) -> &Overview;
     /// How high it is at a place.
     fn height_at(&self, at: [f64; 2]) -> f64;
     /// What it is like, where that is known finely.
@@ -55,6 +57,8 @@ pub(crate) struct Sight<'a> {
     pub size: [u32; 2],
     pub moment: &'a Moment,
     pub latitude_deg: f64,
+    /// Whether the picture waits for all plants; else each frame makes a few.
+    pub whole: bool,
 }
 
 impl Sight<'_> {
@@ -81,15 +85,37 @@ pub(crate) struct Plants {
     models: Models,
     drawing: Drawing,
     counts: Counts,
+    /// Whether the picture has plants.
+    shown: bool,
 }
 
 impl Plants {
     pub fn new(gpu: &Gpu, scene: &wgpu::BindGroupLayout) -> Self {
         let drawing = Drawing::new(gpu, scene);
-        Self { cells: Cells::default(), models: Models::default(), drawing, counts: Counts::default() }
+        Self {
+            cells: Cells::default(),
+            models: Models::default(),
+            drawing,
+            counts: Counts::default(),
+            shown: false,
+        }
     }
 
-    /// Makes everything ready that a picture shows.
+    /// Forgets what stands where: the land has changed.
+    pub fn changed(&mut self) {
+        self.cells = Cells::default();
+        self.models.forget_all();
+        self.clear();
+    }
+
+    /// Draws nothing next.
+    pub fn clear(&mut self) {
+        self.drawing.clear();
+        self.counts = Counts::default();
+        self.shown = false;
+    }
+
+    /// Makes ready what a picture shows, all of it or what a frame has time for; says whether that is all.
     ///
     /// # Errors
     /// When the land cannot say what stands on it, or when cancelled.
@@ -97,23 +123,23 @@ impl Plants {
         &mut self,
         gpu: &Gpu,
         land: &dyn Land,
-        overview: &Overview,
         sight: &Sight<'_>,
         ground: &dyn Footing,
         cancel: &Cancel,
-    ) -> Result<(), RenderError> {
+    ) -> Result<bool, RenderError> {
         self.models.turn(season::season(sight.moment, sight.latitude_deg));
-        self.cells.fill(land, overview, sight, cancel)?;
-        self.cells.grow(overview, sight, ground);
+        let filled = self.cells.fill(land, ground.overview(), sight, cancel)?;
+        self.cells.grow(sight, ground);
         let chosen: Chosen = choose(&self.cells, sight, ground);
-        self.models.make(gpu, &self.drawing, &self.cells.species, &chosen, cancel)?;
+        let made = self.models.make(gpu, &self.drawing, &self.cells.species, &chosen, sight.whole, cancel)?;
         self.counts = self.drawing.upload(gpu, &chosen, &self.models, sight.focal_px());
-        Ok(())
+        self.shown = true;
+        Ok(filled && made)
     }
 
     /// Up to where plants are drawn; 0 where there are none.
     pub fn far_m(&self) -> f32 {
-        if self.cells.any() { cells::FAR_M as f32 } else { 0.0 }
+        if self.shown && self.cells.any() { cells::FAR_M as f32 } else { 0.0 }
     }
 
     pub fn counts(&self) -> Counts {
@@ -135,6 +161,8 @@ impl Plants {
 mod tests {
     use orogen_core::instances::{Instance, Instances};
     use orogen_core::{Frame, LayerName, Raster, Terrain, layer};
+
+    use std::sync::Arc;
 
     use super::*;
     use crate::{Aim, Height, Materials, Options, Rendered, render};
@@ -168,12 +196,16 @@ mod tests {
         land
     }
 
+    fn shared(land: Terrain) -> Arc<dyn Land> {
+        Arc::new(land)
+    }
+
     fn gpu() -> Gpu {
         Gpu::open(None).expect("a graphics adapter; cargo xtask test installs one")
     }
 
     /// From the south of the middle, towards it.
-    fn picture(gpu: &Gpu, land: &Terrain, away: f64, plants: bool) -> Rendered {
+    fn picture(gpu: &Gpu, land: &Arc<dyn Land>, away: f64, plants: bool) -> Rendered {
         let options = Options {
             size: [160, 90],
             samples: 1,
@@ -187,7 +219,7 @@ mod tests {
             plants,
             ..Options::default()
         };
-        let materials = Materials::of_layers(&[]);
+        let materials = Arc::new(Materials::of_layers(&[]));
         render(gpu, land, &materials, &options, &Cancel::new(), &|_| {}).unwrap()
     }
 
@@ -205,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_hundred_trees_are_meshes_from_near_and_impostors_from_far() {
-        let (gpu, land) = (gpu(), land("birch", 10));
+        let (gpu, land) = (gpu(), shared(land("birch", 10)));
         let near = picture(&gpu, &land, 70.0, true);
         let levels = near.plants.levels;
         assert!(levels[3] > 0 && levels[4] > 0 && levels.iter().sum::<usize>() < 200, "{levels:?}");
@@ -225,7 +257,7 @@ mod tests {
 
     #[test]
     fn an_impostor_covers_and_looks_as_the_mesh_that_it_takes_over_from() {
-        let (gpu, land) = (gpu(), land("birch", 1));
+        let (gpu, land) = (gpu(), shared(land("birch", 1)));
         let seen = |away: f64| {
             let with = picture(&gpu, &land, away, true);
             let (count, mean) = covered(&with, &picture(&gpu, &land, away, false));
@@ -244,17 +276,21 @@ mod tests {
     fn land_without_plants_and_species_that_nobody_knows_are_fine() {
         let gpu = gpu();
         let mut bare = land("birch", 0);
-        assert_eq!(picture(&gpu, &bare, 100.0, true).plants.levels, [0; 5]);
+        assert_eq!(picture(&gpu, &shared(bare.clone()), 100.0, true).plants.levels, [0; 5]);
         bare.set_instances(LayerName::fixed("plants"), Instances::default());
-        assert_eq!(picture(&gpu, &bare, 100.0, true).plants.levels, [0; 5]);
-        let unknown = picture(&gpu, &land("no such tree", 2), 300.0, true);
+        assert_eq!(picture(&gpu, &shared(bare), 100.0, true).plants.levels, [0; 5]);
+        let unknown = picture(&gpu, &shared(land("no such tree", 2)), 300.0, true);
         assert_eq!(unknown.plants.levels.iter().sum::<usize>(), 4);
     }
 
     /// Level ground without anything on it.
-    struct Level;
+    struct Level(Overview);
 
     impl Footing for Level {
+        fn overview(&self) -> &Overview {
+            &self.0
+        }
+
         fn height_at(&self, _: [f64; 2]) -> f64 {
             50.0
         }
@@ -267,7 +303,7 @@ mod tests {
     #[test]
     fn flying_in_levels_give_way_to_each_other_evenly_and_leave_no_pixel_out() {
         let land = land("oak", 1);
-        let overview = Overview::of(&land, &Cancel::new()).unwrap();
+        let level = Level(Overview::of(&land, &Cancel::new()).unwrap());
         let moment = Options::default().moment;
         let mut cells = Cells::default();
         let mut before: Option<[f64; 6]> = None;
@@ -282,12 +318,13 @@ mod tests {
                 size: [1280, 720],
                 moment: &moment,
                 latitude_deg: 45.0,
+                whole: true,
             };
-            cells.fill(&land, &overview, &sight, &Cancel::new()).unwrap();
+            cells.fill(&land, &level.0, &sight, &Cancel::new()).unwrap();
             // Shares of the levels, and of nothing.
             let mut shares = [0.0; 6];
             let mut parts: Vec<[u8; 2]> = Vec::new();
-            for ((_, level), plants) in choose(&cells, &sight, &Level) {
+            for ((_, level), plants) in choose(&cells, &sight, &level) {
                 for plant in plants {
                     let [from, to, ..] = plant.shares;
                     shares[level] += f64::from(to - from) / 255.0;

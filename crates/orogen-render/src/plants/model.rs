@@ -32,6 +32,8 @@ const SAMPLES: [usize; 2] = [128, 64];
 const SMALL_M: f64 = 3.0;
 /// Levels of the textures of impostors: the last shows a plant on 8 samples.
 const FAR_LEVELS: usize = 5;
+/// Shapes and levels that a frame of a flight makes.
+const A_FRAME: usize = 2;
 /// Pictures for which a mesh that nobody sees is kept.
 const KEPT: u64 = 30;
 
@@ -116,6 +118,8 @@ pub struct Models {
     grown: BTreeMap<Key, Grown>,
     surfaces: BTreeMap<u16, Arc<Surface>>,
     models: BTreeMap<Key, Model>,
+    /// Those that were asked for; some species make no plant.
+    tried: BTreeSet<Key>,
     clock: u64,
 }
 
@@ -131,6 +135,11 @@ impl Models {
         if self.season != season {
             *self = Self { season, clock: self.clock, ..Self::default() };
         }
+    }
+
+    /// Drops all.
+    pub fn forget_all(&mut self) {
+        *self = Self { season: self.season, clock: self.clock, ..Self::default() };
     }
 
     pub fn get(&self, key: Key) -> Option<&Model> {
@@ -151,11 +160,14 @@ impl Models {
         drawing: &Drawing,
         names: &[super::cells::Kind],
         chosen: &Chosen,
+        whole: bool,
         cancel: &Cancel,
-    ) -> Result<(), RenderError> {
+    ) -> Result<bool, RenderError> {
         self.clock += 1;
-        self.grow(names, chosen, cancel)?;
-        let missing: Vec<(Key, usize)> = chosen
+        // In a flight those that are missing come one after another.
+        let most = if whole { usize::MAX } else { A_FRAME };
+        self.grow(names, chosen, most, cancel)?;
+        let mut missing: Vec<(Key, usize)> = chosen
             .keys()
             .copied()
             .filter(|(key, level)| {
@@ -166,6 +178,8 @@ impl Models {
                     })
             })
             .collect();
+        let all = missing.len() <= most;
+        missing.truncate(most);
         let made: Vec<Made> = missing
             .par_iter()
             .map(|(key, level)| {
@@ -206,7 +220,7 @@ impl Models {
             }
         }
         self.forget(chosen);
-        Ok(())
+        Ok(all && chosen.keys().all(|(key, _)| self.tried.contains(key)))
     }
 
     /// Grows the plants whose shapes are needed for the first time.
@@ -214,9 +228,11 @@ impl Models {
         &mut self,
         names: &[super::cells::Kind],
         chosen: &Chosen,
+        most: usize,
         cancel: &Cancel,
     ) -> Result<(), RenderError> {
-        let wanted: BTreeSet<Key> = chosen.keys().map(|(key, _)| *key).collect();
+        let wanted = chosen.keys().map(|(key, _)| *key).filter(|key| !self.tried.contains(key));
+        let wanted: BTreeSet<Key> = wanted.collect::<BTreeSet<Key>>().into_iter().take(most).collect();
         let bare: BTreeSet<u16> = wanted
             .iter()
             .map(|key| key.species)
@@ -257,6 +273,7 @@ impl Models {
             return Err(RenderError::Cancelled);
         }
         for (key, made) in young.into_iter().zip(grown) {
+            self.tried.insert(key);
             if let Some(made) = made {
                 self.grown.insert(key, made);
             }
