@@ -364,8 +364,8 @@ pub(crate) fn full(bits: u16) -> f32 {
     let (exponent, part) = (u32::from(bits >> 10) & 31, u32::from(bits & 0x3ff));
     let magnitude = match exponent {
         0 => return f32::from_bits(sign | (part as f32 * 5.960_464_5e-8).to_bits()),
-        31 => 0x7f80_0000 | part << 13,
-        _ => (exponent + 112) << 23 | part << 13,
+        31 => 0x7f80_0000 | (part << 13),
+        _ => ((exponent + 112) << 23) | (part << 13),
     };
     f32::from_bits(sign | magnitude)
 }

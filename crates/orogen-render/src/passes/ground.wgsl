@@ -245,7 +245,8 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
         let share = closed * without;
         under_sun = mix(mix(0.15, 1.0, exp(-1.5 * cover.a / max(scene.sun.z, 0.3))), 1.0, without);
         under_sky = mix(1.0 - 0.4 * cover.a, 1.0, without);
-        let leaves = pow(cover.rgb, vec3(2.2)) * (0.62 + 0.6 * clumps) * tone * (vec3(1.0) + 0.12 * vec3(middle.z, 0.3 * middle.z, -middle.z));
+        // Crowns shade each other: a forest is darker than its leaves.
+        let leaves = pow(cover.rgb, vec3(2.2)) * (0.34 + 0.34 * clumps) * tone * (vec3(1.0) + 0.12 * vec3(middle.z, 0.3 * middle.z, -middle.z));
         color = mix(color, leaves, share);
         let e = 1.6;
         let ex = noise(0u, at_first + vec2(e, 0.0), first_turn * dx.xy, first_turn * dy.xy).w - one;
