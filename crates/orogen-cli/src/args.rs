@@ -261,6 +261,15 @@ pub struct Render {
     /// How hazy the air is; 1 is a clear day.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_number, allow_hyphen_values = true)]
     pub haze: f64,
+    /// The share of the sky under clouds.
+    #[arg(long, value_name = "X", default_value_t = 0.4, value_parser = parse_number, allow_hyphen_values = true)]
+    pub clouds: f64,
+    /// How thick the fog in valleys is; 1 is a foggy morning [default: by the hour]
+    #[arg(long, value_name = "X", value_parser = parse_number, allow_hyphen_values = true)]
+    pub fog: Option<f64>,
+    /// Mirror light by Blinn's lobe instead of facets.
+    #[arg(long)]
+    pub plain: bool,
     /// Stops to brighten (or, below 0, darken) the picture by.
     #[arg(long, value_name = "EV", default_value_t = 0.0, value_parser = parse_number, allow_hyphen_values = true)]
     pub exposure: f64,

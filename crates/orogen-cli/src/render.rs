@@ -147,6 +147,9 @@ fn options(args: &Render) -> Result<Options> {
         any_hour: args.time.is_none(),
         quality: args.quality,
         haze: args.haze,
+        clouds: args.clouds,
+        fog: args.fog,
+        plain: args.plain,
         exposure_ev: args.exposure,
         plants: true,
     })

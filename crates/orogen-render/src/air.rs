@@ -248,8 +248,15 @@ impl Air {
             .collect()
     }
 
-    /// The air before the eye, slice by slice: light that it adds, and the share of what lies behind that comes through. Slices
-    /// end at the square of their share of [`BLOCK_M`].
+    /// How much more or less than of green the air takes of red, green and blue: as powers of the share that comes through.
+    #[must_use]
+    pub fn tint(&self, height: f32) -> Rgb {
+        let taken = self.medium(height).extinction;
+        taken.map(|t| t / taken[1].max(1e-12))
+    }
+
+    /// The air before the eye, slice by slice: light that it adds, and the share of what lies behind that comes through, of green.
+    /// Slices end at the square of their share of [`BLOCK_M`].
     #[must_use]
     pub fn block(&self, camera: &Camera, aspect: f64, sun: Vec3) -> Vec<[f32; 4]> {
         let [cols, rows, slices] = BLOCK;
@@ -279,7 +286,7 @@ impl Air {
                         }
                         before = end;
                         let [r, g, b] = light;
-                        [r, g, b, (through[0] + through[1] + through[2]) / 3.0]
+                        [r, g, b, through[1]]
                     })
                     .collect()
             })

@@ -5,7 +5,9 @@ use orogen_core::{Cancel, Rect, math};
 use crate::air::{BLOCK, BLOCK_M};
 use crate::apron;
 use crate::camera::{EARTH_M, NEAR_M, curve_m};
+use crate::cascades::{CASCADES, Cascade, ShadowTargets, cascades};
 use crate::error::RenderError;
+use crate::fog;
 use crate::gpu::{DEPTH, Gpu, LIGHT, bind};
 use crate::light::Light;
 use crate::materials::{MOST, Materials};
@@ -16,11 +18,12 @@ use crate::plants::Plants;
 use crate::shade::{SIDE, SQUARES};
 use crate::slots::Slots;
 use crate::stage::Shot;
+use crate::sun::Sun;
 use crate::tile::PALETTE;
 use crate::vec3::as_f32;
 
 /// Strength of colours after toning.
-const SATURATION: f32 = 1.18;
+const SATURATION: f32 = 1.25;
 
 /// A tile that is drawn.
 #[derive(Clone, Debug)]
@@ -51,6 +54,7 @@ pub(crate) struct Targets {
     finished: wgpu::BindGroup,
     tone: wgpu::Buffer,
     scene: wgpu::Buffer,
+    shadows: ShadowTargets,
 }
 
 impl Targets {
@@ -80,6 +84,7 @@ impl Targets {
             views,
             tone,
             scene,
+            shadows: ShadowTargets::new(gpu),
         }
     }
 }
@@ -96,7 +101,10 @@ pub(crate) struct Draw<'a> {
     /// Width over height.
     pub aspect: f64,
     pub light: &'a Light,
+    pub sun: Sun,
     pub shades: &'a wgpu::TextureView,
+    /// Where fog lies.
+    pub fogs: &'a wgpu::TextureView,
     /// Where the squares of shade lie.
     pub squares: &'a [Rect],
     pub slots: &'a Slots,
@@ -109,8 +117,9 @@ impl Draw<'_> {
     /// Draws all samples into the picture of the targets.
     pub fn picture(&self, targets: &Targets, cancel: &Cancel) -> Result<(), RenderError> {
         let Self { gpu, passes, shot, .. } = *self;
-        let scene = self.bind_scene(&targets.scene);
+        let scene = self.bind_scene(&targets.scene, targets, &targets.shadows.all);
         let instances = self.instances();
+        self.cast(targets, &instances);
         let eye = shot.camera.eye;
         let (sea_vertices, sea_indices) = sea_mesh(eye[2]);
         let sea_count = sea_indices.len() as u32;
@@ -124,7 +133,7 @@ impl Draw<'_> {
         });
         let [first, second, sum, first_depth, second_depth, written] = &targets.views;
         let share = 1.0 / shot.samples as f32;
-        let tone = Tone { values: [self.light.exposure, share, SATURATION, 0.0] };
+        let tone = Tone { values: [self.light.exposure, share, SATURATION, self.light.night] };
         gpu.queue.write_buffer(&targets.tone, 0, bytemuck::bytes_of(&tone));
         for sample in 0..shot.samples {
             if cancel.is_cancelled() {
@@ -196,7 +205,7 @@ impl Draw<'_> {
     pub fn ground_alone(&self, targets: &Targets) {
         let gpu = self.gpu;
         gpu.queue.write_buffer(&targets.scene, 0, bytemuck::bytes_of(&self.scene(0)));
-        let scene = self.bind_scene(&targets.scene);
+        let scene = self.bind_scene(&targets.scene, targets, &targets.shadows.all);
         let instances = self.instances();
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         {
@@ -210,6 +219,62 @@ impl Draw<'_> {
             });
             pass.set_bind_group(0, &scene, &[]);
             self.draw_tiles(&mut pass, &self.passes.depth, &instances);
+        }
+        gpu.queue.submit([encoder.finish()]);
+    }
+
+    /// The squares near the eye as the lamp sees them; none where nothing lights the land from above.
+    fn cascades(&self) -> Option<[Cascade; CASCADES]> {
+        let lamp = self.light.sun;
+        if lamp[2] <= 0.01 || self.light.direct.iter().all(|c| *c <= 0.0) {
+            return None;
+        }
+        let Shot { camera, .. } = self.shot;
+        let [x, y, z] = camera.eye;
+        let above = (z - self.overview.height_at(x, y).max(0.0)).max(1.0);
+        Some(cascades(camera.eye, above, camera.axes()[2], lamp))
+    }
+
+    /// Draws what throws shadows near the eye.
+    fn cast(&self, targets: &Targets, instances: &wgpu::Buffer) {
+        let Some(squares) = self.cascades() else { return };
+        let (gpu, passes, shadows) = (self.gpu, self.passes, &targets.shadows);
+        let eye = self.shot.camera.eye;
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        for (i, square) in squares.iter().enumerate() {
+            let seen = Scene { clip: square.clip, ..self.scene(0) };
+            gpu.queue.write_buffer(&shadows.scenes[i], 0, bytemuck::bytes_of(&seen));
+            let scene = self.bind_scene(&shadows.scenes[i], targets, &shadows.none);
+            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("shadows"),
+                depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
+                    view: &shadows.each[i],
+                    depth_ops: Some(wgpu::Operations {
+                        load: wgpu::LoadOp::Clear(0.0),
+                        store: wgpu::StoreOp::Store,
+                    }),
+                    stencil_ops: None,
+                }),
+                ..Default::default()
+            });
+            pass.set_bind_group(0, &scene, &[]);
+            if i + 1 < CASCADES {
+                // Farther away the horizon shades land as finely.
+                pass.set_pipeline(&passes.cast);
+                pass.set_bind_group(1, &self.slots.ground, &[]);
+                pass.set_bind_group(2, &self.slots.shapes, &[]);
+                pass.set_index_buffer(passes.indices.slice(..), wgpu::IndexFormat::Uint16);
+                for (k, tile) in self.tiles.iter().enumerate() {
+                    let size = tile.rect.size();
+                    let middle = [0, 1].map(|axis| 0.5 * (tile.rect.min[axis] + tile.rect.max[axis]));
+                    let height = self.overview.height_at(middle[0], middle[1]);
+                    let middle = [middle[0] - eye[0], middle[1] - eye[1], height - eye[2]];
+                    if square.may_see(middle, size[0] + size[1], self.light.sun) {
+                        pass.set_vertex_buffer(0, instances.slice(instance_bytes(k)));
+                        pass.draw_indexed(passes.ranges[tile.coarser].clone(), 0, 0..1);
+                    }
+                }
+            }
         }
         gpu.queue.submit([encoder.finish()]);
     }
@@ -279,6 +344,12 @@ impl Draw<'_> {
         let mut materials = [[0f32; 4]; 4 * MOST];
         materials.copy_from_slice(&self.materials.numbers(eye));
         let tan_sun = light.sun[2] / sun_flat;
+        let squares = self.cascades();
+        let near = squares.map_or([0.0; 4], |squares| {
+            let [a, b, c] = squares.map(|square| square.texel_m() as f32);
+            [a, b, c, 1.0]
+        });
+        let fog = shot.fog.unwrap_or_else(|| fog::of_hour(&shot.moment, &self.sun));
         Scene {
             clip: camera.clip(self.aspect, in_clip),
             rays: camera.rays(self.aspect).map(|ray| four(ray, 0.0)),
@@ -296,12 +367,23 @@ impl Draw<'_> {
                 let at = turned.map(|x| (x / size).rem_euclid(1.0) as f32);
                 [at[0], at[1], (1.0 / size) as f32, strength]
             }),
+            air: four(light.tint, 0.0),
+            mood: [light.night, shot.clouds as f32, 0.0, f32::from(u8::from(shot.plain))],
+            fog: fog::numbers(self.overview, fog),
+            clouds: four(eye.map(|x| (x * 0.001) as f32), 0.0),
+            cascades: squares.map_or([[[0.0; 4]; 4]; CASCADES], |squares| squares.map(|square| square.clip)),
+            near,
             turns: [light.sun[0] / sun_flat, light.sun[1] / sun_flat, wind_cos, wind_sin].map(|x| x as f32),
             materials,
         }
     }
 
-    fn bind_scene(&self, buffer: &wgpu::Buffer) -> wgpu::BindGroup {
+    fn bind_scene(
+        &self,
+        buffer: &wgpu::Buffer,
+        targets: &Targets,
+        shadows: &wgpu::TextureView,
+    ) -> wgpu::BindGroup {
         let gpu = self.gpu;
         let clamped = gpu.sampler(wgpu::AddressMode::ClampToEdge, 1);
         let repeated = gpu.sampler(wgpu::AddressMode::Repeat, 1);
@@ -320,6 +402,9 @@ impl Draw<'_> {
                 texture(self.shades),
                 texture(self.noises),
                 texture(self.waves),
+                texture(self.fogs),
+                texture(shadows),
+                sampler(&targets.shadows.compared),
             ],
         )
     }

@@ -279,6 +279,11 @@ impl Layout {
         Self(Vec::new(), wgpu::ShaderStages::VERTEX)
     }
 
+    /// What only pixels look at.
+    pub fn of_pixels() -> Self {
+        Self(Vec::new(), wgpu::ShaderStages::FRAGMENT)
+    }
+
     fn and(mut self, ty: wgpu::BindingType) -> Self {
         let binding = self.0.len() as u32;
         let visibility = self.1;
@@ -306,6 +311,16 @@ impl Layout {
 
     pub fn depth(self) -> Self {
         self.texture(wgpu::TextureSampleType::Depth, wgpu::TextureViewDimension::D2)
+    }
+
+    /// Depths that are compared with, one on another.
+    pub fn depths(self) -> Self {
+        self.texture(wgpu::TextureSampleType::Depth, wgpu::TextureViewDimension::D2Array)
+    }
+
+    /// What compares with depths.
+    pub fn compared(self) -> Self {
+        self.and(wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Comparison))
     }
 
     fn texture(

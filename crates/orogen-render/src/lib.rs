@@ -9,12 +9,16 @@
 mod air;
 mod apron;
 mod camera;
+mod cascades;
 mod crew;
 mod draw;
 mod error;
+mod fog;
 mod gpu;
 mod land;
 mod light;
+#[cfg(test)]
+mod looks;
 mod materials;
 mod noises;
 mod overview;

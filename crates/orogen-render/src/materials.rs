@@ -16,6 +16,25 @@ pub struct Materials {
     list: Vec<(material::Info, Option<Maps>)>,
 }
 
+/// Textures are seen again up to so many times larger from afar.
+const REPEATS: f64 = 256.0;
+
+/// How much of a material's texture is seen again, larger, from afar, from 0 to 0.9; eights more for how clearly it shows beds.
+fn character(name: &str) -> f32 {
+    let (far, beds) = match name {
+        "sandstone" => (0.6, 8.0),
+        "limestone" => (0.75, 4.0),
+        "granite" => (0.85, 0.0),
+        "basalt" => (0.8, 2.0),
+        "scree" | "lichen" => (0.55, 0.0),
+        "gravel" | "soil" | "ash" => (0.4, 0.0),
+        "ice" | "snow" => (0.25, 0.0),
+        "sand" | "mud" => (0.12, 0.0),
+        _ => (0.45, 0.0),
+    };
+    far + beds
+}
+
 /// Samples along a side of a texture.
 const SIZE: usize = 512;
 
@@ -77,7 +96,7 @@ impl Materials {
         for (i, (info, maps)) in self.list.iter().enumerate() {
             let size = maps.as_ref().map_or(1.0, |maps| f64::from(maps.size_m));
             // Where the eye is in the texture: in doubles, as places may be far from zero.
-            let in_texture = eye.map(|x| (x / size).rem_euclid(1.0) as f32);
+            let in_texture = eye.map(|x| (x / size).rem_euclid(REPEATS) as f32);
             out[4 * i] = [in_texture[0], in_texture[1], in_texture[2], (1.0 / size) as f32];
             let [r, g, b] = self.mean(i);
             out[4 * i + 1] = [r, g, b, info.roughness];
@@ -92,13 +111,13 @@ impl Materials {
                     let (turn, by) = (f64::from(*turn_deg).to_radians(), 1.0 / f64::from(*scale));
                     let (c, s) = (orogen_core::math::cos(turn), orogen_core::math::sin(turn));
                     out[4 * i + 2] = [by as f32, c as f32, s as f32, -1.0];
-                    out[4 * i + 3] = [0.37, 0.71, layer, 0.0];
+                    out[4 * i + 3] = [0.37, 0.71, layer, character(info.name)];
                 }
                 Detail::Pattern(pattern) => {
                     let side = f64::from(pattern.size_m);
                     let at = [eye[0], -eye[1]].map(|x| (x / side).rem_euclid(1.0) as f32);
                     out[4 * i + 2] = [(1.0 / side) as f32, 1.0, 0.0, patterns];
-                    out[4 * i + 3] = [at[0], at[1], layer, 0.0];
+                    out[4 * i + 3] = [at[0], at[1], layer, character(info.name)];
                     patterns += 1.0;
                 }
             }

@@ -70,6 +70,12 @@ pub struct Options {
     pub quality: f64,
     /// How hazy the air is: 1 on a clear day.
     pub haze: f64,
+    /// The share of the sky under clouds.
+    pub clouds: f64,
+    /// How thick the fog in valleys is, 1 on a foggy morning; by the hour where nothing is said.
+    pub fog: Option<f64>,
+    /// Whether surfaces mirror light as Blinn has it: plainer and cheaper than facets.
+    pub plain: bool,
     /// Stops to brighten or darken by.
     pub exposure_ev: f64,
     /// Whether plants are drawn.
@@ -87,6 +93,9 @@ impl Default for Options {
             any_hour: true,
             quality: 6.0,
             haze: 1.0,
+            clouds: 0.4,
+            fog: None,
+            plain: false,
             exposure_ev: 0.0,
             plants: true,
         }
@@ -156,8 +165,8 @@ pub fn shot(stage: &Stage, land: &dyn Land, options: &Options, cancel: &Cancel) 
     })?;
     camera.check()?;
     let camera = clear_of_ground(land, overview, camera, cancel)?;
-    let Options { size, samples, quality, haze, exposure_ev, plants, .. } = *options;
-    Ok(Shot { size, samples, camera, moment, quality, haze, exposure_ev, plants })
+    let Options { size, samples, quality, haze, clouds, fog, plain, exposure_ev, plants, .. } = *options;
+    Ok(Shot { size, samples, camera, moment, quality, haze, clouds, fog, plain, exposure_ev, plants })
 }
 
 /// Refuses a camera inside the ground or the water; lifts one that was found by itself out of small bumps.

@@ -1,6 +1,7 @@
 //! What the land itself takes of the light: the horizon toward the sun, and the share of the sky that is seen. Worked out on
 //! squares of samples around the eye, each a third as wide as the one before, the first of them the whole land.
 
+use orogen_core::distance::to_nearest;
 use orogen_core::{Cancel, Ctx, Frame, Raster, Rect, layer};
 use orogen_ops::climate::horizon;
 use rayon::prelude::*;
@@ -21,10 +22,12 @@ const NARROWER: f64 = 3.0;
 const STEPS: f64 = 12.0;
 /// Directions in which the sky is looked at.
 const DIRECTIONS: usize = 8;
+/// Farther out all is open sea.
+const FAR_FROM_SHORE_M: f32 = 2000.0;
 
 /// One square: what its samples say, rows from the north.
 pub struct Square {
-    /// The tangent of the horizon toward the sun, the share of the sky, and whether there is sea; the last is unused.
+    /// The tangent of the horizon toward the sun, the share of the sky, whether there is sea, and metres from there to the shore.
     pub texels: Vec<[u16; 4]>,
 }
 
@@ -75,13 +78,21 @@ pub fn squares(
         let made = shade(height, spacing, rect, outer, sun_azimuth_deg, cancel)?;
         found.push(made);
     }
-    let squares = rects.iter().zip(found).map(|(rect, (sun, sky))| {
+    let squares = rects.iter().zip(found).zip(&heights).map(|((rect, (sun, sky)), height)| {
         let frame = lattice(rect);
-        let texels = (0..SIDE * SIDE).into_par_iter().map(|i| {
+        let is_sea = |i: usize| {
             let (c, r) = (i % SIDE, i / SIDE);
-            let sea = frame.is_some_and(|frame| overview.is_sea(frame.x_m(c), frame.y_m(r)));
+            frame.is_some_and(|frame| overview.is_sea(frame.x_m(c), frame.y_m(r)))
+        };
+        let sea: Vec<bool> = (0..SIDE * SIDE).into_par_iter().map(is_sea).collect();
+        // Low ground that the overview has as land may be sea in finer samples: it is the nearer to the shore.
+        let dry: Vec<bool> = sea.iter().zip(height.as_slice()).map(|(sea, h)| !sea || *h > 0.0).collect();
+        let step = (rect.size()[0] / (SIDE - 1) as f64) as f32;
+        let shore = to_nearest(&dry, SIDE);
+        let texels = (0..SIDE * SIDE).into_par_iter().map(|i| {
             let at = |raster: &Raster<f32>| half(raster.as_slice()[i]);
-            [at(&sun), at(&sky), half(f32::from(u8::from(sea))), 0]
+            let metres = ((shore[i] - 0.5) * step).clamp(0.0, FAR_FROM_SHORE_M);
+            [at(&sun), at(&sky), half(f32::from(u8::from(sea[i]))), half(metres)]
         });
         Square { texels: texels.collect() }
     });

@@ -43,6 +43,12 @@ pub struct Shot {
     pub quality: f64,
     /// How hazy the air is: 1 on a clear day.
     pub haze: f64,
+    /// The share of the sky under clouds.
+    pub clouds: f64,
+    /// How thick the fog in valleys is, 1 on a foggy morning; by the hour where nothing is said.
+    pub fog: Option<f64>,
+    /// Whether surfaces mirror light as Blinn has it: plainer and cheaper than facets.
+    pub plain: bool,
     /// Stops to brighten or darken by.
     pub exposure_ev: f64,
     /// Whether plants are drawn.
@@ -61,6 +67,8 @@ impl Shot {
         inside("a number of samples", self.samples.into(), 1.0, 1024.0)?;
         inside("a quality", self.quality, 0.1, 100.0)?;
         inside("a haze", self.haze, 0.0, 100.0)?;
+        inside("a share of clouds", self.clouds, 0.0, 1.0)?;
+        inside("a thickness of fog", self.fog.unwrap_or(0.0), 0.0, 10.0)?;
         inside("an exposure", self.exposure_ev, -20.0, 20.0)?;
         self.camera.check()
     }
@@ -188,6 +196,8 @@ pub struct Stage {
     passes: Passes,
     noises: wgpu::TextureView,
     waves: wgpu::TextureView,
+    /// Where fog lies on the land.
+    fogs: wgpu::TextureView,
     materials: Arc<Materials>,
     textures: [wgpu::TextureView; 3],
     source: Arc<Source>,
@@ -240,6 +250,7 @@ impl Stage {
         Ok(Self {
             noises: noises(gpu),
             waves: waves(gpu),
+            fogs: crate::fog::upload(gpu, &source.overview),
             slots: Slots::new(gpu, &passes, &textures, 64),
             crew: crew(&source),
             gpu: gpu.clone(),
@@ -302,6 +313,7 @@ impl Stage {
             }
         }
         self.crew = crew(&source);
+        self.fogs = crate::fog::upload(&self.gpu, &source.overview);
         self.source = source;
         self.plants.changed();
         self.shade = None;
@@ -364,7 +376,7 @@ impl Stage {
             ground,
         };
         let light = self.light.light(&self.gpu, &asked);
-        self.shade(&shot.camera, sun.azimuth_deg + north_deg, cancel)?;
+        self.shade(&shot.camera, sun.lamp().0.azimuth_deg + north_deg, cancel)?;
         let Some(shade) = &self.shade else {
             return Err(RenderError::Call(String::from("there is no shade")));
         };
@@ -383,7 +395,9 @@ impl Stage {
             shot,
             aspect,
             light: &light,
+            sun,
             shades: &shade.view,
+            fogs: &self.fogs,
             squares: &shade.places,
             slots: &self.slots,
             tiles: &drawn,
@@ -782,6 +796,9 @@ mod tests {
             moment: Moment { year: 2026, month: 7, day: 10, hour: 15.0 },
             quality: 2.0,
             haze: 1.0,
+            clouds: 0.4,
+            fog: None,
+            plain: false,
             exposure_ev: 0.0,
             plants: false,
         }
@@ -834,7 +851,9 @@ mod tests {
                 shot,
                 aspect,
                 light: &light,
+                sun: asked.sun,
                 shades: &shade.view,
+                fogs: &self.fogs,
                 squares: &shade.places,
                 slots: &self.slots,
                 tiles: &drawn,

@@ -124,6 +124,21 @@ impl Sun {
     pub fn direction(&self, north_deg: f64) -> Vec3 {
         toward(self.azimuth_deg + north_deg, self.altitude_deg)
     }
+
+    /// What lights the land, and how strongly: the sun, or by night the moon, which is always full, over against it.
+    #[must_use]
+    pub fn lamp(&self) -> (Self, f32) {
+        /// The moon's light beside the sun's: more than it is, as eyes adapt to it.
+        const MOON: f32 = 1.6e-5;
+        /// From here down there is no sun left.
+        const DOWN_DEG: f64 = -3.0;
+        if self.altitude_deg > DOWN_DEG {
+            return (*self, 1.0);
+        }
+        let moon = Self { azimuth_deg: self.azimuth_deg + 180.0, altitude_deg: -self.altitude_deg };
+        let risen = math::smoothstep(-DOWN_DEG as f32, -DOWN_DEG as f32 + 7.0, moon.altitude_deg as f32);
+        (moon, MOON * risen)
+    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     let normal = normalize(in.normal);
     let shade = shade_at(in.place.xy);
     let color = in.color * tone;
-    var light = color * scene.sun_light.rgb * shade.sun * scattered(normal, eye, scene.sun.xyz, 0.04);
+    var light = color * scene.sun_light.rgb * shade.sun * scattered(normal, eye, scene.sun.xyz, 0.95, 0.04);
     light += color / PI * sky_on(normal) * shade.sky;
     return vec4(through_air(light, in.place, pixel), 1.0);
 }

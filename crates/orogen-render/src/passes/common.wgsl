@@ -28,6 +28,19 @@ struct Scene {
     waves: array<vec4<f32>, 2>,
     // Cosines and sines of the sun's and the wind's direction.
     turns: vec4<f32>,
+    // Transmittance of red, green and blue as powers of what the block of air says; seconds since the beginning.
+    air: vec4<f32>,
+    // How dark the night is, from 0 by day to 1; share of the sky under clouds; unused; 1 where surfaces mirror
+    // light as Blinn has it.
+    mood: vec4<f32>,
+    // Fog in valleys: its density (1/m), 1 / its height above their floors, how far it is looked for in metres; unused.
+    fog: vec4<f32>,
+    // Place of the eye in the noise of the clouds, unused.
+    clouds: vec4<f32>,
+    // What the lamp sees of the squares near the eye, from places relative to the eye.
+    cascades: array<mat4x4<f32>, 3>,
+    // The width of a sample of each; 1 where there are such squares.
+    near: vec4<f32>,
     // By material, four each: place of the eye in the texture and 1 / its side; mean colour and roughness; the map against
     // repetition (1 / side, cosine, sine, its layer or -1); place of the eye in that, layer of the texture, fineness.
     materials: array<vec4<f32>, 96>,
@@ -41,6 +54,9 @@ struct Scene {
 @group(0) @binding(5) var shades: texture_2d_array<f32>;
 @group(0) @binding(6) var noises: texture_2d<f32>;
 @group(0) @binding(7) var wave_slopes: texture_2d<f32>;
+@group(0) @binding(8) var fogs: texture_2d<f32>;
+@group(0) @binding(9) var shadows: texture_depth_2d_array;
+@group(0) @binding(10) var compared: sampler_comparison;
 
 const PI: f32 = 3.14159265;
 
@@ -73,14 +89,16 @@ fn through_air(light: vec3<f32>, place: vec3<f32>, pixel: vec2<f32>) -> vec3<f32
     let w = (slice - 0.5) / slices;
     let air = textureSampleLevel(air_block, clamped, vec3(pixel * scene.size.zw, w), 0.0);
     let near = clamp(slice, 0.0, 1.0);
-    return light * mix(1.0, air.a, near) + air.rgb * near;
+    let kept = pow(vec3(max(mix(1.0, air.a, near), 1e-4)), scene.air.rgb);
+    return through_fog(light, place) * kept + air.rgb * near;
 }
 
 struct Shade {
-    // The share of the sun's disk, of the sky, and whether there is sea.
+    // The share of the sun's disk, of the sky, and whether there is sea; metres to the shore.
     sun: f32,
     sky: f32,
     sea: f32,
+    shore: f32,
 }
 
 fn shade_in(square: u32, place: vec2<f32>) -> Shade {
@@ -93,7 +111,7 @@ fn shade_in(square: u32, place: vec2<f32>) -> Shade {
     // The sun has a width, and the horizon is as exact as its samples.
     let blur = scene.sun_light.w + 0.015 * (1.0 + scene.sun.w * scene.sun.w);
     let sun = smoothstep(-blur, blur, scene.sun.w - found.r);
-    return Shade(sun, found.g, found.b);
+    return Shade(sun, found.g, found.b, found.a);
 }
 
 fn shade_at(place: vec2<f32>) -> Shade {
@@ -115,13 +133,95 @@ fn shade_at(place: vec2<f32>) -> Shade {
         return own;
     }
     let outer = shade_in(square - 1u, place);
-    return Shade(mix(outer.sun, own.sun, inside), mix(outer.sky, own.sky, inside), mix(outer.sea, own.sea, inside));
+    return Shade(mix(outer.sun, own.sun, inside), mix(outer.sky, own.sky, inside), mix(outer.sea, own.sea, inside), mix(outer.shore, own.shore, inside));
 }
 
 // The light of the whole sky on a surface.
 fn sky_on(normal: vec3<f32>) -> vec3<f32> {
     let light = scene.sky[0].rgb + scene.sky[1].rgb * normal.x + scene.sky[2].rgb * normal.y + scene.sky[3].rgb * normal.z;
     return max(light, vec3(0.0));
+}
+
+// The share of the lamp's light that what is near leaves: land and what stands on it, as the lamp sees them.
+fn near_light(place: vec3<f32>, normal: vec3<f32>) -> f32 {
+    if scene.near.w <= 0.0 {
+        return 1.0;
+    }
+    var light = 1.0;
+    var open = 1.0;
+    for (var i = 0u; i < 3u; i++) {
+        // A little off the surface, so that it does not shade itself: more where a sample of the shadow is wide.
+        let texel = scene.near[i];
+        let off = place + normal * texel * 1.6 + scene.sun.xyz * texel * 1.0;
+        let seen = scene.cascades[i] * vec4(off, 1.0);
+        let edge = max(abs(seen.x), abs(seen.y));
+        if edge >= 0.98 || seen.z <= 0.0 || seen.z >= 1.0 {
+            continue;
+        }
+        let uv = vec2(0.5 + 0.5 * seen.x, 0.5 - 0.5 * seen.y);
+        let step = 1.0 / f32(textureDimensions(shadows).x);
+        var sum = 0.0;
+        // Nine looks, each a mean of four: soft for two samples around.
+        for (var k = 0; k < 9; k++) {
+            let aside = vec2(f32(k % 3) - 1.0, f32(k / 3) - 1.0) * 1.3 * step;
+            sum += textureSampleCompareLevel(shadows, compared, uv + aside, i32(i), seen.z);
+        }
+        // The next square takes over before this one ends.
+        let share = open * (1.0 - smoothstep(0.80, 0.98, edge));
+        light -= share * (1.0 - sum / 9.0);
+        open -= share;
+        if open < 0.01 {
+            break;
+        }
+    }
+    return clamp(light, 0.0, 1.0);
+}
+
+// How high above the floor of its valley a place is, as a share of the height of fog, and how thick fog is over that floor.
+fn fog_at(place: vec3<f32>) -> vec2<f32> {
+    let box = scene.squares[0];
+    let found = textureSampleLevel(fogs, clamped, vec2(place.x - box.x, box.y - place.y) * box.z, 0.0).rg;
+    let patches = textureSampleLevel(noises, repeated, place.xy * scene.noise[2].z + scene.noise[2].xy, 0.0);
+    let above = place.z + scene.eye.x + dot(place.xy, place.xy) * scene.eye.y - found.r;
+    // Its top is higher here and lower there.
+    return vec2(above * scene.fog.y - 0.6 * (patches.x - 0.5), found.g * (0.4 + 1.2 * patches.y));
+}
+
+// Fog below a height, where it is whole up to a half and thins out to the top.
+fn fog_below(above: f32) -> f32 {
+    let ramp = clamp(above, 0.5, 1.0);
+    return min(above, 0.5) + (2.0 * ramp - ramp * ramp - 0.75);
+}
+
+// What fog before a place leaves of its light, and adds.
+fn through_fog(light: vec3<f32>, place: vec3<f32>) -> vec3<f32> {
+    if scene.fog.x <= 0.0 {
+        return light;
+    }
+    const STEPS: i32 = 12;
+    let whole = length(place);
+    let far = min(whole, scene.fog.z);
+    let way = place / max(whole, 1e-3);
+    var depth = 0.0;
+    var before = 0.0;
+    var from_ = fog_at(vec3(0.0));
+    for (var i = 0; i < STEPS; i++) {
+        let share = (f32(i) + 1.0) / f32(STEPS);
+        let end = far * share * share;
+        let to = fog_at(way * end);
+        // The mean along the step, as if heights ran straight between its ends.
+        let rise = to.x - from_.x;
+        let mean = (fog_below(to.x) - fog_below(from_.x)) / select(rise, 1.0, abs(rise) < 1e-3);
+        let level = 1.0 - 2.0 * clamp(to.x - 0.5, 0.0, 0.5);
+        depth += (end - before) * scene.fog.x * 0.5 * (from_.y + to.y) * select(mean, level, abs(rise) < 1e-3);
+        before = end;
+        from_ = to;
+    }
+    let kept = exp(-depth);
+    let turn = dot(way, scene.sun.xyz);
+    let forward = 0.07 + 0.30 * pow(max(0.5 + 0.5 * turn, 0.0), 8.0);
+    let own = sky_on(vec3(0.0, 0.0, 1.0)) * 0.30 + scene.sun_light.rgb * forward * smoothstep(-0.02, 0.12, scene.sun.z);
+    return light * kept + own * (1.0 - kept);
 }
 
 fn fresnel(reflected: f32, cosine: f32) -> f32 {
@@ -141,14 +241,23 @@ fn mirrored(normal: vec3<f32>, eye: vec3<f32>, light: vec3<f32>, roughness: f32,
     let g = max(roughness * roughness, 2e-3);
     let g2 = g * g;
     let n_h = max(dot(normal, between), 0.0);
+    if scene.mood.w > 0.5 {
+        // Blinn's lobe, as wide.
+        let sharp = 2.0 / g2 - 2.0;
+        return (sharp + 2.0) / (8.0 * PI) * pow(n_h, max(sharp, 0.0)) * fresnel(reflected, dot(light, between)) * n_l;
+    }
     let below = n_h * n_h * (g2 - 1.0) + 1.0;
     let facets = g2 / (PI * below * below);
     let seen = 0.5 / (n_l * sqrt(n_e * n_e * (1.0 - g2) + g2) + n_e * sqrt(n_l * n_l * (1.0 - g2) + g2));
     return facets * seen * fresnel(reflected, dot(light, between)) * n_l;
 }
 
-// Light scattered in the surface, times the cosine of the light: what is not mirrored.
-fn scattered(normal: vec3<f32>, eye: vec3<f32>, light: vec3<f32>, reflected: f32) -> f32 {
+// Light scattered in the surface, times the cosine of the light: what is not mirrored. Where the look grazes a smooth surface more
+// is mirrored than Fresnel's share by the half vector says: without that a white surface would send back more than it gets.
+fn scattered(normal: vec3<f32>, eye: vec3<f32>, light: vec3<f32>, roughness: f32, reflected: f32) -> f32 {
     let between = normalize(eye + light);
-    return max(dot(normal, light), 0.0) * (1.0 - fresnel(reflected, dot(light, between))) / PI;
+    let grazing = clamp(1.0 - dot(normal, eye), 0.0, 1.0);
+    let square = grazing * grazing;
+    let lost = reflected + (max(1.0 - roughness, reflected) - reflected) * square * square * grazing;
+    return max(dot(normal, light), 0.0) * (1.0 - max(fresnel(reflected, dot(light, between)), lost)) / PI;
 }

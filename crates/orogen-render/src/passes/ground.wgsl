@@ -102,7 +102,64 @@ fn look(number: u32, at: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>) -> Ground {
     return Ground(color, albedo.a, vec3(tilt, 0.0), surface.z, surface.w);
 }
 
-fn material(number: u32, point: Point) -> Ground {
+// What is left of a texture far away: itself once more, larger and larger, so that rock is rock from any distance. Gives a
+// factor of the colour in `color`, about 1, and how the normal is moved.
+fn from_afar(number: u32, at: vec3<f32>, point: Point, periods: f32) -> Ground {
+    let where_ = scene.materials[4u * number];
+    let mean = scene.materials[4u * number + 1u];
+    let layer = i32(scene.materials[4u * number + 3u].z);
+    // Each step is four times as large; the places of the eye repeat after four steps.
+    let level = clamp(log2(periods * 150.0) * 0.5, 0.0, 3.999);
+    let step = floor(level);
+    var out = Ground(vec3(0.0), 0.0, vec3(0.0), 0.0, 1.0);
+    for (var i = 0u; i < 2u; i++) {
+        let by = exp2(-2.0 * (step + f32(i)));
+        let share = select(1.0 - fract(level), fract(level), i == 1u) * pow(0.86, step + f32(i));
+        let place = at * by;
+        let dx = point.dx * where_.w * by;
+        let dy = point.dy * where_.w * by;
+        if share < 0.03 || step + f32(i) < 0.5 {
+            continue;
+        }
+        if point.planes.z > 0.1 {
+            let xy = vec2(place.x, -place.y);
+            let one = textureSampleGrad(albedos, repeated, xy, layer, vec2(dx.x, -dx.y), vec2(dy.x, -dy.y));
+            let tilt = textureSampleGrad(surfaces, repeated, xy, layer, vec2(dx.x, -dx.y), vec2(dy.x, -dy.y));
+            out.color += share * point.planes.z * (one.rgb / mean.rgb - 1.0);
+            out.tilt += share * point.planes.z * vec3(tilt.xy * 2.0 - 1.0, 0.0);
+        }
+        if point.planes.x > 0.1 {
+            let yz = vec2(place.y, -place.z);
+            let one = textureSampleGrad(albedos, repeated, yz, layer, vec2(dx.y, -dx.z), vec2(dy.y, -dy.z));
+            let tilt = textureSampleGrad(surfaces, repeated, yz, layer, vec2(dx.y, -dx.z), vec2(dy.y, -dy.z));
+            out.color += share * point.planes.x * (one.rgb / mean.rgb - 1.0);
+            out.tilt += share * point.planes.x * vec3(0.0, tilt.xy * 2.0 - 1.0);
+        }
+        if point.planes.y > 0.1 {
+            let xz = vec2(place.x, -place.z);
+            let one = textureSampleGrad(albedos, repeated, xz, layer, vec2(dx.x, -dx.z), vec2(dy.x, -dy.z));
+            let tilt = textureSampleGrad(surfaces, repeated, xz, layer, vec2(dx.x, -dx.z), vec2(dy.x, -dy.z));
+            out.color += share * point.planes.y * (one.rgb / mean.rgb - 1.0);
+            out.tilt += share * point.planes.y * vec3(tilt.x * 2.0 - 1.0, 0.0, tilt.y * 2.0 - 1.0);
+        }
+    }
+    return out;
+}
+
+// Beds of rock, seen where it is steep: bands by height, a little uneven. `uneven` is a noise of the place.
+fn beds(point: Point, uneven: f32) -> vec4<f32> {
+    let z = point.place.z + scene.eye.x + dot(point.place.xy, point.place.xy) * scene.eye.y + 5.0 * uneven;
+    let at = vec2(0.371, z / 170.0);
+    let dx = vec2(0.0, point.dx.z / 170.0);
+    let dy = vec2(0.0, point.dy.z / 170.0);
+    let here = textureSampleGrad(noises, repeated, at, dx, dy) * 2.0 - 1.0;
+    let above = textureSampleGrad(noises, repeated, at + vec2(0.0, 1.5 / 170.0), dx, dy) * 2.0 - 1.0;
+    let steep = 1.0 - point.planes.z;
+    // Colours, and how far harder beds stand out.
+    return vec4(vec3(1.0) + steep * (here.x * vec3(0.34, 0.36, 0.38) + here.y * vec3(0.10, 0.0, -0.12)), steep * (here.z - above.z));
+}
+
+fn material(number: u32, point: Point, uneven: f32) -> Ground {
     let where_ = scene.materials[4u * number];
     let mean = scene.materials[4u * number + 1u];
     let turned = scene.materials[4u * number + 2u];
@@ -154,6 +211,19 @@ fn material(number: u32, point: Point) -> Ground {
         let factor = textureSampleGrad(patterns, repeated, level, i32(turned.w), dx, dy).rgb * (255.0 / 128.0);
         out.color *= mix(vec3(1.0), factor, point.planes.z);
     }
+    let far = fract(other.w);
+    let periods = point.wide / fine;
+    if far > 0.02 && periods > 0.008 {
+        let more = from_afar(number, where_.xyz + point.place * where_.w, point, periods);
+        out.color *= max(vec3(1.0) + 1.3 * far * more.color, vec3(0.2));
+        out.tilt += 1.2 * far * more.tilt;
+    }
+    let bedded = floor(other.w) / 8.0;
+    if bedded > 0.0 {
+        let found = beds(point, uneven);
+        out.color *= mix(vec3(1.0), max(found.rgb, vec3(0.25)), bedded);
+        out.tilt.z -= bedded * found.w * 1.2;
+    }
     return out;
 }
 
@@ -202,7 +272,7 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
             continue;
         }
         // Edges between materials are ragged, whatever the spacing of the weights.
-        let one = material(number, point);
+        let one = material(number, point, middle.x + 0.4 * small.x);
         if height < 0.0 {
             ground = one;
             height = one.height + weight;
@@ -271,8 +341,8 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     roughness = mix(roughness, 0.45, damp * 0.6);
 
     let reflected = 0.04;
-    let lit = scene.sun_light.rgb * shade.sun * under_sun;
-    var light = color * lit * scattered(normal, eye, scene.sun.xyz, reflected) * mix(1.0, open, 0.35);
+    let lit = scene.sun_light.rgb * shade.sun * under_sun * near_light(in.place, smooth_normal);
+    var light = color * lit * scattered(normal, eye, scene.sun.xyz, roughness, reflected) * mix(1.0, open, 0.35);
     light += lit * mirrored(normal, eye, scene.sun.xyz, roughness, reflected) * open;
     // Light of the sky, and of the ground around where it hides the sky.
     open *= under_sky;

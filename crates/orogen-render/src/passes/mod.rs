@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::cascades::CASCADES;
 use crate::gpu::{DEPTH, Gpu, LIGHT, Layout};
 use crate::materials::MOST;
 use crate::pattern;
@@ -59,6 +60,12 @@ pub(crate) struct Scene {
     pub noise: [[f32; 4]; 3],
     pub waves: [[f32; 4]; 2],
     pub turns: [f32; 4],
+    pub air: [f32; 4],
+    pub mood: [f32; 4],
+    pub fog: [f32; 4],
+    pub clouds: [f32; 4],
+    pub cascades: [[[f32; 4]; 4]; CASCADES],
+    pub near: [f32; 4],
     pub materials: [[f32; 4]; 4 * MOST],
 }
 
@@ -92,6 +99,8 @@ pub(crate) struct Passes {
     /// The depth of the ground alone.
     #[cfg(test)]
     pub depth: wgpu::RenderPipeline,
+    /// The ground as the lamp sees it: its depth alone.
+    pub cast: wgpu::RenderPipeline,
     pub sky: wgpu::RenderPipeline,
     pub apron: wgpu::RenderPipeline,
     pub sea: wgpu::RenderPipeline,
@@ -129,8 +138,11 @@ impl Passes {
             .smooth(D2Array)
             .smooth(D2)
             .smooth(D2)
+            .smooth(D2)
+            .depths()
+            .compared()
             .make(gpu, "scene");
-        let tiles = (0..7).fold(Layout::new(), |layout, _| layout.smooth(D2Array)).make(gpu, "tiles");
+        let tiles = (0..7).fold(Layout::of_pixels(), |layout, _| layout.smooth(D2Array)).make(gpu, "tiles");
         let under = Layout::new().plain(D2).depth().make(gpu, "under");
         let shapes = Layout::of_vertices().plain(D2Array).plain(D2Array).plain(D2).make(gpu, "shapes");
         let picture = Layout::new().plain(D2).make(gpu, "picture");
@@ -225,6 +237,7 @@ impl Passes {
                     add: false,
                 },
             ),
+            cast: caster(gpu, &ground_shader, "vertex", None, &[&scene, &tiles, &shapes], &tile),
             apron: pipeline(
                 gpu,
                 &Draw {
@@ -283,6 +296,51 @@ impl Passes {
     }
 }
 
+/// A pipeline that draws what throws shadows, as the lamp sees it. Without a fragment shader all of it does.
+pub(crate) fn caster(
+    gpu: &Gpu,
+    shader: &wgpu::ShaderModule,
+    vertex: &str,
+    fragment: Option<&str>,
+    layouts: &[&wgpu::BindGroupLayout],
+    buffers: &[Option<wgpu::VertexBufferLayout<'_>>],
+) -> wgpu::RenderPipeline {
+    let layouts: Vec<_> = layouts.iter().map(|layout| Some(*layout)).collect();
+    let layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: None,
+        bind_group_layouts: &layouts,
+        immediate_size: 0,
+    });
+    gpu.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("shadow"),
+        layout: Some(&layout),
+        vertex: wgpu::VertexState {
+            module: shader,
+            entry_point: Some(vertex),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            buffers,
+        },
+        primitive: wgpu::PrimitiveState::default(),
+        depth_stencil: Some(wgpu::DepthStencilState {
+            format: DEPTH,
+            depth_write_enabled: Some(true),
+            depth_compare: Some(wgpu::CompareFunction::Greater),
+            stencil: wgpu::StencilState::default(),
+            // Away from the lamp, the more the steeper, so that a surface does not shade itself.
+            bias: wgpu::DepthBiasState { constant: 0, slope_scale: -1.5, clamp: 0.0 },
+        }),
+        multisample: wgpu::MultisampleState::default(),
+        fragment: fragment.map(|entry| wgpu::FragmentState {
+            module: shader,
+            entry_point: Some(entry),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            targets: &[],
+        }),
+        multiview_mask: None,
+        cache: None,
+    })
+}
+
 fn pipeline(gpu: &Gpu, draw: &Draw<'_>) -> wgpu::RenderPipeline {
     let layouts: Vec<_> = draw.layouts.iter().map(|layout| Some(*layout)).collect();
     let layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -329,6 +387,27 @@ fn pipeline(gpu: &Gpu, draw: &Draw<'_>) -> wgpu::RenderPipeline {
         multiview_mask: None,
         cache: None,
     })
+}
+
+/// A pipeline for one triangle over a texture, from a shader that looks at nothing.
+#[cfg(test)]
+pub(crate) fn test_pipeline(
+    gpu: &Gpu,
+    shader: &wgpu::ShaderModule,
+    format: wgpu::TextureFormat,
+) -> wgpu::RenderPipeline {
+    let draw = Draw {
+        shader,
+        vertex: "vertex",
+        fragment: "fragment",
+        layouts: &[],
+        buffers: &[],
+        format,
+        depth: None,
+        cull: false,
+        add: false,
+    };
+    pipeline(gpu, &draw)
 }
 
 #[cfg(test)]

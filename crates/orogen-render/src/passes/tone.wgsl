@@ -1,7 +1,7 @@
 // From light to a picture: each sample is exposed and toned, then their mean is written.
 
 struct Tone {
-    // Exposure, share of this sample, strength of the colours; unused.
+    // Exposure, share of this sample, strength of the colours, how dark the night is.
     values: vec4<f32>,
 }
 
@@ -30,7 +30,7 @@ fn filmic(color: vec3<f32>) -> vec3<f32> {
     let x4 = x2 * x2;
     var y = 15.5 * x4 * x2 - 40.14 * x4 * x + 31.96 * x4 - 6.868 * x2 * x + 0.4298 * x2 + 0.1191 * x - 0.00232;
     // More contrast and colour than the plain curve has.
-    y = pow(max(y, vec3(0.0)), vec3(1.3));
+    y = pow(max(y, vec3(0.0)), vec3(1.62));
     let grey = dot(y, vec3(0.2126, 0.7152, 0.0722));
     y = grey + tone.values.z * (y - grey);
     return pow(clamp(back * y, vec3(0.0), vec3(1.0)), vec3(2.2));
@@ -38,8 +38,11 @@ fn filmic(color: vec3<f32>) -> vec3<f32> {
 
 @fragment
 fn add(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
-    let found = textureLoad(light, vec2<i32>(position.xy), 0).rgb;
-    return vec4(filmic(max(found, vec3(0.0)) * tone.values.x) * tone.values.y, tone.values.y);
+    var found = max(textureLoad(light, vec2<i32>(position.xy), 0).rgb, vec3(0.0)) * tone.values.x;
+    // By night the eye sees little colour, and blue better than red.
+    let grey = dot(found, vec3(0.15, 0.55, 0.30));
+    found = mix(found, grey * vec3(0.62, 0.86, 1.30), 0.72 * tone.values.w);
+    return vec4(filmic(found) * tone.values.y, tone.values.y);
 }
 
 fn encoded(c: vec3<f32>) -> vec3<f32> {
