@@ -47,14 +47,13 @@ fn threshold(pixel: vec2<f32>) -> f32 {
     return fract(52.9829189 * fract(dot(at, vec2(0.06711056, 0.00583715))) + now.clock.x);
 }
 
-// What the air before a place leaves of its light, and adds.
+// What the air and the fog before a place add to its light, and the share of it that they leave.
 fn air_at(place: vec3<f32>, clip: vec4<f32>) -> vec4<f32> {
     let at = clip.xy / max(clip.w, 1e-3);
-    let slices = scene.counts.y;
-    let slice = sqrt(length(place) / scene.counts.z) * slices;
-    let air = textureSampleLevel(air_block, clamped, vec3(0.5 + 0.5 * at.x, 0.5 - 0.5 * at.y, (slice - 0.5) / slices), 0.0);
-    let near = clamp(slice, 0.0, 1.0);
-    return vec4(air.rgb * near, mix(1.0, air.a, near));
+    let pixel = vec2(0.5 + 0.5 * at.x, 0.5 - 0.5 * at.y) * scene.size.xy;
+    let added = through_air(vec3(0.0), place, pixel);
+    let kept = through_air(vec3(1.0), place, pixel) - added;
+    return vec4(added, dot(kept, vec3(0.33333)));
 }
 
 // What others around leave of sun and sky at a height within the crowns: 0 at the ground, 1 at their top.
