@@ -857,6 +857,7 @@ mod tests {
                 squares: &shade.places,
                 slots: &self.slots,
                 tiles: &drawn,
+                plants: &self.plants,
             };
             draw.ground_alone(targets);
             let bytes = self.gpu.read(&targets.depth).unwrap();

@@ -300,8 +300,8 @@ mod tests {
 
     #[test]
     fn pieces_hold_every_cell_once_and_little_else() {
-        let cells: Vec<[i32; 2]> = (-9..14)
-            .flat_map(|row| (-3..18).map(move |col| [col, row]))
+        let cells: Vec<[i32; 2]> = (-9i32..14)
+            .flat_map(|row| (-3i32..18).map(move |col| [col, row]))
             .filter(|[c, r]| (c - r).abs() < 7)
             .collect();
         let pieces = pieces(&cells);

@@ -232,7 +232,7 @@ mod tests {
                 (0..3).for_each(|k| sum[k] += f64::from(a[k]));
             }
         }
-        (count, sum.map(|v| v / f64::from(count.max(1))))
+        (count, sum.map(|v| v / count.max(1) as f64))
     }
 
     #[test]
