@@ -284,6 +284,14 @@ impl Layout {
         Self(Vec::new(), wgpu::ShaderStages::FRAGMENT)
     }
 
+    /// Lets vertices look at the last of them too.
+    pub fn for_vertices_too(mut self) -> Self {
+        if let Some(last) = self.0.last_mut() {
+            last.visibility = wgpu::ShaderStages::VERTEX_FRAGMENT;
+        }
+        self
+    }
+
     fn and(mut self, ty: wgpu::BindingType) -> Self {
         let binding = self.0.len() as u32;
         let visibility = self.1;
