@@ -42,9 +42,10 @@ impl Overview {
             return Err(RenderError::Call(String::from("there is nothing to see: the land has no heights")));
         }
         let (materials, own_materials) = crate::materials::among(&known);
-        let extra = [layer::WATER.name(), layer::SNOW.name()];
+        let moved = [layer::DISPLACE_X, layer::DISPLACE_Y, layer::DISPLACE_Z].map(layer::Layer::name);
+        let extra = [layer::WATER.name(), layer::SNOW.name()].into_iter().chain(moved);
         let mut layers = vec![height];
-        layers.extend(extra.into_iter().filter(|name| known.contains(name)));
+        layers.extend(extra.filter(|name| known.contains(name)));
         if own_materials {
             layers.extend(materials.iter().cloned());
         }
@@ -159,7 +160,13 @@ impl Overview {
             levels.push(merged);
         }
         levels.reverse();
-        Bounds { levels, range: self.range }
+        let farthest = |layer: layer::Layer<f32>| {
+            let range = self.layer(layer).and_then(Raster::range);
+            range.map_or(0.0, |(low, high)| f64::from(low.abs().max(high.abs())))
+        };
+        let moved = [layer::DISPLACE_X, layer::DISPLACE_Y, layer::DISPLACE_Z].map(farthest);
+        // Finer samples may show somewhat more.
+        Bounds { levels, range: self.range, moved: 1.25 * moved.into_iter().fold(0.0, f64::max) }
     }
 }
 
@@ -181,6 +188,7 @@ impl Default for Cell {
 pub struct Bounds {
     levels: Vec<Vec<Cell>>,
     range: [f64; 2],
+    moved: f64,
 }
 
 impl Bounds {
@@ -192,6 +200,14 @@ impl Bounds {
 }
 
 impl Known for Bounds {
+    fn moved(&self) -> f64 {
+        self.moved
+    }
+
+    fn floor(&self) -> f64 {
+        self.range[0].min(0.0)
+    }
+
     /// The lowest and highest land; finer samples may show somewhat more.
     fn heights(&self, node: Node) -> [f64; 2] {
         let cell = self.cell(node);

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use orogen_core::Rect;
 
-use crate::camera::{Camera, curve_m};
+use crate::camera::{Camera, EARTH_M, curve_m};
 use crate::pattern::{EAST, NORTH, SOUTH, WEST};
 use crate::vec3::{Vec3, dot};
 
@@ -97,6 +97,10 @@ pub trait Known {
     fn heights(&self, node: Node) -> [f64; 2];
     /// How finely it must be split: `F`.
     fn detail(&self, node: Node) -> f64;
+    /// How far overhangs move the ground, at most.
+    fn moved(&self) -> f64;
+    /// Nothing is lower, the sea included.
+    fn floor(&self) -> f64;
 }
 
 /// What decides how finely land is split.
@@ -156,17 +160,23 @@ impl Metric<'_> {
 pub(crate) struct Volume {
     min: Vec3,
     max: Vec3,
+    /// Whether the Earth itself stands before it.
+    sunk: bool,
 }
 
 impl Volume {
     pub(crate) fn of(root: &Root, metric: &Metric<'_>, node: Node) -> Self {
         let (rect, [low, high]) = (root.rect(node), metric.known.heights(node));
+        let (moved, floor) = (metric.known.moved(), metric.known.floor());
+        let (rect, low, high) = (rect.grown([moved, moved]), low - moved, high + moved);
         let eye = metric.camera.eye;
         // The nearest and the farthest of it sink differently.
         let [near, far] = distances(&rect, eye);
+        let horizon = (2.0 * EARTH_M * (eye[2] - floor).max(0.0)).sqrt();
         Self {
             min: [rect.min[0] - eye[0], rect.min[1] - eye[1], low - curve_m(far) - eye[2]],
             max: [rect.max[0] - eye[0], rect.max[1] - eye[1], high - curve_m(near) - eye[2]],
+            sunk: near > horizon && high - floor < curve_m(near - horizon),
         }
     }
 
@@ -176,10 +186,11 @@ impl Volume {
     }
 
     pub(crate) fn is_seen(&self, metric: &Metric<'_>) -> bool {
-        metric.camera.sides(metric.aspect).iter().all(|side| {
-            let farthest = [0, 1, 2].map(|i| if side[i] > 0.0 { self.max[i] } else { self.min[i] });
-            dot(*side, farthest) >= 0.0
-        })
+        !self.sunk
+            && metric.camera.sides(metric.aspect).iter().all(|side| {
+                let farthest = [0, 1, 2].map(|i| if side[i] > 0.0 { self.max[i] } else { self.min[i] });
+                dot(*side, farthest) >= 0.0
+            })
     }
 }
 
@@ -244,6 +255,14 @@ mod tests {
 
         fn detail(&self, node: Node) -> f64 {
             1.0 + self.uneven * f64::from(node.x % 3)
+        }
+
+        fn moved(&self) -> f64 {
+            0.0
+        }
+
+        fn floor(&self) -> f64 {
+            self.heights[0]
         }
     }
 
@@ -312,5 +331,18 @@ mod tests {
         }
         assert!(at(16_010.0, 16_100.0) > at(16_010.0, 22_000.0));
         assert!(at(16_010.0, 4000.0) <= 3);
+    }
+
+    #[test]
+    fn what_lies_beyond_the_horizon_is_not_seen_unless_it_is_high() {
+        let root = Root { origin_m: [0.0, 0.0], size_m: 400_000.0 };
+        let camera = Camera { eye: [1000.0, 1000.0, 20.0], target: [2000.0, 2000.0, 20.0], view_deg: 60.0 };
+        let seen = |high: f64| {
+            let known = Even { heights: [0.0, high], uneven: 0.0 };
+            let metric = Metric { camera: &camera, aspect: 1.5, quality: 1.0, known: &known, finest: 10 };
+            // The horizon of an eye at 20 m is 16 km away; at 283 km a mountain needs 5600 m to look over it.
+            Volume::of(&root, &metric, Node { level: 3, x: 4, y: 4 }).is_seen(&metric)
+        };
+        assert!(!seen(100.0) && !seen(5000.0) && seen(6200.0));
     }
 }

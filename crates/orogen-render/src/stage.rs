@@ -56,6 +56,10 @@ pub struct Shot {
 }
 
 impl Shot {
+    fn aspect(&self) -> f64 {
+        f64::from(self.size[0]) / f64::from(self.size[1])
+    }
+
     fn check(&self) -> Result<(), RenderError> {
         let inside = |what: &str, value: f64, low: f64, high: f64| {
             if (low..=high).contains(&value) {
@@ -337,15 +341,39 @@ impl Stage {
         }
     }
 
-    fn draw(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
+    /// Brings the tiles of a frame up to date without drawing it: ahead of a jump, say.
+    ///
+    /// # Errors
+    /// As [`Stage::frame`].
+    pub fn prepare(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
+        self.gpu.check_size(shot.size)?;
+        shot.check()?;
+        Ok(self.ready(shot, budget, cancel)?.2)
+    }
+
+    /// The tiles of a frame, nearest first.
+    fn ready(
+        &mut self,
+        shot: &Shot,
+        budget: Budget,
+        cancel: &Cancel,
+    ) -> Result<(Vec<Drawn>, BTreeSet<Node>, Frame), RenderError> {
         self.clock += 1;
-        let aspect = f64::from(shot.size[0]) / f64::from(shot.size[1]);
+        let aspect = shot.aspect();
         let plan = self.plan(shot, aspect, budget);
         let new = self.fetch(&plan, budget, cancel)?;
         let cut = self.cut(&plan);
-        let mut complete = plan.seen.iter().all(|node| self.is_fresh(*node));
+        let complete = plan.seen.iter().all(|node| self.is_fresh(*node));
         self.change_over(shot, aspect, &plan, &cut, budget);
         let drawn = self.drawn(&cut, &plan, shot.camera.eye);
+        let bytes = self.slots.bytes();
+        let frame = Frame { complete, tiles: drawn.len(), new, bytes, plants: Counts::default() };
+        Ok((drawn, cut, frame))
+    }
+
+    fn draw(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
+        let aspect = shot.aspect();
+        let (drawn, cut, mut frame) = self.ready(shot, budget, cancel)?;
         if shot.plants {
             let Source { land, overview, .. } = &*self.source;
             let place = land.place();
@@ -359,10 +387,11 @@ impl Stage {
             };
             let ground =
                 Ground::new(overview, cut.iter().filter_map(|node| Some((*node, self.tiles.get(node)?))));
-            complete &= self.plants.prepare(&self.gpu, &**land, &sight, &ground, cancel)?;
+            frame.complete &= self.plants.prepare(&self.gpu, &**land, &sight, &ground, cancel)?;
         } else {
             self.plants.clear();
         }
+        frame.plants = self.plants.counts();
         let sun = self.sun(&shot.moment);
         let north_deg = self.place().north_deg.unwrap_or(0.0);
         let ground = self.materials.ground(&self.source.overview);
@@ -404,8 +433,7 @@ impl Stage {
             plants: &self.plants,
         };
         draw.picture(targets, cancel)?;
-        let bytes = self.slots.bytes();
-        Ok(Frame { complete, tiles: drawn.len(), new, bytes, plants: self.plants.counts() })
+        Ok(frame)
     }
 
     /// The picture of the last frame, to be shown or read; its values are in sRGB already. `None` before the first.
@@ -432,7 +460,9 @@ impl Stage {
     fn plan(&self, shot: &Shot, aspect: f64, budget: Budget) -> Plan {
         let overview = &self.source.overview;
         let most = f64::from(self.gpu.most_layers());
-        let most = if budget == Budget::Whole { most } else { most * SHARE } as usize;
+        // Where nobody asked for more than usual, a few hundred tiles show all that a picture can.
+        let usual = 256.0 * (shot.quality / 6.0).powi(2).max(1.0);
+        let most = if budget == Budget::Whole { most.min(usual) } else { (most * SHARE).min(usual) } as usize;
         let mut quality = shot.quality;
         let extent = overview.frame.extent();
         loop {
@@ -784,8 +814,25 @@ mod tests {
     }
 
     fn stage(gpu: &Gpu) -> Stage {
-        let materials = Arc::new(Materials::of_layers(&[]));
-        Stage::new(gpu, Arc::new(hills()), materials, &Cancel::new()).unwrap()
+        stage_of(gpu, hills())
+    }
+
+    fn stage_of(gpu: &Gpu, land: Terrain) -> Stage {
+        Stage::new(gpu, Arc::new(land), Arc::new(Materials::of_layers(&[])), &Cancel::new()).unwrap()
+    }
+
+    /// Hills that lean over.
+    fn overhanging() -> Terrain {
+        let mut land = hills();
+        let wave = |turn: f64| {
+            Raster::from_fn(129, 129, |c, r| {
+                (90.0 * math::sin(c as f64 / 3.0 + r as f64 / 4.0 + turn)) as f32
+            })
+        };
+        land.set(layer::DISPLACE_X, wave(0.0));
+        land.set(layer::DISPLACE_Y, wave(2.0));
+        land.set(layer::DISPLACE_Z, wave(4.0));
+        land
     }
 
     fn shot(eye: [f64; 3], target: [f64; 3]) -> Shot {
@@ -877,9 +924,10 @@ mod tests {
     #[test]
     fn no_pixel_of_the_ground_is_left_out_between_tiles() {
         let gpu = gpu();
-        let mut stage = stage(&gpu);
+        let (mut plain, mut leaning) = (stage(&gpu), stage_of(&gpu, overhanging()));
         let seed = Seed::from_text("cracks");
         for i in 0..500 {
+            let stage = if i % 4 < 2 { &mut plain } else { &mut leaning };
             let shot = downward(seed, i);
             // Every other camera finds tiles on the way from one level to another, and some that are not there yet.
             let budget = if i % 2 == 0 { Budget::Whole } else { Budget::Tiles(3) };

@@ -1,7 +1,7 @@
 //! The ground of a tile: what its vertices and its pixels need.
 
 use orogen_core::math::smoothstep;
-use orogen_core::{Cancel, Frame, Raster, Rect, Terrain, Weight, layer};
+use orogen_core::{Cancel, Frame, LayerName, Raster, Rect, Terrain, Weight, layer};
 
 use crate::error::RenderError;
 use crate::gpu::{full, half};
@@ -92,19 +92,43 @@ impl Tile {
         let own = overview.frame.spacing_m();
         // A fifth more than a sample apart does not make it worth working out anew.
         if step >= 0.8 * own[0].min(own[1]) {
-            return Ok(Self::of(node, &rect, step, &overview.land, overview, rivers));
+            return Ok(Self::of(node, &rect, step, &overview.land, &overview.land, overview, rivers));
         }
         let around = rect.grown([step * 1.001, step * 1.001]);
         let inside = around.intersection(&overview.frame.extent()).unwrap_or(around);
         let frame = land.frame().part(&inside, [step, step]).ok().flatten();
         let Some(frame) = frame.filter(|frame| frame.cols() > 1 && frame.rows() > 1) else {
-            return Ok(Self::of(node, &rect, step, &overview.land, overview, rivers));
+            return Ok(Self::of(node, &rect, step, &overview.land, &overview.land, overview, rivers));
         };
-        let fine = land.window(frame, &overview.layers, cancel)?;
-        Ok(Self::of(node, &rect, step, &fine, overview, rivers))
+        // Ground is seen at every sample; what covers it is known well enough from every other one.
+        let (shape, cover): (Vec<_>, Vec<_>) = overview.layers.iter().cloned().partition(is_shape);
+        let fine = land.window(frame, &shape, cancel)?;
+        if cover.is_empty() {
+            return Ok(Self::of(node, &rect, step, &fine, &fine, overview, rivers));
+        }
+        let wide = 2.0 * step;
+        let around = rect.grown([wide * 1.001, wide * 1.001]);
+        let inside = around.intersection(&overview.frame.extent()).unwrap_or(around);
+        let frame = land.frame().part(&inside, [wide, wide]).ok().flatten();
+        match frame.filter(|frame| frame.cols() > 1 && frame.rows() > 1) {
+            Some(frame) if wide < 0.8 * own[0].min(own[1]) => {
+                let cover = land.window(frame, &overview.layers, cancel)?;
+                Ok(Self::of(node, &rect, step, &fine, &cover, overview, rivers))
+            }
+            _ => Ok(Self::of(node, &rect, step, &fine, &overview.land, overview, rivers)),
+        }
     }
 
-    fn of(node: Node, rect: &Rect, step: f64, land: &Terrain, overview: &Overview, rivers: &Rivers) -> Self {
+    /// A tile whose ground comes from one land and what covers it from another, which has heights too.
+    fn of(
+        node: Node,
+        rect: &Rect,
+        step: f64,
+        land: &Terrain,
+        over: &Terrain,
+        overview: &Overview,
+        rivers: &Rivers,
+    ) -> Self {
         let frame = *land.frame();
         let places =
             |at: &dyn Fn(f64) -> f64| -> Vec<f64> { (0..GRID).map(|i| at(i as f64 - 1.0)).collect() };
@@ -115,13 +139,25 @@ impl Tile {
         let base_rows = places(&|i| base.locate(0.0, rect.max[1] - i * step)[1]);
         let floor = overview.range[0] as f32;
         let sampled = |raster: &Raster<f32>| grid(raster, &frame, &cols, &rows);
-        let heights: Vec<f32> = match land.get(layer::HEIGHT) {
-            Ok(raster) => {
-                sampled(raster).into_iter().map(|h| if h.is_finite() { h } else { floor }).collect()
-            }
-            Err(_) => vec![floor; GRID * GRID],
+        let whole = |heights: Vec<f32>| -> Vec<f32> {
+            heights.into_iter().map(|h| if h.is_finite() { h } else { floor }).collect()
         };
-        let water = land.get(layer::WATER).ok().map(sampled);
+        let mut heights =
+            land.get(layer::HEIGHT).map_or_else(|_| vec![floor; GRID * GRID], |h| whole(sampled(h)));
+        // Overhangs: where each point of the ground is moved to.
+        let moved = [layer::DISPLACE_X, layer::DISPLACE_Y, layer::DISPLACE_Z]
+            .map(|layer| land.get(layer).ok().map(|raster| grid(raster, &frame, &cols, &rows)));
+        if let Some(up) = &moved[2] {
+            heights.iter_mut().zip(up).filter(|(_, up)| up.is_finite()).for_each(|(h, up)| *h += up);
+        }
+        let over_frame = *over.frame();
+        let over_cols = places(&|i| over_frame.locate(rect.min[0] + i * step, 0.0)[0]);
+        let over_rows = places(&|i| over_frame.locate(0.0, rect.max[1] - i * step)[1]);
+        let sampled_over = |raster: &Raster<f32>| grid(raster, &over_frame, &over_cols, &over_rows);
+        let water = over.get(layer::WATER).ok().map(sampled_over);
+        // Water is level: its surface comes from where it is known.
+        let under_water =
+            water.as_ref().and_then(|_| over.get(layer::HEIGHT).ok()).map(|h| whole(sampled_over(h)));
         let of_base = |wanted: layer::Layer<f32>| {
             overview.layer(wanted).map(|raster| grid(raster, base, &base_cols, &base_rows))
         };
@@ -150,8 +186,9 @@ impl Tile {
                 [red, green, blue, byte(if share.is_finite() { share } else { 0.0 })]
             })
             .collect();
-        let (palette, weights) = materials(land, overview, &frame, &cols, &rows, &heights, step);
-        let mut levels = levels(&heights, water.as_deref());
+        let (palette, weights) =
+            materials(over, overview, &over_frame, &over_cols, &over_rows, &heights, step);
+        let mut levels = levels(under_water.as_ref().unwrap_or(&heights), water.as_deref());
         let has_water = levels.iter().any(|level| *level > DRY);
         // Where it is dry the surface runs below the ground.
         levels
@@ -162,7 +199,16 @@ impl Tile {
         let vertices = || (0..VERTICES * VERTICES).map(|i| at(2 * (i % VERTICES), 2 * (i / VERTICES)));
         Self {
             node,
-            vertices: vertices().map(|i| [0.0, 0.0, heights[i], levels[i]]).collect(),
+            vertices: vertices()
+                .map(|i| {
+                    let [east, north] = [0, 1].map(|axis| {
+                        moved[axis]
+                            .as_ref()
+                            .map_or(0.0, |moved| if moved[i].is_finite() { moved[i] } else { 0.0 })
+                    });
+                    [east, north, heights[i], levels[i]]
+                })
+                .collect(),
             has_water,
             slopes,
             weights,
@@ -170,6 +216,11 @@ impl Tile {
             palette,
         }
     }
+}
+
+/// Whether a layer says where the ground is.
+fn is_shape(name: &LayerName) -> bool {
+    [layer::HEIGHT, layer::DISPLACE_X, layer::DISPLACE_Y, layer::DISPLACE_Z].iter().any(|l| l.name() == *name)
 }
 
 /// A raster at places, without going beyond its edge; samples that are there are taken as they are.
@@ -230,6 +281,26 @@ fn levels(heights: &[f32], water: Option<&[f32]>) -> Vec<f32> {
     levels
 }
 
+/// A place between two samples.
+struct Between {
+    first: usize,
+    second: usize,
+    share: f32,
+}
+
+impl Between {
+    fn of(at: f64, samples: usize) -> Self {
+        let last = samples - 1;
+        let at = at.clamp(0.0, last as f64);
+        let first = (at as usize).min(last);
+        Self { first, second: (first + 1).min(last), share: (at - first as f64) as f32 }
+    }
+
+    fn mix(&self, a: f32, b: f32) -> f32 {
+        a + (b - a) * self.share
+    }
+}
+
 /// The materials that a tile has most of, in the order of the land's, and their weights.
 fn materials(
     land: &Terrain,
@@ -243,15 +314,14 @@ fn materials(
     let texels = TEXELS * TEXELS;
     let mut weights = [vec![[0u8; 4]; texels], vec![[0u8; 4]; texels]];
     let mut palette = [NO_MATERIAL; PALETTE];
-    let place = |i: usize, most: usize, at: &[f64]| (at[i + 1].round().max(0.0) as usize).min(most - 1);
-    let cols: Vec<usize> = (0..TEXELS).map(|i| place(i, frame.cols(), cols)).collect();
-    let rows: Vec<usize> = (0..TEXELS).map(|i| place(i, frame.rows(), rows)).collect();
+    let cols: Vec<Between> = (0..TEXELS).map(|i| Between::of(cols[i + 1], frame.cols())).collect();
+    let rows: Vec<Between> = (0..TEXELS).map(|i| Between::of(rows[i + 1], frame.rows())).collect();
     let rasters: Vec<(u8, &Raster<Weight>)> = (0..NO_MATERIAL)
         .zip(&overview.materials)
         .filter_map(|(number, name)| Some((number, land.get_named(name).ok()?)))
         .collect();
     let sum = |raster: &Raster<Weight>| -> u64 {
-        rows.iter().map(|&r| cols.iter().map(|&c| u64::from(raster.row(r)[c].0)).sum::<u64>()).sum()
+        rows.iter().map(|r| cols.iter().map(|c| u64::from(raster.row(r.first)[c.first].0)).sum::<u64>()).sum()
     };
     let mut sums: Vec<(u64, u8, &Raster<Weight>)> = rasters
         .iter()
@@ -263,9 +333,12 @@ fn materials(
     sums.sort_by_key(|(_, number, _)| *number);
     for (slot, (_, number, raster)) in sums.iter().enumerate() {
         palette[slot] = *number;
-        for (r, &row) in rows.iter().enumerate() {
-            for (c, &col) in cols.iter().enumerate() {
-                weights[slot / 4][r * TEXELS + c][slot % 4] = raster.row(row)[col].0;
+        for (r, row) in rows.iter().enumerate() {
+            let [above, below] = [raster.row(row.first), raster.row(row.second)];
+            for (c, col) in cols.iter().enumerate() {
+                let along = |row: &[Weight]| col.mix(row[col.first].0.into(), row[col.second].0.into());
+                weights[slot / 4][r * TEXELS + c][slot % 4] =
+                    row.mix(along(above), along(below)).round() as u8;
             }
         }
     }

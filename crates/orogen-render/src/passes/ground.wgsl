@@ -115,32 +115,36 @@ fn from_afar(number: u32, at: vec3<f32>, point: Point, periods: f32) -> Ground {
     for (var i = 0u; i < 2u; i++) {
         let by = exp2(-2.0 * (step + f32(i)));
         let share = select(1.0 - fract(level), fract(level), i == 1u) * pow(0.86, step + f32(i));
-        let place = at * by;
-        let dx = point.dx * where_.w * by;
-        let dy = point.dy * where_.w * by;
-        if share < 0.03 || step + f32(i) < 0.5 {
+        if share < 0.08 || step + f32(i) < 0.5 {
             continue;
         }
-        if point.planes.z > 0.1 {
+        let place = at * by;
+        // By level, which is much cheaper than by slopes of the place: only the mean across a pixel counts.
+        let fine = max(log2(periods * by * f32(textureDimensions(albedos).x)) - 0.5, 0.0);
+        let bumps = i == 0u || share > 0.6;
+        if point.planes.z > 0.2 {
             let xy = vec2(place.x, -place.y);
-            let one = textureSampleGrad(albedos, repeated, xy, layer, vec2(dx.x, -dx.y), vec2(dy.x, -dy.y));
-            let tilt = textureSampleGrad(surfaces, repeated, xy, layer, vec2(dx.x, -dx.y), vec2(dy.x, -dy.y));
-            out.color += share * point.planes.z * (one.rgb / mean.rgb - 1.0);
-            out.tilt += share * point.planes.z * vec3(tilt.xy * 2.0 - 1.0, 0.0);
+            out.color += share * point.planes.z * (textureSampleLevel(albedos, repeated, xy, layer, fine).rgb / mean.rgb - 1.0);
+            if bumps {
+                let tilt = textureSampleLevel(surfaces, repeated, xy, layer, fine).xy;
+                out.tilt += share * point.planes.z * vec3(tilt * 2.0 - 1.0, 0.0);
+            }
         }
-        if point.planes.x > 0.1 {
+        if point.planes.x > 0.2 {
             let yz = vec2(place.y, -place.z);
-            let one = textureSampleGrad(albedos, repeated, yz, layer, vec2(dx.y, -dx.z), vec2(dy.y, -dy.z));
-            let tilt = textureSampleGrad(surfaces, repeated, yz, layer, vec2(dx.y, -dx.z), vec2(dy.y, -dy.z));
-            out.color += share * point.planes.x * (one.rgb / mean.rgb - 1.0);
-            out.tilt += share * point.planes.x * vec3(0.0, tilt.xy * 2.0 - 1.0);
+            out.color += share * point.planes.x * (textureSampleLevel(albedos, repeated, yz, layer, fine).rgb / mean.rgb - 1.0);
+            if bumps {
+                let tilt = textureSampleLevel(surfaces, repeated, yz, layer, fine).xy;
+                out.tilt += share * point.planes.x * vec3(0.0, tilt * 2.0 - 1.0);
+            }
         }
-        if point.planes.y > 0.1 {
+        if point.planes.y > 0.2 {
             let xz = vec2(place.x, -place.z);
-            let one = textureSampleGrad(albedos, repeated, xz, layer, vec2(dx.x, -dx.z), vec2(dy.x, -dy.z));
-            let tilt = textureSampleGrad(surfaces, repeated, xz, layer, vec2(dx.x, -dx.z), vec2(dy.x, -dy.z));
-            out.color += share * point.planes.y * (one.rgb / mean.rgb - 1.0);
-            out.tilt += share * point.planes.y * vec3(tilt.x * 2.0 - 1.0, 0.0, tilt.y * 2.0 - 1.0);
+            out.color += share * point.planes.y * (textureSampleLevel(albedos, repeated, xz, layer, fine).rgb / mean.rgb - 1.0);
+            if bumps {
+                let tilt = textureSampleLevel(surfaces, repeated, xz, layer, fine).xy;
+                out.tilt += share * point.planes.y * vec3(tilt.x * 2.0 - 1.0, 0.0, tilt.y * 2.0 - 1.0);
+            }
         }
     }
     return out;
@@ -159,7 +163,7 @@ fn beds(point: Point, uneven: f32) -> vec4<f32> {
     return vec4(vec3(1.0) + steep * (here.x * vec3(0.34, 0.36, 0.38) + here.y * vec3(0.10, 0.0, -0.12)), steep * (here.z - above.z));
 }
 
-fn material(number: u32, point: Point, uneven: f32) -> Ground {
+fn material(number: u32, weight: f32, point: Point, uneven: f32) -> Ground {
     let where_ = scene.materials[4u * number];
     let mean = scene.materials[4u * number + 1u];
     let turned = scene.materials[4u * number + 2u];
@@ -213,13 +217,13 @@ fn material(number: u32, point: Point, uneven: f32) -> Ground {
     }
     let far = fract(other.w);
     let periods = point.wide / fine;
-    if far > 0.02 && periods > 0.008 {
+    if far > 0.02 && periods > 0.008 && weight > 0.12 {
         let more = from_afar(number, where_.xyz + point.place * where_.w, point, periods);
         out.color *= max(vec3(1.0) + 1.3 * far * more.color, vec3(0.2));
         out.tilt += 1.2 * far * more.tilt;
     }
     let bedded = floor(other.w) / 8.0;
-    if bedded > 0.0 {
+    if bedded > 0.0 && point.planes.z < 0.9 && weight > 0.12 {
         let found = beds(point, uneven);
         out.color *= mix(vec3(1.0), max(found.rgb, vec3(0.25)), bedded);
         out.tilt.z -= bedded * found.w * 1.2;
@@ -272,7 +276,7 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
             continue;
         }
         // Edges between materials are ragged, whatever the spacing of the weights.
-        let one = material(number, point, middle.x + 0.4 * small.x);
+        let one = material(number, weight, point, middle.x + 0.4 * small.x);
         if height < 0.0 {
             ground = one;
             height = one.height + weight;
