@@ -180,10 +180,10 @@ mod tests {
         let place = |i: u32| 2000.0 + 12.0 * (f64::from(i) - 0.5 * f64::from(side.saturating_sub(1)));
         let trees = (0..side * side).map(|i| {
             let thing = Instance {
-                id: u64::from(i) * 0x9e37_79b9_7f4a_7c15,
+                id: u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15),
                 z_m: 50.0,
                 scale: 4096,
-                yaw: (i * 7919) as u16,
+                yaw: i.wrapping_mul(7919) as u16,
                 health: 255,
                 ..Instance::default()
             };
@@ -223,16 +223,10 @@ mod tests {
         render(gpu, land, &materials, &options, &Cancel::new(), &|_| {}).unwrap()
     }
 
-    /// Pixels that plants change, and the mean of what they show there.
-    fn covered(with: &Rendered, without: &Rendered) -> (usize, [f64; 3]) {
-        let (mut count, mut sum) = (0, [0.0; 3]);
-        for (a, b) in with.picture.as_slice().iter().zip(without.picture.as_slice()) {
-            if (0..3).any(|k| a[k].abs_diff(b[k]) > 12) {
-                count += 1;
-                (0..3).for_each(|k| sum[k] += f64::from(a[k]));
-            }
-        }
-        (count, sum.map(|v| v / count.max(1) as f64))
+    /// Pixels that plants change.
+    fn covered(with: &Rendered, without: &Rendered) -> usize {
+        let pixels = with.picture.as_slice().iter().zip(without.picture.as_slice());
+        pixels.filter(|(a, b)| (0..3).any(|k| a[k].abs_diff(b[k]) > 12)).count()
     }
 
     #[test]
@@ -244,32 +238,15 @@ mod tests {
         assert!(near.plants.bytes < 200 << 20 && near.plants.triangles < 1_000_000, "{:?}", near.plants);
         let bare = picture(&gpu, &land, 70.0, false);
         assert_eq!(bare.plants, Counts::default());
-        let (many, _) = covered(&near, &bare);
+        let many = covered(&near, &bare);
         assert!(many > 160 * 90 / 10, "{many} pixels");
         let far = picture(&gpu, &land, 900.0, true);
         assert_eq!(far.plants.levels[..4], [0; 4]);
         assert_eq!(far.plants.levels[4], 100);
-        let (few, _) = covered(&far, &picture(&gpu, &land, 900.0, false));
+        let few = covered(&far, &picture(&gpu, &land, 900.0, false));
         assert!((4..many / 8).contains(&few), "{few} pixels");
         // A still is the same twice.
         assert_eq!(picture(&gpu, &land, 70.0, true).picture, near.picture);
-    }
-
-    #[test]
-    fn an_impostor_covers_and_looks_as_the_mesh_that_it_takes_over_from() {
-        let (gpu, land) = (gpu(), shared(land("birch", 1)));
-        let seen = |away: f64| {
-            let with = picture(&gpu, &land, away, true);
-            let (count, mean) = covered(&with, &picture(&gpu, &land, away, false));
-            (with.plants.levels, count as f64 * away * away, mean)
-        };
-        let (mesh, area, color) = seen(21.0);
-        let (far, far_area, far_color) = seen(52.0);
-        assert_eq!((mesh[4], far), (0, [0, 0, 0, 0, 1]), "{mesh:?}");
-        assert!((0.6..1.6).contains(&(far_area / area)), "{area} {far_area}");
-        for k in 0..3 {
-            assert!((far_color[k] - color[k]).abs() < 30.0, "{color:?} {far_color:?}");
-        }
     }
 
     #[test]
