@@ -60,7 +60,7 @@ pub fn run(check: bool) -> Result<()> {
         let png = picture(operator).with_context(|| format!("the example of {}", operator.id))?;
         pictures.push((Path::new(PAGES).join(format!("{}.png", operator.id)), png));
     }
-    pictures.extend(plants::pictures()?.into_iter().map(|(path, png)| (PathBuf::from(path), png)));
+    pictures.extend(plants::pictures(None)?.into_iter().map(|(path, png)| (PathBuf::from(path), png)));
     for (path, png) in pictures {
         let path = shell::root().join(path);
         if png.len() > MAX_PICTURE_BYTES {
@@ -89,15 +89,23 @@ pub fn run(check: bool) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page and picture of some operators, and the texts about all of them.
+/// Writes the page and picture of some operators and species, and the texts about all of them; "plants" is all species.
 pub fn some(ids: &[&str]) -> Result<()> {
     let mut stale = Vec::new();
     for (path, text) in texts()? {
         note(&shell::root().join(path), false, text.as_bytes(), &mut stale)?;
     }
-    for id in ids {
+    let species: Vec<&str> = orogen::flora::names().collect();
+    let (plants, operators): (Vec<&str>, Vec<&str>) =
+        ids.iter().partition(|id| **id == "plants" || species.contains(id));
+    let all = plants.contains(&"plants");
+    let wanted = if all { None } else { Some(plants.as_slice()) };
+    for (path, png) in plants::pictures(wanted)? {
+        note(&shell::root().join(path), false, &png, &mut stale)?;
+    }
+    for id in operators {
         let catalog = orogen::catalog();
-        let operator = catalog.get(id).ok_or_else(|| anyhow!("no operator {id:?}"))?;
+        let operator = catalog.get(id).ok_or_else(|| anyhow!("no operator or species {id:?}"))?;
         let png = picture(operator).with_context(|| format!("the example of {id}"))?;
         note(&shell::root().join(PAGES).join(format!("{id}.png")), false, &png, &mut stale)?;
     }

@@ -20,7 +20,7 @@ const HELP: &str = "\
 cargo xtask test              everything CI checks; installs what it needs
 cargo xtask test PART         one part of it: fmt, walls, words, clippy, rustdoc, rust, docs, book, python, wasm
 cargo xtask docs [--check]    writes (or checks) the generated pages, pictures and Python stubs
-cargo xtask docs OPERATOR..   writes the pages of all operators, and the pictures of these
+cargo xtask docs NAME..       writes the pages of all operators, and the pictures of these and of species (`plants`: all)
 cargo xtask stubs             writes the Python stubs alone
 cargo xtask book              builds the manual into docs/book
 cargo xtask bench             benchmarks as multiples of the reference kernel

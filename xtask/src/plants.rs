@@ -1,7 +1,7 @@
 //! The pages and pictures of the species.
 
 use anyhow::{Result, anyhow};
-use orogen::flora::{Growth, Outlook, Season, outlooks, plant, portrait};
+use orogen::flora::{Growth, Outlook, Season, height_m, outlooks, plant, portrait};
 use orogen::io::{png8, sheet};
 
 /// Where they are.
@@ -69,17 +69,22 @@ pub fn contents() -> Result<String> {
     Ok(text)
 }
 
-/// The names of the pictures, and what draws them.
-pub fn pictures() -> Result<Vec<(String, Vec<u8>)>> {
-    let draw = |species: Outlook| -> Result<(String, Vec<u8>)> {
-        let mut drawn = Vec::new();
-        for (what, growth) in shown(species.evergreen) {
-            let grown = plant(species.name, SEED, growth).map_err(|e| anyhow!("{}: {e}", species.name))?;
-            let height = grown.skeleton.height_m();
-            drawn.push((format!("{what}, {height:.1} m"), portrait(&grown, SIZE_PX)));
-        }
-        let sheet = sheet::sheet(&drawn, drawn.len());
-        Ok((format!("{FOLDER}/{}.png", species.name), png8::encode_small(&sheet)))
-    };
-    outlooks()?.into_iter().map(draw).collect()
+/// The pictures of all species, or of these, with their paths.
+pub fn pictures(wanted: Option<&[&str]>) -> Result<Vec<(String, Vec<u8>)>> {
+    let is_wanted = |species: &Outlook| wanted.is_none_or(|names| names.contains(&species.name));
+    let mut all = outlooks()?;
+    all.retain(is_wanted);
+    all.iter().map(picture).collect()
+}
+
+fn picture(species: &Outlook) -> Result<(String, Vec<u8>)> {
+    let mut drawn = Vec::new();
+    for (what, growth) in shown(species.evergreen) {
+        let grown = plant(species.name, SEED, growth).map_err(|e| anyhow!("{}: {e}", species.name))?;
+        let height = height_m(&grown);
+        let digits = if height < 1.0 { 2 } else { 1 };
+        drawn.push((format!("{what}, {height:.digits$} m"), portrait(&grown, SIZE_PX)));
+    }
+    let sheet = sheet::sheet(&drawn, drawn.len());
+    Ok((format!("{FOLDER}/{}.png", species.name), png8::encode_small(&sheet)))
 }

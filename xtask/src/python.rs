@@ -18,6 +18,9 @@ const PACKAGES: &[&str] = &[
     "shapely>=2",
     "tqdm>=4.64",
     "pyflwdir>=0.5",
+    // Reads models; pillow reads the pictures in them.
+    "pillow>=11",
+    "trimesh>=5",
     // RichDEM, in wheels of its author; the package of that name must be compiled.
     "py-richdem==2.2.0rc3",
     "surtgis>=1.6",
@@ -39,6 +42,41 @@ pub fn tool(name: &str) -> Result<PathBuf> {
     Ok(venv.join("bin").join(name))
 }
 
+/// The validator of Khronos for models.
+const VALIDATOR: &str = "gltf-validator@2.0.0-dev.3.10";
+
+/// A folder of packages for node with the validator in it.
+fn node_packages() -> Result<PathBuf> {
+    let home = target().join("node");
+    let packages = home.join("node_modules");
+    if !packages.join("gltf-validator").is_dir() {
+        if !has("node", &["--version"]) || !has("npm", &["--version"]) {
+            apt(&["nodejs", "npm"])?;
+        }
+        run(Command::new("npm").args(["install", "--silent", "--prefix"]).arg(&home).arg(VALIDATOR))?;
+    }
+    Ok(packages)
+}
+
+/// Blender as a module, with a Python of its own as it wants another NumPy. Its wheels are for one version of Python.
+const BLENDER: &str = "bpy==5.0.1";
+
+/// The Python that has Blender; `None` where it has no wheel.
+fn blender() -> Result<Option<PathBuf>> {
+    let venv = target().join("blender");
+    let python = venv.join("bin/python");
+    if !has("python3", &["-c", "import sys; sys.exit(sys.version_info[:2] != (3, 11))"]) {
+        println!("models are not opened in Blender: {BLENDER} is for Python 3.11");
+        return Ok(None);
+    }
+    if !venv.join("installed.txt").exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+        run(Command::new(venv.join("bin/pip")).args(["install", "--quiet", BLENDER]))?;
+        std::fs::write(venv.join("installed.txt"), BLENDER)?;
+    }
+    Ok(Some(python))
+}
+
 /// Builds the package, installs it, runs its tests and checks its types.
 pub fn test() -> Result<()> {
     let wheels = target().join("wheels");
@@ -57,7 +95,12 @@ pub fn test() -> Result<()> {
             .args(["install", "--quiet", "--force-reinstall", "--no-deps"])
             .arg(wheel?.path()))?;
     }
-    run(Command::new(tool("pytest")?).args(["-q", "crates/orogen-python/tests"]))?;
+    let mut pytest = Command::new(tool("pytest")?);
+    pytest.args(["-q", "crates/orogen-python/tests"]).env("OROGEN_NODE_PATH", node_packages()?);
+    if let Some(blender) = blender()? {
+        pytest.env("OROGEN_BLENDER_PYTHON", blender);
+    }
+    run(&mut pytest)?;
     run(Command::new(&python).args(["-m", "mypy", "--strict", "crates/orogen-python/tests/typed.py"]))?;
     run(Command::new(&python).args(["-m", "mypy", "--strict", "crates/orogen-python/python/orogen"]))?;
     run(Command::new(&python).args(["-m", "mypy.stubtest", "orogen", "--ignore-missing-stub"]))

@@ -50,6 +50,9 @@ Example:
     /// Make a picture of a land: ground, water, sky and light.
     #[cfg(feature = "render")]
     Render(Box<Render>),
+    /// Fly over a land: frames, or a film.
+    #[cfg(feature = "render")]
+    Fly(Box<Fly>),
     /// Make seamless textures of the ground: rock, soil, grass, snow ...
     Textures(Textures),
     /// Grow a plant as a glb file, list the species, or draw all of them.
@@ -123,6 +126,10 @@ pub struct Build {
     /// Write every plant of the land as plants.csv; fewer than 100,000 also as plants.geojson.
     #[arg(long)]
     pub plants: bool,
+    /// Take no picture of the land (view.png); the variable OROGEN_NO_VIEW says so for every build.
+    #[cfg(feature = "render")]
+    #[arg(long)]
+    pub no_view: bool,
     /// Compute everything; neither use nor fill the cache.
     #[arg(long)]
     pub no_cache: bool,
@@ -214,47 +221,121 @@ pub struct Ops {
 #[command(after_help = "\
 Examples:
   orogen render recipes/island.toml -o view.png
-  orogen render recipes/alps.toml --time 19:00 --date 2026-09-20 -o dusk.png
+  orogen render out/island --time 19:00 --date 2026-09-20 -o dusk.png
   orogen render my.toml --camera 1200,3400 --height 80 --target 4000,9000
-  orogen render my.toml --azimuth 30 --distance 9000 --height 2000
-  orogen render alps.tif --size 1920x1080 -o alps.png")]
+  orogen render my.toml --ortho --azimuth 30 --overlay height,contours
+  orogen render my.toml --map --overlay biome -o biomes.png
+  orogen render my.toml --without erosion -o difference.png
+  orogen render my.toml --sheet --time 6:00,9:00,12:00,18:00 -o day.png
+  orogen render alps.tif --drape photo.tif --draw huts.geojson -o alps.png")]
 pub struct Render {
-    /// The recipe, or an elevation model.
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    /// Recipes, folders of earlier builds, or elevation models; several for a contact sheet.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
     /// The picture to write.
     #[arg(long, short, value_name = "PNG", default_value = "view.png")]
     pub output: PathBuf,
+    /// Where from, when and how.
+    #[command(flatten)]
+    pub look: Look,
+    /// Where the camera is: metres east and north; several times for a contact sheet [default: a good view is looked for]
+    #[arg(long, value_name = "X,Y", value_parser = parse_place, allow_hyphen_values = true, conflicts_with_all = ["azimuth", "distance"])]
+    pub camera: Vec<[f64; 2]>,
+    /// What the camera looks at [default: the middle of the land]
+    #[arg(long, value_name = "X,Y", value_parser = parse_place, allow_hyphen_values = true)]
+    pub target: Option<[f64; 2]>,
+    /// The direction in which the camera looks, clockwise from north, in degrees; several for a contact sheet.
+    #[arg(long, value_name = "DEG", value_delimiter = ',', value_parser = parse_number, allow_hyphen_values = true)]
+    pub azimuth: Vec<f64>,
+    /// How far the camera is from its target on the map, in metres [default: half the size of the land]
+    #[arg(long, value_name = "M", value_parser = parse_length, allow_hyphen_values = true)]
+    pub distance: Option<f64>,
+    /// Height of the camera above the ground or the water, in metres [default: a fifth of the distance to the target]
+    #[arg(long, value_name = "M", value_parser = parse_number, allow_hyphen_values = true, conflicts_with = "altitude")]
+    pub height: Option<f64>,
+    /// Height of the camera above the sea, in metres.
+    #[arg(long, value_name = "M", value_parser = parse_number, allow_hyphen_values = true)]
+    pub altitude: Option<f64>,
+    /// Parallel looks instead of perspective, as in a plan: from --azimuth, looking down by --steep.
+    #[arg(long, conflicts_with_all = ["camera", "distance", "height", "altitude"])]
+    pub ortho: bool,
+    /// As a map: parallel looks straight down, north up.
+    #[arg(long, conflicts_with_all = ["camera", "distance", "height", "altitude", "azimuth", "ortho"])]
+    pub map: bool,
+    /// With --ortho: how steeply it looks down, in degrees; 90 is straight down.
+    #[arg(long, value_name = "DEG", default_value_t = 35.0, value_parser = parse_number, allow_hyphen_values = true)]
+    pub steep: f64,
+    /// With --ortho and --map: metres across the picture [default: all of the land]
+    #[arg(long, value_name = "M", value_parser = parse_length, allow_hyphen_values = true)]
+    pub across: Option<f64>,
+    /// Local times of the sun, such as 16:30; several for a contact sheet [default: when the light is good]
+    #[arg(long, value_name = "H:MM", value_delimiter = ',', value_parser = orogen_render::Moment::parse_hour, allow_hyphen_values = true)]
+    pub time: Vec<f64>,
+    /// Contact sheet: a picture of every FILE, from every camera or azimuth, at every time.
+    #[arg(long)]
+    pub sheet: bool,
+    /// With --sheet: so many good views of each FILE.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u16>(64), conflicts_with_all = ["camera", "azimuth", "ortho", "map"])]
+    pub views: u16,
+    /// Paint the ground by height, slope, biome, material, water (the deeper the bluer) or any layer; contours (or contours=50),
+    /// wireframe and tiles may be added.
+    #[arg(long, value_name = "WHAT,..", value_delimiter = ',')]
+    pub overlay: Vec<String>,
+    /// How much of the ground an overlay hides, from 0 to 1.
+    #[arg(long, value_name = "X", default_value_t = 0.9, value_parser = parse_number, allow_hyphen_values = true)]
+    pub opacity: f64,
+    /// Lay an image on the ground: a GeoTIFF where it says, or IMAGE@X0,Y0,X1,Y1 (west, south, east, north), or IMAGE@ and the four
+    /// corners, clockwise from the left upper one; may be given several times.
+    #[arg(long, value_name = "IMAGE")]
+    pub drape: Vec<String>,
+    /// Draw points, lines and areas of a GeoJSON file on the ground; may be given several times.
+    #[arg(long, value_name = "GEOJSON")]
+    pub draw: Vec<PathBuf>,
+    /// Compare with another state of the land: a recipe, a folder or an elevation model.
+    #[arg(long, value_name = "FILE", conflicts_with = "sheet")]
+    pub against: Option<PathBuf>,
+    /// Compare with the recipe without a step: what the step does.
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["sheet", "against"])]
+    pub without: Option<String>,
+    /// With --against and --without: the two states side by side, instead of what they differ by.
+    #[arg(long)]
+    pub side_by_side: bool,
+    /// Draw no legend.
+    #[arg(long)]
+    pub no_legend: bool,
+    /// Leave the sky out: the picture is clear there.
+    #[arg(long)]
+    pub clear_sky: bool,
+    /// Also write how far away everything is: a .exr of metres, or a .png of 16 bits.
+    #[arg(long, value_name = "FILE", conflicts_with = "sheet")]
+    pub depth: Option<PathBuf>,
+    /// Changes to the recipe.
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Replace PNG if it exists.
+    #[arg(long)]
+    pub force: bool,
+    /// Print only errors.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// What a picture and a flight have in common.
+#[cfg(feature = "render")]
+#[derive(Debug, ClapArgs)]
+pub struct Look {
     /// Pixels, width and height.
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
     pub size: [u32; 2],
     /// Samples of each pixel: more give smoother edges and take longer.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole::<u32>(1024))]
     pub samples_per_pixel: u32,
-    /// Where the camera is: metres east and north [default: a good view is looked for]
-    #[arg(long, value_name = "X,Y", value_parser = parse_place, allow_hyphen_values = true, conflicts_with_all = ["azimuth", "distance"])]
-    pub camera: Option<[f64; 2]>,
-    /// What the camera looks at [default: the middle of the land]
-    #[arg(long, value_name = "X,Y", value_parser = parse_place, allow_hyphen_values = true)]
-    pub target: Option<[f64; 2]>,
-    /// The direction in which the camera looks, clockwise from north, in degrees.
-    #[arg(long, value_name = "DEG", value_parser = parse_number, allow_hyphen_values = true)]
-    pub azimuth: Option<f64>,
-    /// How far the camera is from its target on the map, in metres [default: half the size of the land]
-    #[arg(long, value_name = "M", value_parser = parse_length, allow_hyphen_values = true)]
-    pub distance: Option<f64>,
-    /// Height of the camera above the ground or the water, in metres [default: a tenth of the distance to the target]
-    #[arg(long, value_name = "M", value_parser = parse_number, allow_hyphen_values = true, conflicts_with = "altitude")]
-    pub height: Option<f64>,
-    /// Height of the camera above the sea, in metres.
-    #[arg(long, value_name = "M", value_parser = parse_number, allow_hyphen_values = true)]
-    pub altitude: Option<f64>,
+    /// For clean stills: at least 64 samples, and the sun as wide as it is, so that shadows are soft.
+    #[arg(long)]
+    pub accumulate: bool,
     /// The angle from the left to the right edge of the picture, in degrees.
     #[arg(long, value_name = "DEG", default_value_t = 55.0, value_parser = parse_number, allow_hyphen_values = true)]
     pub view: f64,
-    /// Local time of the sun, such as 16:30 [default: when the light is good]
-    #[arg(long, value_name = "H:MM", value_parser = orogen_render::Moment::parse_hour, allow_hyphen_values = true)]
-    pub time: Option<f64>,
     /// The day.
     #[arg(long, value_name = "Y-M-D", default_value = "2026-07-10", value_parser = orogen_render::Moment::parse_date)]
     pub date: (i32, u32, u32),
@@ -279,10 +360,49 @@ pub struct Render {
     /// Part of the name of the graphics adapter to use [default: the system's own choice]
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
+}
+
+/// `orogen fly`
+#[cfg(feature = "render")]
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  orogen fly recipes/island.toml -o flight           PNG frames in flight/
+  orogen fly recipes/alps.toml -o alps.mp4 --seconds 20
+  orogen fly my.toml -o film.webm --through 1000,2000,300 \\
+      --through 4000,5000,200 --through 9000,5500,400 --target 5000,5000")]
+pub struct Fly {
+    /// The recipe, the folder of an earlier build, or an elevation model.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// A folder for PNG frames, or a film: .mp4 or .webm, which ffmpeg makes.
+    #[arg(long, short, value_name = "DIR-OR-FILM", default_value = "flight")]
+    pub output: PathBuf,
+    /// How long the flight takes.
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = parse_number, allow_hyphen_values = true)]
+    pub seconds: f64,
+    /// Frames a second.
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = whole::<u32>(240))]
+    pub fps: u32,
+    /// A place that the flight leads through: metres east, north and above the ground; two or more [default: a path is looked for]
+    #[arg(long, value_name = "X,Y,H", value_parser = parse_waypoint, allow_hyphen_values = true)]
+    pub through: Vec<[f64; 3]>,
+    /// What the camera looks at all the time [default: where it flies to]
+    #[arg(long, value_name = "X,Y", value_parser = parse_place, allow_hyphen_values = true)]
+    pub target: Option<[f64; 2]>,
+    /// Local time of the sun [default: when the light is good]
+    #[arg(long, value_name = "H:MM", value_parser = orogen_render::Moment::parse_hour, allow_hyphen_values = true)]
+    pub time: Option<f64>,
+    /// Local time of the sun at the end: it moves.
+    #[arg(long, value_name = "H:MM", requires = "time", value_parser = orogen_render::Moment::parse_hour, allow_hyphen_values = true)]
+    pub until: Option<f64>,
+    /// How and with what.
+    #[command(flatten)]
+    pub look: Look,
     /// Changes to the recipe.
     #[command(flatten)]
     pub changes: Changes,
-    /// Replace PNG if it exists.
+    /// Replace frames of another flight, or the film.
     #[arg(long)]
     pub force: bool,
     /// Print only errors.
@@ -498,6 +618,18 @@ fn parse_place(text: &str) -> Result<[f64; 2], String> {
     let (x, y) = text.split_once(',').ok_or_else(wrong)?;
     let number = |text: &str| parse_number(text.trim()).map_err(|_| wrong());
     Ok([number(x)?, number(y)?])
+}
+
+#[cfg(feature = "render")]
+fn parse_waypoint(text: &str) -> Result<[f64; 3], String> {
+    let wrong =
+        || format!("expected three numbers in metres (east, north, above the ground), found {text:?}");
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|text| parse_number(text.trim())).collect();
+    match numbers.as_deref() {
+        Ok(&[x, y, h]) if h > 0.0 => Ok([x, y, h]),
+        Ok(&[_, _, h]) => Err(format!("a camera {h} m above the ground is under ground")),
+        _ => Err(wrong()),
+    }
 }
 
 fn parse_window(text: &str) -> Result<Rect, String> {

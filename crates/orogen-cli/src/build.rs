@@ -19,6 +19,8 @@ pub fn run(args: &Build) -> Result<()> {
     let recipe = orogen::read_recipe(&args.recipe)?;
     let cancel = signals::cancel_on_signal()?;
     let cache = if args.no_cache { None } else { open_cache(&bars) };
+    #[cfg(feature = "render")]
+    let view = crate::render::BuildView;
     let window = (args.window.is_some() || args.spacing.is_some())
         .then_some(Window { rect: args.window, spacing_m: args.spacing });
     let options = BuildOptions {
@@ -34,6 +36,10 @@ pub fn run(args: &Build) -> Result<()> {
         meter: Some(&AllocatorMeter),
         existing: if args.force { Existing::Replace } else { Existing::Keep },
         inputs: vec![args.recipe.clone()],
+        #[cfg(feature = "render")]
+        view: takes_view(args).then_some(&view),
+        #[cfg(not(feature = "render"))]
+        view: None,
     };
     let (built, manifest) = orogen::build_to_folder(&recipe, &options, &bars, &out)?;
     if args.json {
@@ -51,6 +57,13 @@ pub fn run(args: &Build) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Whether a picture of the land is asked for: unless it is said not, or only other kinds of files are.
+#[cfg(feature = "render")]
+fn takes_view(args: &Build) -> bool {
+    let is_off = std::env::var_os("OROGEN_NO_VIEW").is_some_and(|value| !value.is_empty());
+    !args.no_view && !is_off && args.kinds.is_empty()
 }
 
 /// The changes to the recipe that the options make.

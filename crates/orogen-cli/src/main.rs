@@ -9,6 +9,8 @@ mod build;
 mod check;
 mod dem;
 mod explain;
+#[cfg(feature = "render")]
+mod fly;
 mod message;
 mod new;
 mod operators;
@@ -81,6 +83,8 @@ fn run(args: Args) -> anyhow::Result<()> {
         Command::Schema => operators::schema(),
         #[cfg(feature = "render")]
         Command::Render(args) => render::run(&args),
+        #[cfg(feature = "render")]
+        Command::Fly(args) => fly::run(&args),
         Command::Textures(args) => textures::run(&args),
         Command::Plants(args) => plants::run(&args),
     }

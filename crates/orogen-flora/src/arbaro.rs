@@ -126,6 +126,7 @@ impl File<'_> {
         Ok(Level {
             branches: self.whole(&name("Branches"), if is_trunk { 1 } else { 10 }, 0, 1000)? as u32,
             branch_spread: number("BranchDist", if is_trunk { 0.0 } else { 1.0 })?,
+            bare_share: 0.0,
             down_deg: number("DownAngle", if is_trunk { 0.0 } else { 30.0 })?,
             down_vary_deg: number("DownAngleV", 0.0)?,
             rotate_deg: number("Rotate", if is_trunk { 0.0 } else { 120.0 })?,

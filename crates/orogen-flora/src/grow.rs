@@ -297,7 +297,8 @@ impl<'a> Growing<'a> {
                 }
                 (_, Some(parent)) => (most * (1.0 - 0.5 * shoot.offset_m / parent.length_m)).floor(),
             };
-            shoot.children = count / pieces;
+            let bare = if shoot.level > 0 { next.bare_share } else { 0.0 };
+            shoot.children = count / (1.0 - bare) / pieces;
         }
         if shoot.level == self.leaf_level() {
             let leaves = &species.leaves;
@@ -450,10 +451,13 @@ impl<'a> Growing<'a> {
     ) -> Result<(), GrowError> {
         let Some(next) = self.species.levels.get(shoot.level + 1).copied() else { return Ok(()) };
         let start_m = f64::from(piece) * piece_m;
-        let bare_m = self.species.bare_share * self.plant.scale_m;
+        let bare_m = match shoot.level {
+            0 => self.species.bare_share * self.plant.scale_m,
+            _ => next.bare_share * shoot.length_m,
+        };
         let (share, from) = match shoot.level {
-            0 if start_m + piece_m <= bare_m => return Ok(()),
-            0 if start_m < bare_m => (1.0 - (bare_m - start_m) / piece_m, (bare_m - start_m) / piece_m),
+            _ if bare_m > 0.0 && start_m + piece_m <= bare_m => return Ok(()),
+            _ if start_m < bare_m => (1.0 - (bare_m - start_m) / piece_m, (bare_m - start_m) / piece_m),
             _ if shoot.level > 0 && piece == 0 => (1.0, (shoot.parent_radius_m / piece_m).min(1.0)),
             _ => (1.0, 0.0),
         };

@@ -4,6 +4,7 @@
 //! the height that has been reached.
 
 use orogen_core::math;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::species::{Species, SpeciesError};
@@ -21,7 +22,7 @@ pub struct Growth {
 }
 
 /// A time of the year.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Season {
     /// Leaves are young.

@@ -83,10 +83,17 @@ impl Seen {
                 let uv = [0, 1].map(|axis| mix(ids.map(|id| mesh.uvs[id][axis])));
                 let Some(color) = color(uv) else { return };
                 let normal = [0, 1, 2].map(|axis| f64::from(mix(ids.map(|id| mesh.normals[id][axis]))));
-                let facing = if both && dot(normal, ahead) > 0.0 { -1.0 } else { 1.0 };
+                // The back of a leaf has the opposite normal. Which side is seen its triangle says: normals lean to where the crown
+                // looks, also beyond the edge.
+                let facing = if both && area > 0.0 { -1.0 } else { 1.0 };
                 self.depth[pixel] = depth;
                 self.normal[pixel] = unit(normal).map(|v| (facing * v) as f32);
                 self.color[pixel] = color;
+                if !mesh.tints.is_empty() {
+                    let tints = ids.map(|id| mesh.tints[id]);
+                    self.color[pixel] =
+                        [0, 1, 2].map(|k| color[k] * mix(tints.map(|tint| f32::from(tint[k]) / 255.0)));
+                }
                 if !mesh.sway.is_empty() {
                     let lights = ids.map(|id| f32::from(mesh.sway[id][3]) / 255.0);
                     self.light[pixel] = mix(lights);

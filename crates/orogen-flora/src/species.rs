@@ -290,6 +290,9 @@ pub struct Level {
     pub branches: u32,
     /// How evenly they stand: 1 evenly, less in tufts; of trunks: how far apart, in metres.
     pub branch_spread: f64,
+    /// Share of the parent, from its foot, on which none stand, from the second level of branches on: what has no light loses its
+    /// twigs. The first has the plant's own `bare_share`.
+    pub bare_share: f64,
     /// Angle from the parent.
     pub down_deg: f64,
     /// How much that varies; below 0 it changes along the parent instead.
@@ -460,6 +463,7 @@ impl Default for Level {
         Self {
             branches: 30,
             branch_spread: 1.0,
+            bare_share: 0.0,
             down_deg: 45.0,
             down_vary_deg: 0.0,
             rotate_deg: 140.0,
@@ -604,6 +608,7 @@ impl Species {
             };
             within("branches", f64::from(level.branches), 0.0, 1000.0)?;
             within("branch_spread", level.branch_spread, 0.0, 100.0)?;
+            within("bare_share", level.bare_share, 0.0, 0.95)?;
             within("down_deg", level.down_deg, -360.0, 360.0)?;
             within("down_vary_deg", level.down_vary_deg, -360.0, 360.0)?;
             within("rotate_deg", level.rotate_deg, -360.0, 360.0)?;

@@ -13,8 +13,10 @@ mod replay;
 
 use replay::{Dice, alone, corpus, mutated, with_peak};
 
-/// Mutations of each file.
-const ROUNDS: usize = 150;
+/// Mutations of each file; `OROGEN_FUZZ_ROUNDS` asks for a longer run by hand.
+fn rounds() -> usize {
+    std::env::var("OROGEN_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(150)
+}
 /// Most stems and leaves of what is grown here.
 const MOST_PARTS: usize = 3000;
 /// What reading a text of some kilobytes and growing so small a plant may hold at once.
@@ -50,7 +52,7 @@ fn survive(target: &str, read: impl Fn(&str) -> Result<Species, SpeciesError> + 
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         survives(&name, &bytes);
         // What is large stays so when it changes a little, and takes its time.
-        let rounds = if name.starts_with("large_") { 4 } else { ROUNDS };
+        let rounds = if name.starts_with("large_") { 4 } else { rounds() };
         let mut dice = Dice::new(i as u64);
         for round in 0..rounds {
             survives(&format!("{name}, mutation {round}"), &mutated(&bytes, &mut dice));

@@ -11,7 +11,7 @@ static MEMORY: PerThread = PerThread;
 
 fn bytes(mesh: &Mesh) -> usize {
     let corners = mesh.positions.len() * 12 + mesh.normals.len() * 12 + mesh.uvs.len() * 8;
-    corners + mesh.sway.len() * 4 + mesh.branches.len() * 2 + mesh.indices.len() * 4
+    corners + mesh.sway.len() * 4 + mesh.branches.len() * 2 + mesh.tints.len() * 3 + mesh.indices.len() * 4
 }
 
 #[test]

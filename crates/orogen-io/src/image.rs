@@ -28,6 +28,57 @@ pub fn read_band(path: &Path, band: u32, limits: &Limits) -> Result<Elevation, R
     }
 }
 
+/// Reads a picture in colours, with alpha: a PNG, or a GeoTIFF of one band (grey) or three. What a GeoTIFF marks as no data is
+/// clear, and one of more than 8 bits is taken from 0 to its greatest value.
+///
+/// # Errors
+/// As [`read_band`].
+pub fn read_colors(path: &Path, limits: &Limits) -> Result<Raster<[u8; 4]>, ReadError> {
+    let fail = |reason: String| ReadError::new(path, reason);
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png")) {
+        let bytes = read_bytes(path, limits.max_bytes_file).map_err(fail)?;
+        return guarded(FORMAT, || decode_colors(&bytes, limits)).map_err(|e| ReadError::format(path, &e));
+    }
+    let bands = match read_band(path, 2, limits) {
+        Ok(green) => vec![read_band(path, 1, limits)?, green, read_band(path, 3, limits)?],
+        // One band only, or something that the first says better.
+        Err(_) => vec![read_band(path, 1, limits)?],
+    };
+    let most =
+        bands.iter().filter_map(|band| band.height.range()).map(|(_, high)| high).fold(255.0, f32::max);
+    let (cols, rows) = (bands[0].height.cols(), bands[0].height.rows());
+    Ok(Raster::from_fn(cols, rows, |c, r| {
+        let at = |i: usize| bands[i.min(bands.len() - 1)].height.clamped(c as isize, r as isize);
+        let color = [0, 1, 2].map(at);
+        let alpha = if color.iter().any(|x| x.is_nan()) { 0 } else { 255 };
+        let [red, green, blue] = color.map(|x| (x * 255.0 / most).round().clamp(0.0, 255.0) as u8);
+        [red, green, blue, alpha]
+    }))
+}
+
+/// The colours of a PNG, with alpha.
+///
+/// # Errors
+/// When the bytes are not a PNG or it is beyond the limits.
+pub fn decode_colors(bytes: &[u8], limits: &Limits) -> Result<Raster<[u8; 4]>, FormatError> {
+    let pixels = png_input::pixels(bytes, limits, png::Transformations::EXPAND)?;
+    // Of two bytes the higher one comes first.
+    let width = if pixels.is_wide { 2 } else { 1 };
+    let samples =
+        pixels.raw.chunks_exact(pixels.line).flat_map(|row| row.chunks_exact(pixels.channels * width));
+    let color = |pixel: &[u8]| {
+        let at = |i: usize| pixel.get(i * width).copied().unwrap_or(255);
+        match pixels.channels {
+            1 => [at(0), at(0), at(0), 255],
+            2 => [at(0), at(0), at(0), at(1)],
+            3 => [at(0), at(1), at(2), 255],
+            _ => [at(0), at(1), at(2), at(3)],
+        }
+    };
+    Raster::from_vec(pixels.cols, pixels.rows, samples.map(color).collect())
+        .ok_or_else(|| FormatError::broken(FORMAT, "its pixels do not fill its grid"))
+}
+
 /// A band from the bytes of a PNG. Pixels that cannot be seen at all are holes.
 ///
 /// # Errors
@@ -99,5 +150,17 @@ mod tests {
         for cut in 1..eight.len() {
             let _ = decode_png(&eight[..cut], 1, &Limits::default());
         }
+    }
+
+    #[test]
+    fn colours_come_with_their_alpha() {
+        let wanted =
+            Raster::from_fn(3, 2, |c, r| [c as u8 * 40, r as u8 * 90, 7, if c == 2 { 0 } else { 200 }]);
+        let bytes = crate::png8::encode_small(&wanted);
+        let limits = Limits::default();
+        assert_eq!(decode_colors(&bytes, &limits).unwrap(), wanted);
+        let grey = crate::png8::encode_grey(&Raster::filled(2, 2, 90u8));
+        assert_eq!(decode_colors(&grey, &limits).unwrap().as_slice(), [[90, 90, 90, 255]; 4]);
+        assert!(decode_colors(b"nothing", &limits).is_err());
     }
 }

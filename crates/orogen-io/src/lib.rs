@@ -6,6 +6,7 @@
 
 mod about;
 pub mod ascii_grid;
+pub mod caption;
 mod color;
 mod deflate;
 pub mod drawing;

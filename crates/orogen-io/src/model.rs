@@ -45,7 +45,7 @@ pub struct Part<'a> {
     /// Places on the pictures, row 0 at v = 0.
     pub uvs: &'a [[f32; 2]],
     /// What colours are multiplied by, or empty.
-    pub light: &'a [u8],
+    pub light: &'a [[u8; 3]],
     /// Four bytes for the wind, or empty.
     pub sway: &'a [[u8; 4]],
     /// Corners of the triangles.
@@ -339,7 +339,7 @@ impl File {
         });
         if !part.light.is_empty() {
             attributes["COLOR_0"] =
-                json!(self.fours(part.light[corners.clone()].iter().map(|&l| [l, l, l, 255])));
+                json!(self.fours(part.light[corners.clone()].iter().map(|&[r, g, b]| [r, g, b, 255])));
         }
         if !part.sway.is_empty() {
             attributes["_SWAY"] = json!(self.fours(part.sway[corners.clone()].iter().copied()));

@@ -29,28 +29,39 @@ pub fn sheet(pictures: &[(String, Picture)], columns: usize) -> Picture {
             let at = (top + row) * stride + left;
             sheet.as_mut_slice()[at..at + picture.cols()].copy_from_slice(picture.row(row));
         }
-        write(&mut sheet, name, [left as f64 + 2.0, (top + height) as f64 + 7.0], width as f64);
+        let place = [left as f64 + 2.0, (top + height) as f64 + 7.0];
+        write(&mut sheet, name, place, width as f64, &Pen { letter_px: LETTER_PX, pen_px: PEN_PX, ink: INK });
     }
     sheet
 }
 
-/// Writes a line of text below and to the right of a place; what is wider than `room` is cut.
-fn write(sheet: &mut Picture, text: &str, at: [f64; 2], room: f64) {
+/// How letters are drawn.
+pub(crate) struct Pen {
+    /// Pixels to a unit of the letters' grid.
+    pub letter_px: f64,
+    /// The width of a line.
+    pub pen_px: f64,
+    /// Its colour.
+    pub ink: [u8; 3],
+}
+
+/// Writes a line of text whose upper left corner is at a place, as far as there is room.
+pub(crate) fn write(sheet: &mut Picture, text: &str, at: [f64; 2], room: f64, pen: &Pen) {
     let (strokes, _) = strokes::lines(text);
     for stroke in strokes {
         let placed: Vec<[f64; 2]> =
-            stroke.iter().map(|p| [at[0] + LETTER_PX * p[0], at[1] + LETTER_PX * p[1]]).collect();
+            stroke.iter().map(|p| [at[0] + pen.letter_px * p[0], at[1] + pen.letter_px * p[1]]).collect();
         for pair in placed.windows(2).filter(|pair| pair.iter().all(|p| p[0] - at[0] < room)) {
-            line(sheet, pair[0], pair[1]);
+            line(sheet, pair[0], pair[1], pen);
         }
     }
 }
 
-/// A line with round ends and soft sides.
-fn line(sheet: &mut Picture, a: [f64; 2], b: [f64; 2]) {
+/// A line with round ends, smooth at its edges.
+pub(crate) fn line(sheet: &mut Picture, a: [f64; 2], b: [f64; 2], pen: &Pen) {
     let (cols, rows) = (sheet.cols(), sheet.rows());
     let span = |from: f64, to: f64, end: usize| {
-        (from - PEN_PX).max(0.0) as usize..((to + PEN_PX).max(0.0) as usize + 1).min(end)
+        (from - pen.pen_px).max(0.0) as usize..((to + pen.pen_px).max(0.0) as usize + 1).min(end)
     };
     let along = [b[0] - a[0], b[1] - a[1]];
     let square = (along[0] * along[0] + along[1] * along[1]).max(1e-12);
@@ -59,13 +70,17 @@ fn line(sheet: &mut Picture, a: [f64; 2], b: [f64; 2]) {
             let to = [col as f64 + 0.5 - a[0], row as f64 + 0.5 - a[1]];
             let share = ((to[0] * along[0] + to[1] * along[1]) / square).clamp(0.0, 1.0);
             let (dx, dy) = (to[0] - share * along[0], to[1] - share * along[1]);
-            let ink = (0.5 + 0.5 * PEN_PX - (dx * dx + dy * dy).sqrt()).clamp(0.0, 1.0);
-            let pixel = &mut sheet.as_mut_slice()[row * cols + col];
-            for (part, ink_part) in pixel.iter_mut().zip(INK) {
-                let mixed = f64::from(*part) + (f64::from(ink_part) - f64::from(*part)) * ink;
-                *part = mixed.round() as u8;
-            }
+            let ink = (0.5 + 0.5 * pen.pen_px - (dx * dx + dy * dy).sqrt()).clamp(0.0, 1.0);
+            mix(&mut sheet.as_mut_slice()[row * cols + col], pen.ink, ink);
         }
+    }
+}
+
+/// Moves a pixel toward a colour.
+pub(crate) fn mix(pixel: &mut [u8; 3], color: [u8; 3], share: f64) {
+    for (part, to) in pixel.iter_mut().zip(color) {
+        let mixed = f64::from(*part) + (f64::from(to) - f64::from(*part)) * share;
+        *part = mixed.round() as u8;
     }
 }
 

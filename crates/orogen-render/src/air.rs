@@ -432,7 +432,8 @@ mod tests {
     #[test]
     fn haze_grows_with_distance_and_takes_what_it_covers() {
         let air = Air::new(1.0);
-        let camera = Camera { eye: [0.0, 0.0, 100.0], target: [0.0, 1000.0, 100.0], view_deg: 60.0 };
+        let camera =
+            Camera { eye: [0.0, 0.0, 100.0], target: [0.0, 1000.0, 100.0], view_deg: 60.0, wide_m: None };
         let block = air.block(&camera, 1.5, [0.5, 0.5, 0.707]);
         let [cols, rows, slices] = BLOCK;
         let at = |slice: usize| block[slice * cols * rows + rows / 2 * cols + cols / 2];

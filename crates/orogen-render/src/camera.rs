@@ -14,7 +14,10 @@ pub const NEAR_M: f64 = 0.25;
 /// Farther out, positions of samples no longer differ, in metres.
 const FARTHEST_M: f64 = 1e8;
 
-/// An eye with perspective.
+/// How far in front of and behind the eye a parallel view sees, in metres.
+pub const PARALLEL_M: f64 = 200_000.0;
+
+/// An eye, with perspective or with parallel looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
     /// Where it is, in metres of the map and above the sea.
@@ -23,6 +26,8 @@ pub struct Camera {
     pub target: Vec3,
     /// The angle from the left to the right edge of the picture.
     pub view_deg: f64,
+    /// For parallel looks: metres across the picture, instead of an angle.
+    pub wide_m: Option<f64>,
 }
 
 impl Camera {
@@ -46,6 +51,9 @@ impl Camera {
         if !(1.0..=150.0).contains(&self.view_deg) {
             return Err(RenderError::Call(format!("a view of {}° is outside 1° to 150°", self.view_deg)));
         }
+        if let Some(wide) = self.wide_m.filter(|wide| !(1.0..=1e6).contains(wide)) {
+            return Err(RenderError::Call(format!("a picture of {wide} m across is outside 1 to 1e6 m")));
+        }
         Ok(())
     }
 
@@ -60,19 +68,29 @@ impl Camera {
         [right, cross(right, forward), forward]
     }
 
-    /// Half the width and half the height of the picture at distance 1.
+    /// Half the width and half the height of the picture at distance 1; with parallel looks at any distance.
     #[must_use]
     pub fn half(&self, aspect: f64) -> [f64; 2] {
-        let x = math::tan(self.view_deg.to_radians() * 0.5);
+        let x = match self.wide_m {
+            Some(wide) => 0.5 * wide,
+            None => math::tan(self.view_deg.to_radians() * 0.5),
+        };
         [x, x / aspect]
     }
 
-    /// The matrix, by columns, from places relative to the eye to clip space: far away is depth 0, at `NEAR_M` it is 1.
+    /// The matrix, by columns, from places relative to the eye to clip space: far away is depth 0, at `NEAR_M` it is 1. With
+    /// parallel looks depth falls evenly, from 1 at `PARALLEL_M` behind the eye to 0 as far in front of it.
     /// `shift` moves the picture, in shares of its half width and height.
     #[must_use]
     pub fn clip(&self, aspect: f64, shift: [f64; 2]) -> [[f32; 4]; 4] {
         let [right, up, forward] = self.axes();
         let [half_x, half_y] = self.half(aspect);
+        if self.wide_m.is_some() {
+            let rows =
+                [scale(right, 1.0 / half_x), scale(up, 1.0 / half_y), scale(forward, -0.5 / PARALLEL_M)];
+            let column = |i: usize| [rows[0][i] as f32, rows[1][i] as f32, rows[2][i] as f32, 0.0];
+            return [column(0), column(1), column(2), [shift[0] as f32, shift[1] as f32, 0.5, 1.0]];
+        }
         let rows = [
             add(scale(right, 1.0 / half_x), scale(forward, shift[0])),
             add(scale(up, 1.0 / half_y), scale(forward, shift[1])),
@@ -83,9 +101,40 @@ impl Camera {
         [column(0), column(1), column(2), [0.0, 0.0, NEAR_M as f32, 0.0]]
     }
 
-    /// The four planes of what is seen, as normals that point inward through the eye.
+    /// Whether a box is seen, or may be; its corners are relative to the eye.
+    #[must_use]
+    pub fn sees(&self, aspect: f64, min: Vec3, max: Vec3) -> bool {
+        let [right, up, _] = self.axes();
+        let farthest = |side: Vec3| dot(side, [0, 1, 2].map(|i| if side[i] > 0.0 { max[i] } else { min[i] }));
+        if self.wide_m.is_some() {
+            let half = self.half(aspect);
+            return [right, up]
+                .into_iter()
+                .zip(half)
+                .all(|(axis, half)| farthest(axis) >= -half && farthest(scale(axis, -1.0)) >= -half);
+        }
+        self.sides(aspect).into_iter().all(|side| farthest(side) >= 0.0)
+    }
+
+    /// The longest side of a quad that looks smooth at a distance: `sqrt(d) / (T F)`; with parallel looks it follows from the
+    /// width of the picture.
+    #[must_use]
+    pub fn longest_quad_m(&self, distance_m: f64, detail: f64) -> f64 {
+        // So many quads across a picture, times `T F`, look as fine as a near one with perspective.
+        const ACROSS: f64 = 60.0;
+        match self.wide_m {
+            Some(wide) => wide / (ACROSS * detail),
+            None => distance_m.sqrt() / detail,
+        }
+    }
+
+    /// The four planes of what is seen, as normals that point inward through the eye; parallel looks have none, see
+    /// [`Camera::sees`].
     #[must_use]
     pub fn sides(&self, aspect: f64) -> [Vec3; 4] {
+        if self.wide_m.is_some() {
+            return [[0.0; 3]; 4];
+        }
         let [right, up, forward] = self.axes();
         let [x, y] = self.half(aspect);
         [
@@ -97,10 +146,13 @@ impl Camera {
         .map(|n| direction(n, forward))
     }
 
-    /// Rays through the picture: right and up to its edges, and forward.
+    /// Rays through the picture: right and up to its edges, and forward. Parallel ones all run forward.
     #[must_use]
     pub fn rays(&self, aspect: f64) -> [[f32; 3]; 3] {
         let [right, up, forward] = self.axes();
+        if self.wide_m.is_some() {
+            return [[0.0; 3], [0.0; 3], as_f32(forward)];
+        }
         let [x, y] = self.half(aspect);
         [as_f32(scale(right, x)), as_f32(scale(up, y)), as_f32(forward)]
     }
@@ -117,7 +169,7 @@ mod tests {
     use super::*;
 
     fn camera() -> Camera {
-        Camera { eye: [10.0, 20.0, 300.0], target: [500.0, 900.0, 100.0], view_deg: 60.0 }
+        Camera { eye: [10.0, 20.0, 300.0], target: [500.0, 900.0, 100.0], view_deg: 60.0, wide_m: None }
     }
 
     #[test]
@@ -147,6 +199,26 @@ mod tests {
             let seen = camera().sides(1.5).iter().all(|side| dot(*side, ray) >= 0.0);
             assert_eq!(seen, inside, "{u} {v}");
         }
+    }
+
+    #[test]
+    fn parallel_looks_keep_sizes_and_order_depths() {
+        let camera = Camera { wide_m: Some(2000.0), ..camera() };
+        let clip = camera.clip(2.0, [0.0, 0.0]);
+        let through = |p: Vec3| {
+            let p = [p[0], p[1], p[2], 1.0];
+            [0, 1, 2].map(|r| (0..4).map(|c| f64::from(clip[c][r]) * p[c]).sum::<f64>())
+        };
+        let [right, up, forward] = camera.axes();
+        for far in [-1000.0, 0.0, 30_000.0] {
+            let [x, y, depth] =
+                through(add(scale(forward, far), add(scale(right, 500.0), scale(up, -125.0))));
+            assert!((x - 0.5).abs() < 1e-5 && (y + 0.25).abs() < 1e-5, "{x} {y} at {far}");
+            assert!((depth - (0.5 - 0.5 * far / PARALLEL_M)).abs() < 1e-6, "{depth}");
+        }
+        let seen = |at: Vec3| camera.sees(2.0, at.map(|x| x - 1.0), at.map(|x| x + 1.0));
+        assert!(seen(scale(forward, -50_000.0)) && seen(scale(right, 990.0)) && !seen(scale(up, 520.0)));
+        assert!(Camera { wide_m: Some(0.0), ..camera }.check().is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Who makes tiles: threads where the system has some, else whoever asks, in its own time (a page in a browser).
+//! Who makes tiles: threads where the system has some, else the caller, in its own time (a page in a browser).
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,7 +4,7 @@ use orogen_core::{Cancel, Rect, math};
 
 use crate::air::{BLOCK, BLOCK_M};
 use crate::apron;
-use crate::camera::{EARTH_M, NEAR_M, curve_m};
+use crate::camera::{EARTH_M, NEAR_M, PARALLEL_M, curve_m};
 use crate::cascades::{CASCADES, Cascade, ShadowTargets, cascades};
 use crate::error::RenderError;
 use crate::fog;
@@ -12,6 +12,7 @@ use crate::gpu::{DEPTH, Gpu, LIGHT, bind};
 use crate::light::Light;
 use crate::materials::{MOST, Materials};
 use crate::noises::{NOISE_M, WAVES_M};
+use crate::overlay::Painted;
 use crate::overview::Overview;
 use crate::passes::{Instance, Passes, Scene, Tone};
 use crate::plants::Plants;
@@ -20,7 +21,7 @@ use crate::slots::Slots;
 use crate::stage::Shot;
 use crate::sun::Sun;
 use crate::tile::PALETTE;
-use crate::vec3::as_f32;
+use crate::vec3::{Vec3, add, as_f32, cross, direction, scale};
 
 /// Strength of colours after toning.
 const SATURATION: f32 = 1.25;
@@ -45,8 +46,8 @@ pub(crate) struct Drawn {
 pub(crate) struct Targets {
     pub size: [u32; 2],
     pub written: wgpu::Texture,
-    #[cfg(test)]
-    pub depth: wgpu::Texture,
+    /// Of the ground, and of water over it.
+    pub depths: [wgpu::Texture; 2],
     views: [wgpu::TextureView; 6],
     under: wgpu::BindGroup,
     below: wgpu::BindGroup,
@@ -65,8 +66,7 @@ impl Targets {
         let written = target("picture", wgpu::TextureFormat::Rgba8Unorm);
         let view = |texture: &wgpu::Texture| texture.create_view(&wgpu::TextureViewDescriptor::default());
         let views = [&first, &second, &sum, &first_depth, &second_depth, &written].map(view);
-        #[cfg(test)]
-        let depth = first_depth;
+        let depths = [first_depth, second_depth];
         let uniform = |label, bytes: usize| gpu.buffer(label, &vec![0; bytes], wgpu::BufferUsages::UNIFORM);
         let tone = uniform("tone", size_of::<Tone>());
         let scene = uniform("scene", size_of::<Scene>());
@@ -79,8 +79,7 @@ impl Targets {
             toned: bind(gpu, "tone", &passes.tone, vec![texture(second), tone.as_entire_binding()]),
             finished: bind(gpu, "finish", &passes.tone, vec![texture(sum), tone.as_entire_binding()]),
             written,
-            #[cfg(test)]
-            depth,
+            depths,
             views,
             tone,
             scene,
@@ -108,6 +107,9 @@ pub(crate) struct Draw<'a> {
     /// Where the squares of shade lie.
     pub squares: &'a [Rect],
     pub slots: &'a Slots,
+    /// What is painted over the ground, and its maps on the device.
+    pub painted: &'a Painted,
+    pub maps: &'a wgpu::TextureView,
     /// Nearest first.
     pub tiles: &'a [Drawn],
     pub plants: &'a Plants,
@@ -226,7 +228,9 @@ impl Draw<'_> {
     /// The squares near the eye as the lamp sees them; none where nothing lights the land from above.
     fn cascades(&self) -> Option<[Cascade; CASCADES]> {
         let lamp = self.light.sun;
-        if lamp[2] <= 0.01 || self.light.direct.iter().all(|c| *c <= 0.0) {
+        // A plan is lit from far shade alone: its eye is nowhere near the land.
+        let parallel = self.shot.camera.wide_m.is_some();
+        if parallel || lamp[2] <= 0.01 || self.light.direct.iter().all(|c| *c <= 0.0) {
             return None;
         }
         let Shot { camera, .. } = self.shot;
@@ -343,7 +347,13 @@ impl Draw<'_> {
         let turned = [wind_cos * eye[0] - wind_sin * eye[1], wind_sin * eye[0] + wind_cos * eye[1]];
         let mut materials = [[0f32; 4]; 4 * MOST];
         materials.copy_from_slice(&self.materials.numbers(eye));
-        let tan_sun = light.sun[2] / sun_flat;
+        let sun = if shot.soft_sun { within_disk(light.sun, sample) } else { light.sun };
+        let sun_flat = if shot.soft_sun { math::hypot(sun[0], sun[1]).max(1e-9) } else { sun_flat };
+        let tan_sun = sun[2] / sun_flat;
+        let parallel = camera.wide_m.is_some();
+        // A plan lies on a plane.
+        let curve = if parallel { 0.0 } else { 0.5 / EARTH_M };
+        let flag = |x: bool| f32::from(u8::from(x));
         let squares = self.cascades();
         let near = squares.map_or([0.0; 4], |squares| {
             let [a, b, c] = squares.map(|square| square.texel_m() as f32);
@@ -353,8 +363,8 @@ impl Draw<'_> {
         Scene {
             clip: camera.clip(self.aspect, in_clip),
             rays: camera.rays(self.aspect).map(|ray| four(ray, 0.0)),
-            eye: [eye[2] as f32, (0.5 / EARTH_M) as f32, NEAR_M as f32, light.exposure],
-            sun: four(as_f32(light.sun), tan_sun.clamp(-50.0, 50.0) as f32),
+            eye: [eye[2] as f32, curve as f32, NEAR_M as f32, light.exposure],
+            sun: four(as_f32(sun), tan_sun.clamp(-50.0, 50.0) as f32),
             sun_light: four(light.direct, (0.0047 * (1.0 + tan_sun * tan_sun)).min(2.0) as f32),
             sky: light.harmonics.map(|c| four(c, 0.0)),
             bounce: four(light.bounce, 0.0),
@@ -373,8 +383,10 @@ impl Draw<'_> {
             clouds: four(eye.map(|x| (x * 0.001) as f32), 0.0),
             cascades: squares.map_or([[[0.0; 4]; 4]; CASCADES], |squares| squares.map(|square| square.clip)),
             near,
-            turns: [light.sun[0] / sun_flat, light.sun[1] / sun_flat, wind_cos, wind_sin].map(|x| x as f32),
+            turns: [sun[0] / sun_flat, sun[1] / sun_flat, wind_cos, wind_sin].map(|x| x as f32),
             materials,
+            view: [flag(parallel), PARALLEL_M as f32, flag(shot.clear_sky), 0.0],
+            overlay: self.painted.numbers(eye),
         }
     }
 
@@ -405,6 +417,7 @@ impl Draw<'_> {
                 texture(self.fogs),
                 texture(shadows),
                 sampler(&targets.shadows.compared),
+                texture(self.maps),
             ],
         )
     }
@@ -471,6 +484,18 @@ fn sea_mesh(eye_m: f64) -> (Vec<[f32; 2]>, Vec<u16>) {
         }
     }
     (vertices, indices)
+}
+
+/// A direction within the disk of the sun, another for each sample.
+fn within_disk(sun: Vec3, sample: u32) -> Vec3 {
+    /// Half the angle that the sun fills.
+    const HALF_DEG: f64 = 0.2666;
+    let far = math::tan(HALF_DEG.to_radians()) * halton(sample + 1, 5).sqrt();
+    let turn = std::f64::consts::TAU * halton(sample + 1, 7);
+    let aside = direction(cross(sun, [0.0, 0.0, 1.0]), [1.0, 0.0, 0.0]);
+    let up = cross(aside, sun);
+    let off = add(scale(aside, far * math::cos(turn)), scale(up, far * math::sin(turn)));
+    direction(add(sun, off), sun)
 }
 
 /// Halton's sequence: points that fill a square evenly.

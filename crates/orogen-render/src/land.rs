@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use orogen_core::instances::Instances;
-use orogen_core::{Cancel, Frame, LayerName, Part, Place, Raster, Rect, Terrain, layer, vector};
+use orogen_core::{
+    Cancel, Frame, LayerData, LayerName, Part, Place, Raster, Rect, Terrain, each_kind, layer, vector,
+};
 use orogen_recipe::Session;
 
 use crate::error::RenderError;
@@ -116,11 +118,14 @@ impl Land for Terrain {
                     if smooth { raster.bicubic(cols[c], rows[r]) } else { raster.bilinear(cols[c], rows[r]) }
                 });
                 out.set_named(name.clone(), made.into());
-            } else if let Ok(raster) = self.get_named::<orogen_core::Weight>(name) {
-                let made = Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
-                    raster.clamped(cols[c].round() as isize, rows[r].round() as isize)
+            } else if let Some(data) = Self::layers(self).get(name) {
+                let made: LayerData = each_kind!(data, raster => {
+                    Raster::from_fn(frame.cols(), frame.rows(), |c, r| {
+                        raster.clamped(cols[c].round() as isize, rows[r].round() as isize)
+                    })
+                    .into()
                 });
-                out.set_named(name.clone(), made.into());
+                out.set_named(name.clone(), made);
             }
         }
         Ok(out)

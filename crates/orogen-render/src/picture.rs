@@ -9,6 +9,7 @@ use crate::error::RenderError;
 use crate::gpu::Gpu;
 use crate::land::Land;
 use crate::materials::Materials;
+use crate::overlay::{Legend, Overlay};
 use crate::overview::Overview;
 use crate::plants::Counts as PlantCounts;
 use crate::stage::{Budget, Shot, Stage};
@@ -28,6 +29,21 @@ pub enum Aim {
         height: Height,
         /// What it looks at; the middle of the land where nothing is said.
         target: Option<[f64; 2]>,
+    },
+    /// As [`Aim::Found`]: the best view but so many, each unlike those before.
+    FoundNext(usize),
+    /// An eye as it is. Where the ground is higher it is lifted above it.
+    Exact(Camera),
+    /// Parallel looks, for plans and block pictures: as a map where the altitude is 90 degrees.
+    Parallel {
+        /// What is in the middle; the middle of the land where nothing is said.
+        target: Option<[f64; 2]>,
+        /// The direction in which the eye looks, clockwise from north.
+        azimuth_deg: f64,
+        /// How steeply it looks down: 90 is straight down, 0 level.
+        altitude_deg: f64,
+        /// Metres across the picture; all of the land where nothing is said.
+        wide_m: Option<f64>,
     },
     /// From a direction and distance toward a place.
     From {
@@ -80,6 +96,14 @@ pub struct Options {
     pub exposure_ev: f64,
     /// Whether plants are drawn.
     pub plants: bool,
+    /// Whether the sun is moved within its disk from sample to sample, for shadows as soft as they are.
+    pub soft_sun: bool,
+    /// Whether the sky is left out, for a montage.
+    pub clear_sky: bool,
+    /// Whether the distance of every pixel is wanted too.
+    pub depth: bool,
+    /// What is painted over the ground.
+    pub overlay: Overlay,
 }
 
 impl Default for Options {
@@ -98,6 +122,10 @@ impl Default for Options {
             plain: false,
             exposure_ev: 0.0,
             plants: true,
+            soft_sun: false,
+            clear_sky: false,
+            depth: false,
+            overlay: Overlay::default(),
         }
     }
 }
@@ -107,6 +135,12 @@ impl Default for Options {
 pub struct Rendered {
     /// Red, green and blue in sRGB.
     pub picture: Raster<[u8; 3]>,
+    /// How much of each pixel is not sky, where the sky was left out.
+    pub cover: Option<Raster<u8>>,
+    /// How far in front of the eye what each pixel shows lies, in metres along its look; NaN for the sky. Where it was wanted.
+    pub depth: Option<Raster<f32>>,
+    /// What the colours of an overlay mean.
+    pub legend: Vec<Legend>,
     /// From where.
     pub camera: Camera,
     /// When.
@@ -136,12 +170,30 @@ pub fn render(
     gpu.check_size(options.size)?;
     progress("the land");
     let mut stage = Stage::new(gpu, land.clone(), materials.clone(), cancel)?;
+    take(&mut stage, options, cancel, progress)
+}
+
+/// Makes one picture of a land that is on the stage; the next one has its tiles already.
+///
+/// # Errors
+/// As [`render`].
+pub fn take(
+    stage: &mut Stage,
+    options: &Options,
+    cancel: &Cancel,
+    progress: &dyn Fn(&str),
+) -> Result<Rendered, RenderError> {
     progress("the camera");
-    let shot = shot(&stage, &**land, options, cancel)?;
+    let land = stage.land();
+    let shot = shot(stage, &*land, options, cancel)?;
     progress("the picture");
+    stage.set_overlay(options.overlay.clone());
     let frame = stage.frame(&shot, Budget::Whole, cancel)?;
     Ok(Rendered {
         picture: stage.read()?,
+        cover: if options.clear_sky { Some(stage.read_cover()?) } else { None },
+        depth: if options.depth { Some(stage.read_distances(&shot)?) } else { None },
+        legend: stage.legend(),
         camera: shot.camera,
         moment: shot.moment,
         sun: stage.sun(&shot.moment),
@@ -164,21 +216,54 @@ pub fn shot(stage: &Stage, land: &dyn Land, options: &Options, cancel: &Cancel) 
         (sun.azimuth_deg + north, sun.altitude_deg)
     })?;
     camera.check()?;
-    let camera = clear_of_ground(land, overview, camera, cancel)?;
-    let Options { size, samples, quality, haze, clouds, fog, plain, exposure_ev, plants, .. } = *options;
-    Ok(Shot { size, samples, camera, moment, quality, haze, clouds, fog, plain, exposure_ev, plants })
+    // A flight is lifted over what is in its way.
+    let lift = matches!(options.aim, Aim::Exact(_));
+    let camera =
+        if camera.wide_m.is_some() { camera } else { clear_of_ground(land, overview, camera, lift, cancel)? };
+    let Options {
+        size,
+        samples,
+        quality,
+        haze,
+        clouds,
+        fog,
+        plain,
+        exposure_ev,
+        soft_sun,
+        clear_sky,
+        plants,
+        ..
+    } = *options;
+    let is_parallel = camera.wide_m.is_some();
+    Ok(Shot {
+        size,
+        samples,
+        camera,
+        moment,
+        quality,
+        haze,
+        clouds,
+        fog,
+        plain,
+        exposure_ev,
+        soft_sun,
+        clear_sky,
+        // A look without a vanishing point has no place from which they are near or far.
+        plants: plants && !is_parallel,
+    })
 }
 
-/// Refuses a camera inside the ground or the water; lifts one that was found by itself out of small bumps.
+/// Refuses a camera inside the ground or the water, or lifts it out; one very near the ground is lifted out of small bumps.
 fn clear_of_ground(
     land: &dyn Land,
     overview: &Overview,
     mut camera: Camera,
+    lift: bool,
     cancel: &Cancel,
 ) -> Result<Camera, RenderError> {
     let [x, y, z] = camera.eye;
     let ground = view::ground_at(land, overview, x, y, cancel)?;
-    if z < ground {
+    if z < ground && !lift {
         return Err(RenderError::Call(format!(
             "the camera is under ground: at {x:.0},{y:.0} the ground is {ground:.1} m above the sea and the camera {z:.1} m"
         )));

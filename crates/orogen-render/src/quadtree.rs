@@ -151,7 +151,7 @@ impl Metric<'_> {
     }
 
     fn needed_at(&self, root: &Root, node: Node, distance: f64) -> f64 {
-        let longest = distance.max(1e-3).sqrt() / (self.quality * self.known.detail(node));
+        let longest = self.camera.longest_quad_m(distance.max(1e-3), self.quality * self.known.detail(node));
         root.side_m(node.level) / QUADS as f64 / longest
     }
 }
@@ -173,10 +173,13 @@ impl Volume {
         // The nearest and the farthest of it sink differently.
         let [near, far] = distances(&rect, eye);
         let horizon = (2.0 * EARTH_M * (eye[2] - floor).max(0.0)).sqrt();
+        // A plan lies on a plane.
+        let round = metric.camera.wide_m.is_none();
+        let sinks = |distance: f64| if round { curve_m(distance) } else { 0.0 };
         Self {
-            min: [rect.min[0] - eye[0], rect.min[1] - eye[1], low - curve_m(far) - eye[2]],
-            max: [rect.max[0] - eye[0], rect.max[1] - eye[1], high - curve_m(near) - eye[2]],
-            sunk: near > horizon && high - floor < curve_m(near - horizon),
+            min: [rect.min[0] - eye[0], rect.min[1] - eye[1], low - sinks(far) - eye[2]],
+            max: [rect.max[0] - eye[0], rect.max[1] - eye[1], high - sinks(near) - eye[2]],
+            sunk: round && near > horizon && high - floor < curve_m(near - horizon),
         }
     }
 
@@ -186,11 +189,7 @@ impl Volume {
     }
 
     pub(crate) fn is_seen(&self, metric: &Metric<'_>) -> bool {
-        !self.sunk
-            && metric.camera.sides(metric.aspect).iter().all(|side| {
-                let farthest = [0, 1, 2].map(|i| if side[i] > 0.0 { self.max[i] } else { self.min[i] });
-                dot(*side, farthest) >= 0.0
-            })
+        !self.sunk && metric.camera.sees(metric.aspect, self.min, self.max)
     }
 }
 
@@ -278,7 +277,7 @@ mod tests {
                 random(2) * random(3) * 9000.0,
             ];
             let target = [random(4) * 40_000.0, random(5) * 40_000.0, random(6) * 1000.0];
-            let camera = Camera { eye, target, view_deg: 30.0 + 60.0 * random(7) };
+            let camera = Camera { eye, target, view_deg: 30.0 + 60.0 * random(7), wide_m: None };
             let metric = Metric {
                 camera: &camera,
                 aspect: 1.5,
@@ -308,8 +307,12 @@ mod tests {
     #[test]
     fn near_tiles_are_fine_and_unseen_ones_are_coarse() {
         let root = Root { origin_m: [0.0, 0.0], size_m: 32_768.0 };
-        let camera =
-            Camera { eye: [16_000.0, 16_000.0, 50.0], target: [16_000.0, 30_000.0, 0.0], view_deg: 60.0 };
+        let camera = Camera {
+            eye: [16_000.0, 16_000.0, 50.0],
+            target: [16_000.0, 30_000.0, 0.0],
+            view_deg: 60.0,
+            wide_m: None,
+        };
         let metric = Metric {
             camera: &camera,
             aspect: 1.5,
@@ -336,7 +339,12 @@ mod tests {
     #[test]
     fn what_lies_beyond_the_horizon_is_not_seen_unless_it_is_high() {
         let root = Root { origin_m: [0.0, 0.0], size_m: 400_000.0 };
-        let camera = Camera { eye: [1000.0, 1000.0, 20.0], target: [2000.0, 2000.0, 20.0], view_deg: 60.0 };
+        let camera = Camera {
+            eye: [1000.0, 1000.0, 20.0],
+            target: [2000.0, 2000.0, 20.0],
+            view_deg: 60.0,
+            wide_m: None,
+        };
         let seen = |high: f64| {
             let known = Even { heights: [0.0, high], uneven: 0.0 };
             let metric = Metric { camera: &camera, aspect: 1.5, quality: 1.0, known: &known, finest: 10 };

@@ -151,6 +151,7 @@ mod tests {
                 eye: [eye[0], eye[1], 300.0 + 900.0 * random(4)],
                 target: [target[0], target[1], 0.0],
                 view_deg: 60.0,
+                wide_m: None,
             };
             let metric = Metric { camera: &camera, aspect: 1.5, quality: 2.0, known: &bounds, finest: 8 };
             let all = split(&overview.root, &metric);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use orogen_core::{Cancel, Place, Raster, Rect};
 
-use crate::camera::Camera;
+use crate::camera::{Camera, NEAR_M, PARALLEL_M};
 use crate::crew::Crew;
 use crate::draw::{Draw, Drawn, Targets};
 use crate::error::RenderError;
@@ -18,6 +18,7 @@ use crate::land::Land;
 use crate::light::{self, Asked};
 use crate::materials::Materials;
 use crate::noises::{noises, waves};
+use crate::overlay::{Legend, Overlay, Painted};
 use crate::overview::{Bounds, Overview};
 use crate::passes::Passes;
 use crate::plants::{Counts, Footing, Plants, Sight, Spot};
@@ -53,6 +54,10 @@ pub struct Shot {
     pub exposure_ev: f64,
     /// Whether plants are drawn.
     pub plants: bool,
+    /// Whether the sun is moved within its disk from sample to sample.
+    pub soft_sun: bool,
+    /// Whether the sky is left out.
+    pub clear_sky: bool,
 }
 
 impl Shot {
@@ -212,6 +217,9 @@ pub struct Stage {
     shade: Option<Shade>,
     targets: Option<Targets>,
     plants: Plants,
+    overlay: Overlay,
+    /// The overlay for the last frame, and its maps on the device.
+    painted: Option<(Painted, wgpu::TextureView)>,
     /// Frames so far.
     clock: u64,
 }
@@ -265,6 +273,8 @@ impl Stage {
             light: light::Kept::default(),
             shade: None,
             targets: None,
+            overlay: Overlay::default(),
+            painted: None,
             plants: Plants::new(gpu, &passes.scene),
             passes,
             clock: 0,
@@ -275,6 +285,24 @@ impl Stage {
     #[must_use]
     pub fn overview(&self) -> &Overview {
         &self.source.overview
+    }
+
+    /// The land itself.
+    #[must_use]
+    pub fn land(&self) -> Arc<dyn Land> {
+        self.source.land.clone()
+    }
+
+    /// Paints something over the ground, from the next frame on.
+    pub fn set_overlay(&mut self, overlay: Overlay) {
+        self.overlay = overlay;
+        self.painted = None;
+    }
+
+    /// What the colours of the last frame mean.
+    #[must_use]
+    pub fn legend(&self) -> Vec<Legend> {
+        self.painted.as_ref().map_or_else(Vec::new, |(painted, _)| painted.legend.clone())
     }
 
     /// Where the land lies.
@@ -321,6 +349,7 @@ impl Stage {
         self.source = source;
         self.plants.changed();
         self.shade = None;
+        self.painted = None;
         Ok(())
     }
 
@@ -406,6 +435,15 @@ impl Stage {
         };
         let light = self.light.light(&self.gpu, &asked);
         self.shade(&shot.camera, sun.lamp().0.azimuth_deg + north_deg, cancel)?;
+        let Source { land, overview, .. } = &*self.source;
+        if !self.painted.as_ref().is_some_and(|(painted, _)| painted.serves(overview, &shot.camera)) {
+            let painted = Painted::of(&self.overlay, &**land, overview, &shot.camera, cancel)?;
+            let maps = painted.upload(&self.gpu);
+            self.painted = Some((painted, maps));
+        }
+        let Some((painted, maps)) = &self.painted else {
+            return Err(RenderError::Call(String::from("there is no overlay")));
+        };
         let Some(shade) = &self.shade else {
             return Err(RenderError::Call(String::from("there is no shade")));
         };
@@ -429,6 +467,8 @@ impl Stage {
             fogs: &self.fogs,
             squares: &shade.places,
             slots: &self.slots,
+            painted,
+            maps,
             tiles: &drawn,
             plants: &self.plants,
         };
@@ -456,12 +496,56 @@ impl Stage {
             .ok_or_else(|| RenderError::Device(String::from("the picture came back in another size")))
     }
 
+    /// Reads how much of each pixel of the last frame is not sky, where the sky was left out.
+    ///
+    /// # Errors
+    /// As [`Stage::read`].
+    pub fn read_cover(&self) -> Result<Raster<u8>, RenderError> {
+        let picture = self
+            .picture()
+            .ok_or_else(|| RenderError::Call(String::from("there is no picture before the first frame")))?;
+        let cover = self.gpu.read(picture)?.chunks_exact(4).map(|p| p[3]).collect();
+        Raster::from_vec(picture.width() as usize, picture.height() as usize, cover)
+            .ok_or_else(|| RenderError::Device(String::from("the picture came back in another size")))
+    }
+
+    /// Reads how far away what each pixel of the last frame shows is, in metres along its look; NaN for the sky.
+    ///
+    /// # Errors
+    /// As [`Stage::read`].
+    pub fn read_distances(&self, shot: &Shot) -> Result<Raster<f32>, RenderError> {
+        let Some(targets) = self.targets.as_ref().filter(|targets| targets.size == shot.size) else {
+            return Err(RenderError::Call(String::from("there is no picture before the first frame")));
+        };
+        let [ground, water] = [self.gpu.read(&targets.depths[0])?, self.gpu.read(&targets.depths[1])?];
+        let [width, height] = shot.size.map(|n| n as usize);
+        let number = |bytes: &[u8], i: usize| {
+            bytes.get(4 * i..4 * i + 4).map_or(0.0, |b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        };
+        let [half_x, half_y] = shot.camera.half(width as f64 / height as f64);
+        Ok(Raster::from_fn(width, height, |c, r| {
+            let i = r * width + c;
+            let depth = f64::from(number(&ground, i).max(number(&water, i)));
+            if depth <= 0.0 {
+                return f32::NAN;
+            }
+            if shot.camera.wide_m.is_some() {
+                return ((0.5 - depth) * 2.0 * PARALLEL_M) as f32;
+            }
+            // Depth runs along the middle look; others are longer.
+            let u = half_x * (2.0 * (c as f64 + 0.5) / width as f64 - 1.0);
+            let v = half_y * (2.0 * (r as f64 + 0.5) / height as f64 - 1.0);
+            (NEAR_M / depth * (1.0 + u * u + v * v).sqrt()) as f32
+        }))
+    }
+
     /// Which tiles a shot asks for.
     fn plan(&self, shot: &Shot, aspect: f64, budget: Budget) -> Plan {
         let overview = &self.source.overview;
         let most = f64::from(self.gpu.most_layers());
         // Where nobody asked for more than usual, a few hundred tiles show all that a picture can.
-        let usual = 256.0 * (shot.quality / 6.0).powi(2).max(1.0);
+        let finer = shot.quality / 6.0;
+        let usual = 256.0 * (finer * finer).max(1.0);
         let most = if budget == Budget::Whole { most.min(usual) } else { (most * SHARE).min(usual) } as usize;
         let mut quality = shot.quality;
         let extent = overview.frame.extent();
@@ -839,7 +923,7 @@ mod tests {
         Shot {
             size: [256, 144],
             samples: 1,
-            camera: Camera { eye, target, view_deg: 50.0 },
+            camera: Camera { eye, target, view_deg: 50.0, wide_m: None },
             moment: Moment { year: 2026, month: 7, day: 10, hour: 15.0 },
             quality: 2.0,
             haze: 1.0,
@@ -848,6 +932,8 @@ mod tests {
             plain: false,
             exposure_ev: 0.0,
             plants: false,
+            soft_sun: false,
+            clear_sky: false,
         }
     }
 
@@ -888,7 +974,18 @@ mod tests {
             let shade = self.shade.as_ref().unwrap();
             let targets =
                 self.targets.get_or_insert_with(|| Targets::new(&self.gpu, &self.passes, shot.size));
+            let painted = Painted::of(
+                &self.overlay,
+                &*self.source.land,
+                &self.source.overview,
+                &shot.camera,
+                &Cancel::new(),
+            )
+            .unwrap();
+            let maps = painted.upload(&self.gpu);
             let draw = Draw {
+                painted: &painted,
+                maps: &maps,
                 gpu: &self.gpu,
                 passes: &self.passes,
                 overview: &self.source.overview,
@@ -907,7 +1004,7 @@ mod tests {
                 plants: &self.plants,
             };
             draw.ground_alone(targets);
-            let bytes = self.gpu.read(&targets.depth).unwrap();
+            let bytes = self.gpu.read(&targets.depths[0]).unwrap();
             bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
         }
     }

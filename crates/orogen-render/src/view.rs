@@ -9,7 +9,26 @@ use crate::land::Land;
 use crate::overview::Overview;
 use crate::picture::{Aim, Height, Options};
 use crate::sun::Moment;
-use crate::vec3::{Vec3, add, direction, scale};
+use crate::vec3::{Vec3, add, direction, dot, scale, sub, toward};
+
+/// The camera and the hour of a picture, without making it.
+///
+/// # Errors
+/// When a place cannot be.
+pub fn find(
+    land: &dyn Land,
+    overview: &Overview,
+    options: &Options,
+) -> Result<(Camera, Moment), RenderError> {
+    let aspect = f64::from(options.size[0].max(1)) / f64::from(options.size[1].max(1));
+    let place = land.place();
+    let (latitude, longitude) = (place.latitude_deg.unwrap_or(45.0), place.longitude_deg.unwrap_or(0.0));
+    let north = place.north_deg.unwrap_or(0.0);
+    choose(overview, options, aspect, &|moment| {
+        let sun = crate::sun::sun(moment, latitude, longitude);
+        (sun.azimuth_deg + north, sun.altitude_deg)
+    })
+}
 
 /// The camera and the hour that are asked for, or good ones where nothing is said.
 ///
@@ -37,7 +56,12 @@ pub fn choose(
                 refuse_far(place)?;
             }
             let eye = at_height(eye, height);
-            Camera { eye, target: on_ground(target.unwrap_or(middle)), view_deg: options.view_deg }
+            Camera {
+                eye,
+                target: on_ground(target.unwrap_or(middle)),
+                view_deg: options.view_deg,
+                wide_m: None,
+            }
         }
         Aim::From { target, azimuth_deg, distance_m, height } => {
             let target = target.unwrap_or(middle);
@@ -49,12 +73,62 @@ pub fn choose(
             }
             let az = azimuth_deg.to_radians();
             let eye = [target[0] - distance_m * math::sin(az), target[1] - distance_m * math::cos(az)];
-            Camera { eye: at_height(eye, height), target: on_ground(target), view_deg: options.view_deg }
+            Camera {
+                eye: at_height(eye, height),
+                target: on_ground(target),
+                view_deg: options.view_deg,
+                wide_m: None,
+            }
         }
-        Aim::Found => found(overview, options, aspect, sun),
+        Aim::Exact(camera) => camera,
+        Aim::Parallel { target, azimuth_deg, altitude_deg, wide_m } => {
+            let target = target.unwrap_or(middle);
+            for place in [target[0], target[1], azimuth_deg] {
+                refuse_far(place)?;
+            }
+            if !(0.0..=90.0).contains(&altitude_deg) {
+                return Err(RenderError::Call(format!(
+                    "an altitude of {altitude_deg}° is outside 0° to 90°"
+                )));
+            }
+            parallel(overview, on_ground(target), [azimuth_deg, altitude_deg], wide_m, aspect)
+        }
+        Aim::Found => found(overview, options, aspect, 0, sun),
+        Aim::FoundNext(after) => found(overview, options, aspect, after, sun),
     };
     let moment = if options.any_hour { good_hour(&camera, &options.moment, sun) } else { options.moment };
     Ok((camera, moment))
+}
+
+/// An eye with parallel looks at a place, from outside the land.
+fn parallel(
+    overview: &Overview,
+    target: Vec3,
+    [azimuth_deg, altitude_deg]: [f64; 2],
+    wide_m: Option<f64>,
+    aspect: f64,
+) -> Camera {
+    let back = toward(azimuth_deg + 180.0, altitude_deg);
+    let extent = overview.frame.extent();
+    let camera = |target: Vec3, wide: f64| {
+        let eye = add(target, scale(back, wide));
+        Camera { eye, target, view_deg: 55.0, wide_m: Some(wide) }
+    };
+    if let Some(wide) = wide_m {
+        return camera(target, wide);
+    }
+    // As wide as shows all corners of the land, with a margin.
+    let [right, up, _] = camera(target, 1.0).axes();
+    let mut half = [0f64; 2];
+    for x in [extent.min[0], extent.max[0]] {
+        for y in [extent.min[1], extent.max[1]] {
+            for z in [overview.range[0].max(0.0), overview.range[1].max(0.0)] {
+                let to = sub([x, y, z], target);
+                half = [half[0].max(dot(to, right).abs()), half[1].max(dot(to, up).abs())];
+            }
+        }
+    }
+    camera(target, 2.0 * 1.02 * half[0].max(half[1] * aspect))
 }
 
 fn refuse_far(place: f64) -> Result<(), RenderError> {
@@ -121,7 +195,9 @@ fn good_hour(camera: &Camera, moment: &Moment, sun: &dyn Fn(&Moment) -> (f64, f6
         if altitude < 4.0 {
             return altitude * 0.01 - 1.0;
         }
-        let height = 1.0 - ((altitude - 24.0) / 30.0).abs();
+        // A plan is read better without long shadows.
+        let best = if camera.wide_m.is_some() { 44.0 } else { 24.0 };
+        let height = 1.0 - ((altitude - best) / 30.0).abs();
         side_light(look_deg, azimuth) + height.max(-1.0)
     };
     hours.max_by(|a, b| worth(a).total_cmp(&worth(b))).unwrap_or(*moment)
@@ -133,7 +209,13 @@ const RAYS: [usize; 2] = [40, 24];
 const TRIED: u64 = 420;
 
 /// The best of many views.
-fn found(overview: &Overview, options: &Options, aspect: f64, sun: &dyn Fn(&Moment) -> (f64, f64)) -> Camera {
+fn found(
+    overview: &Overview,
+    options: &Options,
+    aspect: f64,
+    after: usize,
+    sun: &dyn Fn(&Moment) -> (f64, f64),
+) -> Camera {
     let extent = overview.frame.extent();
     let size = extent.size();
     let wide = size[0].min(size[1]);
@@ -162,7 +244,12 @@ fn found(overview: &Overview, options: &Options, aspect: f64, sun: &dyn Fn(&Mome
             let eye = [place[0], place[1], ground + above.max(6.0)];
             // The subject stands above the middle; the target lies some way down its slope.
             let target_z = subject[2] * (0.15 + 0.4 * random(4));
-            Camera { eye, target: [subject[0], subject[1], target_z], view_deg: options.view_deg }
+            Camera {
+                eye,
+                target: [subject[0], subject[1], target_z],
+                view_deg: options.view_deg,
+                wide_m: None,
+            }
         })
         .collect();
     let hours: Vec<Moment> = candidates
@@ -174,8 +261,25 @@ fn found(overview: &Overview, options: &Options, aspect: f64, sun: &dyn Fn(&Mome
         .into_par_iter()
         .map(|i| judge(overview, &candidates[i], aspect, relief, suns[i]))
         .collect();
-    let best = (0..candidates.len()).max_by(|&a, &b| worth[a].total_cmp(&worth[b])).unwrap_or(0);
-    candidates[best]
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by(|&a, &b| worth[b].total_cmp(&worth[a]));
+    // Each unlike those before: from elsewhere, or another way.
+    let mut kept: Vec<Camera> = Vec::new();
+    for &i in &order {
+        let look = |camera: &Camera| direction(sub(camera.target, camera.eye), [0.0, 1.0, 0.0]);
+        let is_like = |other: &Camera| {
+            let apart = sub(other.eye, candidates[i].eye);
+            math::hypot(apart[0], apart[1]) < 0.16 * wide && dot(look(other), look(&candidates[i])) > 0.75
+        };
+        if !kept.iter().any(is_like) {
+            kept.push(candidates[i]);
+        }
+        if kept.len() > after {
+            break;
+        }
+    }
+    // Where there are fewer, from the first again.
+    kept[after % kept.len()]
 }
 
 /// Peaks: the highest places, some way from each other.

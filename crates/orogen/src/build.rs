@@ -5,7 +5,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use orogen_core::{Cancel, Frame, LayerName, Part, Rect, Terrain, layer};
+use orogen_core::{Cancel, Cancelled, Frame, LayerName, Part, Rect, Terrain, layer};
+use orogen_io::png8::{self, Picture};
 use orogen_io::{Existing, FolderFiles, MANIFEST, OutputFolder, Sidecar};
 use orogen_ops::cover::scatter::PLANTS;
 use orogen_recipe::{
@@ -15,8 +16,8 @@ use orogen_recipe::{
 
 use crate::catalog;
 use crate::error::BuildError;
-use crate::export::{ExportChanges, ExportKind, ExportOptions, Exports, PartNames, export};
-use crate::manifest::{Manifest, SavedManifest, realism};
+use crate::export::{ExportChanges, ExportKind, ExportOptions, Exports, PartNames, export, hex, species_of};
+use crate::manifest::{FileReport, Manifest, SavedManifest, realism};
 use crate::plants;
 
 /// A part of the recipe's frame, at a spacing of its own. Land of `Point` steps that are endless may lie beyond the
@@ -56,7 +57,21 @@ pub struct BuildOptions<'a> {
     pub existing: Existing,
     /// Files that no output may replace, besides those the recipe names: the recipe itself.
     pub inputs: Vec<PathBuf>,
+    /// Takes a picture of the finished land, which is written as `view.png`.
+    pub view: Option<&'a dyn TakesView>,
 }
+
+/// Takes pictures of lands.
+pub trait TakesView: Sync {
+    /// A picture of a land from a good place; a sentence where none can be taken.
+    ///
+    /// # Errors
+    /// When the work was cancelled.
+    fn view(&self, land: &Terrain, cancel: &Cancel) -> Result<Result<Picture, String>, Cancelled>;
+}
+
+/// The file of the view.
+const VIEW: &str = "view.png";
 
 /// What a build gave.
 #[derive(Debug)]
@@ -123,7 +138,8 @@ pub fn check(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<(Checked, Ex
     let frame = window(&checked, options.window)?;
     Plan::new(&checked, frame)?;
     let (layers, vectors, instances) = (checked.layers(), checked.vectors(), instances(&checked, options));
-    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
+    let species = plants::species(&checked);
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
     match exports.refuses(&frame, &parts) {
         Some(why) => Err(BuildError::Call(format!("export: {why}"))),
         None => Ok((checked, exports)),
@@ -238,6 +254,22 @@ fn add_plants(
     Ok(())
 }
 
+/// Writes `view.png`; what the manifest says of it.
+fn write_view(picture: &Picture, output: &OutputFolder) -> Result<FileReport, BuildError> {
+    let bytes = png8::encode(picture);
+    let written = output.write(VIEW, &bytes)?;
+    Ok(FileReport {
+        name: String::from(VIEW),
+        kind: "view",
+        sha256: hex(&written.sha256),
+        bytes: bytes.len() as u64,
+        layer: None,
+        unit: None,
+        min: None,
+        max: None,
+    })
+}
+
 /// Evaluates a recipe and writes its files and `manifest.json`: all of them, or none.
 ///
 /// Files that the `manifest.json` of an earlier build lists and that are as that build wrote them are replaced, or removed
@@ -256,9 +288,13 @@ pub fn build_to_folder(
     let (checked, exports) = check(recipe, options)?;
     // Before the work, so that a folder that cannot be written to costs no wait.
     let (layers, vectors, instances) = (checked.layers(), checked.vectors(), instances(&checked, options));
-    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
+    let species = plants::species(&checked);
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
     let mut expected = exports.file_names(&parts);
     expected.push(String::from(MANIFEST));
+    if options.view.is_some() {
+        expected.push(String::from(VIEW));
+    }
     let inputs = inputs(&checked, options);
     let output = OutputFolder::with_manifest(folder, options.existing, inputs, &expected)?.sweeping();
     let built = build(recipe, options, observer)?;
@@ -302,6 +338,33 @@ pub fn build_to_folder(
     });
     manifest.files = exported.files;
     manifest.warnings.extend(exported.warnings);
+    if let Some(viewer) = options.view {
+        observer.step_started(0, 0, "view", "picture");
+        let view_start = Stopwatch::start();
+        let taken = with_threads(options.threads, || viewer.view(&built.terrain, cancel))?;
+        let view = taken.map_err(|_| BuildError::Cancelled)?;
+        let warnings = match view {
+            Ok(picture) => {
+                manifest.files.push(write_view(&picture, &output)?);
+                Vec::new()
+            }
+            Err(sentence) => {
+                observer.warning(&sentence);
+                vec![sentence]
+            }
+        };
+        manifest.warnings.extend(warnings.iter().cloned());
+        observer.step_finished(&StepReport {
+            id: String::from("view"),
+            op: "picture",
+            frame: *built.terrain.frame(),
+            seconds: view_start.seconds(),
+            peak_bytes: None,
+            cached: false,
+            warnings,
+            figures: Vec::new(),
+        });
+    }
     manifest.seconds = start.seconds();
     manifest.peak_memory_bytes =
         manifest.steps.iter().map(|s| s.peak_memory_bytes).chain([export_peak]).max().flatten();
@@ -348,7 +411,8 @@ pub fn save_over(
     let layers: Vec<_> = terrain.layers().keys().cloned().collect();
     let vectors: Vec<_> = terrain.vectors().keys().cloned().collect();
     let instances: Vec<_> = terrain.instances().keys().cloned().collect();
-    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances };
+    let species = species_of(terrain);
+    let parts = PartNames { layers: &layers, vectors: &vectors, instances: &instances, species: &species };
     if let Some(why) = options.exports.refuses(terrain.frame(), &parts) {
         return Err(BuildError::Call(format!("export: {why}")));
     }

@@ -11,7 +11,9 @@ use serde::Serialize;
 use crate::error::BuildError;
 
 pub use orogen_flora::{Form, Growth, Mesh, PlantMesh, Season, names};
-pub use orogen_io::plant::{Fineness, LEVELS, Plant, PlantFile, portrait};
+pub use orogen_io::plant::{
+    Fineness, LEVELS, Plant, PlantFile, impostor_names, model_names, plant_models, portrait,
+};
 
 /// A plant as a glb file: y up, metres, its foot at the origin.
 ///
@@ -57,6 +59,14 @@ pub fn species_named(name: &str) -> Result<Species, BuildError> {
     }
 }
 
+/// How high a plant reaches with its leaves, and a stone with all it is made of.
+#[must_use]
+pub fn height_m(plant: &Plant) -> f32 {
+    let mesh = plant.mesh(Fineness::Level(LEVELS - 1));
+    let corners = mesh.bark.positions.iter().chain(&mesh.leaves.positions);
+    corners.map(|at| at[2]).fold(0.0, f32::max)
+}
+
 /// Pixels along a side of a plant on the sheet.
 const SHEET_PX: usize = 360;
 const SHEET_COLUMNS: usize = 7;
@@ -71,8 +81,9 @@ pub fn plant_sheet(seed: &str, growth: Growth) -> Result<Picture, BuildError> {
         .par_iter()
         .map(|name| {
             let plant = plant(name, seed, growth)?;
-            let height = plant.skeleton.height_m();
-            let text = format!("{} {height:.1} m", name.replace('_', " "));
+            let height = height_m(&plant);
+            let digits = if height < 1.0 { 2 } else { 1 };
+            let text = format!("{} {height:.digits$} m", name.replace('_', " "));
             Ok((text, portrait(&plant, SHEET_PX)))
         })
         .collect::<Result<_, BuildError>>()?;

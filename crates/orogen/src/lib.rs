@@ -26,6 +26,7 @@ mod error;
 mod explain;
 pub mod export;
 pub mod flora;
+mod folder;
 mod manifest;
 mod plants;
 pub mod presets;
@@ -35,7 +36,8 @@ mod textures;
 #[cfg(feature = "native")]
 pub use build::open_cache;
 pub use build::{
-    BuildOptions, Built, Window, build, build_to_folder, check, read_recipe, save, save_over, with_threads,
+    BuildOptions, Built, TakesView, Window, build, build_to_folder, check, read_recipe, save, save_over,
+    with_threads,
 };
 pub use catalog::catalog;
 pub use describe::{
@@ -45,6 +47,7 @@ pub use describe::{
 pub use error::BuildError;
 pub use explain::{Explanation, explain};
 pub use export::{ExportChanges, ExportKind, ExportOptions, Exported, Exports, export};
+pub use folder::read_folder;
 pub use manifest::{FileReport, FrameReport, Manifest, StepEntry, realism};
 pub use orogen_core as core;
 pub use orogen_io as io;

@@ -96,6 +96,19 @@ pub(crate) fn refuse_bare(checked: &Checked) -> Result<(), BuildError> {
     )))
 }
 
+/// The species that the steps of a recipe may let grow.
+pub(crate) fn species(checked: &Checked) -> Vec<String> {
+    let of = |step: &Step| {
+        let op = step.op.as_any();
+        let scattered = op.downcast_ref::<Scatter>().map(Scatter::all);
+        scattered.or_else(|| op.downcast_ref::<Survival>().map(Survival::plants)).unwrap_or_default()
+    };
+    let mut names: Vec<String> = checked.steps().iter().flat_map(of).map(|plant| plant.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 #[derive(Default)]
 struct Gathered {
     species: Vec<String>,

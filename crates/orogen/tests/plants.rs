@@ -120,3 +120,68 @@ fn bare_land_gets_a_sentence() {
     let error = orogen::build(&recipe(LAND), &options, &Unobserved).unwrap_err();
     assert!(matches!(&error, BuildError::Call(said) if said.starts_with("no plants here")), "{error}");
 }
+
+/// Poppies, and trees that no file of ours describes, whose models are written.
+fn modelled(species: &str, impostors: bool) -> Recipe {
+    recipe(&format!(
+        "seed = \"models\"\n{LAND}[[step]]\nid = \"herbs\"\nop = \"cover.scatter\"\nparams = {{ plants = true, species = [\n\
+         {{ name = \"{species}\", radius_m = 1.0, density_per_ha = 40.0, rules = [{{ height_m = [-1e6, 1e6] }}] }},\n\
+         {{ name = \"rowan\", radius_m = 2.0, density_per_ha = 5.0, rules = [{{ height_m = [-1e6, 1e6] }}] }},\n\
+         {{ name = \"oak\", radius_m = 2.0, density_per_ha = 50.0, rules = [{{ height_m = [5e5, 1e6] }}] }},\n] }}\n\
+         [[export]]\nkind = \"plants\"\nimpostors = {impostors}\n[[export]]\nkind = \"instances\"\n"
+    ))
+}
+
+#[test]
+fn a_build_writes_models_of_what_grows_and_of_nothing_else() {
+    let home = tempfile::tempdir().unwrap();
+    let build = |species: &str, impostors: bool| {
+        let options = BuildOptions::default();
+        orogen::build_to_folder(&modelled(species, impostors), &options, &Unobserved, home.path())
+    };
+    let names = |manifest: &orogen::Manifest| -> Vec<String> {
+        manifest
+            .files
+            .iter()
+            .map(|file| file.name.clone())
+            .filter(|name| name.starts_with("plants/"))
+            .collect()
+    };
+    let there = || {
+        let folder = std::fs::read_dir(home.path().join("plants")).unwrap();
+        let mut all: Vec<String> =
+            folder.map(|file| format!("plants/{}", file.unwrap().file_name().to_string_lossy())).collect();
+        all.sort();
+        all
+    };
+    let (_, manifest) = build("poppy", true).unwrap();
+    let levels = |name: &str| {
+        ["", "_LOD0", "_LOD1", "_LOD2", "_LOD3"].map(|level| format!("plants/{name}{level}.glb")).to_vec()
+    };
+    let mut wanted = levels("poppy");
+    let impostors = [".json", "_color.png", "_depth.png", "_normal.png"];
+    wanted.extend(impostors.map(|end| format!("plants/poppy_impostor{end}")));
+    wanted.sort();
+    // Oaks have no place that they bear, and nobody knows what a rowan looks like.
+    assert_eq!((names(&manifest), there()), (wanted.clone(), wanted));
+    let about_rowan = "plants: no species is named \"rowan\", so there are no models of it";
+    assert!(manifest.warnings.iter().any(|warning| warning == about_rowan), "{:?}", manifest.warnings);
+
+    // The next build replaces and removes what is ours and unchanged, and nothing else.
+    let (_, manifest) = build("fern", false).unwrap();
+    assert_eq!((names(&manifest), there()), (levels("fern"), levels("fern")));
+    let mine = home.path().join("plants/fern_LOD1.glb");
+    std::fs::write(&mine, "repainted").unwrap();
+    let error = build("fern", false).unwrap_err().to_string();
+    assert!(error.contains("fern_LOD1.glb (changed since Orogen wrote it)"), "{error}");
+    build("poppy", false).unwrap();
+    assert_eq!(std::fs::read_to_string(&mine).unwrap(), "repainted");
+    assert!(!home.path().join("plants/fern.glb").exists());
+}
+
+#[test]
+fn models_of_land_without_plants_are_refused_before_the_work() {
+    let text = format!("{LAND}[[export]]\nkind = \"plants\"\n");
+    let error = orogen::check(&recipe(&text), &BuildOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("no plants grow here: add a step cover.scatter"), "{error}");
+}

@@ -141,12 +141,13 @@ pub struct Drawn<'a> {
     paint: &'a Paint,
     camera: Camera,
     depth: Vec<f32>,
-    /// The triangle, by the number of its first index; leaves have the highest bit.
+    /// The triangle, by the number of its first index; leaves have the highest bit, and the next where their back is seen.
     triangle: Vec<u32>,
     shares: Vec<[f32; 2]>,
 }
 
 const LEAF: u32 = 1 << 31;
+const BACK: u32 = 1 << 30;
 const NOTHING: u32 = u32::MAX;
 
 /// Draws a mesh.
@@ -184,6 +185,11 @@ impl Drawn<'_> {
             if area == 0.0 || (cut.is_none() && area > 0.0) {
                 continue;
             }
+            let side = match cut {
+                Some(_) if area > 0.0 => LEAF | BACK,
+                Some(_) => LEAF,
+                None => 0,
+            };
             scan([a, b, c], self.camera.size, |point, depth, [p, q, r]| {
                 if depth >= self.depth[point] {
                     return;
@@ -195,7 +201,7 @@ impl Drawn<'_> {
                     return;
                 }
                 self.depth[point] = depth;
-                self.triangle[point] = if cut.is_some() { first | LEAF } else { first };
+                self.triangle[point] = first | side;
                 self.shares[point] = [shares[0], shares[1]];
             });
         }
@@ -208,7 +214,7 @@ impl Drawn<'_> {
             return None;
         }
         let is_leaf = triangle & LEAF != 0;
-        let first = (triangle & !LEAF) as usize;
+        let first = (triangle & !(LEAF | BACK)) as usize;
         let (mesh, texture) = match &self.paint.leaves {
             Some(leaves) if is_leaf => (&self.mesh.leaves, leaves),
             _ => (&self.mesh.bark, &self.paint.bark),
@@ -220,15 +226,16 @@ impl Drawn<'_> {
         let mix = |v: [f32; 3]| (0..3).map(|k| shares[k] * v[k]).sum::<f32>();
         let normal = [0, 1, 2].map(|axis| mix(ids.map(|id| mesh.normals[id][axis])));
         let length = normal.iter().map(|v| v * v).sum::<f32>().sqrt().max(1e-9);
-        let back = self.camera.frame.back;
-        let facing: f64 = (0..3).map(|k| f64::from(normal[k]) * back[k]).sum();
-        // Leaves have two sides; the one that is seen looks at the viewer.
-        let scale = if is_leaf && facing < 0.0 { -1.0 } else { 1.0 } / length;
+        // Which side of a leaf is seen its triangle says: normals lean to where the crown looks, also beyond the edge.
+        let scale = if triangle & BACK != 0 { -1.0 } else { 1.0 } / length;
         let light =
             if mesh.sway.is_empty() { 1.0 } else { mix(ids.map(|id| f32::from(mesh.sway[id][3]))) / 255.0 };
         let light = DARKEST + (1.0 - DARKEST) * light;
+        let tint = |k: usize| {
+            if mesh.tints.is_empty() { 1.0 } else { mix(ids.map(|id| f32::from(mesh.tints[id][k]))) / 255.0 }
+        };
         let surfel = Surfel {
-            color: look.color.map(|c| c * light),
+            color: [0, 1, 2].map(|k| look.color[k] * light * tint(k)),
             normal: normal.map(|v| v * scale),
             through: look.through,
         };

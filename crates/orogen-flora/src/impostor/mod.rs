@@ -6,6 +6,7 @@
 mod draw;
 mod fade;
 mod frames;
+mod mips;
 mod quads;
 mod relief;
 mod shade;
@@ -204,6 +205,7 @@ fn bounds(mesh: &PlantMesh) -> Result<(Vec3, Vec3), ImpostorError> {
         let complete = part.normals.len() == corners
             && part.uvs.len() == corners
             && (part.sway.is_empty() || part.sway.len() == corners)
+            && (part.tints.is_empty() || part.tints.len() == corners)
             && part.indices.iter().all(|id| (*id as usize) < corners);
         if !complete {
             return Err(ImpostorError::Corners(name));

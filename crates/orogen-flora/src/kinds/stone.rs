@@ -85,6 +85,7 @@ fn append_one(stone: &Boulder, cells: u32, reach: f64, mesh: &mut Mesh) {
                     sway,
                     0,
                 );
+                mesh.tints.push([255; 3]);
             }
         }
         let wide = cells + 1;

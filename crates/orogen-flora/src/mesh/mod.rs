@@ -5,6 +5,7 @@
 mod card;
 mod course;
 mod light;
+mod tint;
 mod tube;
 mod wind;
 
@@ -21,7 +22,7 @@ use wind::Sway;
 
 /// Triangles with what a renderer needs to know at their corners; z is up, metres.
 ///
-/// A corner takes 38 bytes. In glTF, `light` is a colour of the corner (the same in red, green and blue) and the other bytes of
+/// A corner takes 41 bytes. In glTF, `light` times the tint is the colour of the corner and the other bytes of
 /// `sway` an attribute `_SWAY` of four bytes, `branches` an attribute `_BRANCH` of 16 bits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
@@ -44,6 +45,8 @@ pub struct Mesh {
     pub sway: Vec<[u8; 4]>,
     /// The main branch that a corner swings with, or empty: 0 the trunk, then one number for each.
     pub branches: Vec<u16>,
+    /// What the colour of bark is multiplied by there, in linear light, or empty: 255 for 1. Twigs have another colour than trunks.
+    pub tints: Vec<[u8; 3]>,
 }
 
 impl Mesh {
@@ -75,6 +78,7 @@ impl Mesh {
         self.uvs.reserve_exact(corners);
         self.sway.reserve_exact(corners);
         self.branches.reserve_exact(corners);
+        self.tints.reserve_exact(corners);
         self.indices.reserve_exact(3 * triangles);
     }
 }

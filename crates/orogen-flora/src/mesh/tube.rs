@@ -10,6 +10,7 @@ use orogen_core::{Seed, math};
 
 use super::course::drawn;
 use super::light::Light;
+use super::tint::Tint;
 use super::wind::Sway;
 use super::{BARK_M, Courses, Mesh, Plan, Point};
 use crate::frame::{Vec3, add, between, cross, dot, scaled, sub, unit};
@@ -139,6 +140,7 @@ struct Builder<'a> {
     plan: &'a Plan,
     light: &'a Light,
     sway: &'a Sway,
+    tint: Tint,
     stations: Vec<Station>,
     tubes: Vec<Option<Tube>>,
     /// Cosines and sines around, by the number of sides.
@@ -173,6 +175,7 @@ pub fn tubes(
         plan,
         light,
         sway,
+        tint: Tint::new(species, plant, courses),
         stations: Vec::with_capacity(plan.keep.iter().filter(|keep| **keep).count()),
         tubes: Vec::with_capacity(plant.stems.len()),
         circles,
@@ -448,7 +451,7 @@ impl Builder<'_> {
                 let blend = if has_collar { left } else { 0.0 };
                 let normal = unit(between(normal, parents, blend));
                 let u = tube.skin.u(f64::from(side) / f64::from(tube.sides));
-                self.corner(stem, place.from_foot, at, normal, [u, place.v]);
+                self.corner(stem, &place, at, normal, [u, place.v]);
             }
         }
         self.circles[usize::from(tube.sides)] = circle;
@@ -458,12 +461,13 @@ impl Builder<'_> {
         (at.len() as u32, next.max(1) as u32)
     }
 
-    fn corner(&mut self, stem: u32, from_foot: f64, at: Vec3, normal: Vec3, uv: [f64; 2]) {
+    fn corner(&mut self, stem: u32, place: &Station, at: Vec3, normal: Vec3, uv: [f64; 2]) {
         let at = at.map(|v| v as f32);
-        let give = self.sway.give(stem, from_foot);
+        let give = self.sway.give(stem, place.from_foot);
         let branch = self.sway.branch(stem);
         let sway = [255 - give, self.sway.phase(stem), 0, self.light.at(at)];
         self.mesh.corner(at, normal.map(|v| v as f32), uv.map(|v| v as f32), sway, branch);
+        self.mesh.tints.push(self.tint.of(self.plant.stems[stem as usize].level, place.radius));
     }
 
     /// Corners around a station; where the texture has a seam the first is there twice.
@@ -487,7 +491,7 @@ impl Builder<'_> {
             let normal = unit(sub(normal, scaled(place.along, place.slope)));
             let at = add(place.at, scaled(out, radius));
             let u = tube.skin.u(f64::from(side) / f64::from(tube.sides));
-            self.corner(stem, place.from_foot, at, normal, [u, place.v]);
+            self.corner(stem, place, at, normal, [u, place.v]);
         }
         self.circles[usize::from(tube.sides)] = circle;
     }
@@ -510,7 +514,7 @@ impl Builder<'_> {
         self.join(first, tube, rings);
         let u = tube.skin.u(0.5);
         let tip = self.mesh.positions.len() as u32;
-        self.corner(stem, place.from_foot, place.at, place.along, [u, place.v]);
+        self.corner(stem, place, place.at, place.along, [u, place.v]);
         let (wide, sides) = (self.wide(tube), u32::from(tube.sides));
         let last = first + (rings - 1) * wide;
         for side in 0..sides {
@@ -535,7 +539,7 @@ impl Builder<'_> {
             let at = self.mesh.positions[(last + side) as usize].map(f64::from);
             let from = sub(at, place.at);
             let uv = [dot(from, place.across) / BARK_M, place.v + dot(from, other) / BARK_M];
-            self.corner(stem, place.from_foot, at, place.along, uv);
+            self.corner(stem, &place, at, place.along, uv);
         }
         for side in 1..sides - 1 {
             self.mesh.indices.extend([own, own + side, own + side + 1]);

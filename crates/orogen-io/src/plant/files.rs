@@ -33,25 +33,86 @@ const COVERAGE: [f32; LEVELS as usize] = [0.45, 0.2, 0.08, 0.01];
 /// # Errors
 /// When it has no surface at all, or too much of it for a file.
 pub fn plant_glb(plant: &Plant, name: &str, what: PlantFile) -> Result<Vec<u8>, String> {
-    let fine = match what {
-        PlantFile::One(Fineness::Level(level)) => usize::from(level.min(LEVELS - 1)),
-        PlantFile::One(Fineness::Full) | PlantFile::Levels => 0,
-    };
     let pictures = surface(&plant.species, plant.growth.season, PICTURE[0]);
-    let (images, materials) = looks(&pictures, PICTURE[fine])?;
-    let meshes: Vec<(String, PlantMesh)> = match what {
-        PlantFile::One(fineness) => {
-            let end = match fineness {
-                Fineness::Full => String::from("full"),
-                Fineness::Level(level) => format!("LOD{level}"),
-            };
-            vec![(format!("{name}_{end}"), plant.mesh(fineness))]
+    match what {
+        PlantFile::One(Fineness::Level(level)) => {
+            let level = level.min(LEVELS - 1);
+            level_glb(plant, name, &pictures, level, plant.mesh(Fineness::Level(level)))
         }
-        PlantFile::Levels => (0..LEVELS)
-            .map(|level| (format!("{name}_LOD{level}"), plant.mesh(Fineness::Level(level))))
-            .collect(),
-    };
-    let lights: Vec<[Vec<u8>; 2]> =
+        PlantFile::One(Fineness::Full) => {
+            let mesh = plant.mesh(Fineness::Full);
+            glb(plant, &pictures, PICTURE[0], &[(format!("{name}_full"), mesh)])
+        }
+        PlantFile::Levels => {
+            let meshes = (0..LEVELS).map(|level| (level, plant.mesh(Fineness::Level(level))));
+            levels_glb(plant, name, &pictures, meshes)
+        }
+    }
+}
+
+/// The file of one level of detail, whose pictures are as fine as it needs.
+fn level_glb(
+    plant: &Plant,
+    name: &str,
+    pictures: &Surface,
+    level: u8,
+    mesh: PlantMesh,
+) -> Result<Vec<u8>, String> {
+    glb(plant, pictures, PICTURE[usize::from(level)], &[(format!("{name}_LOD{level}"), mesh)])
+}
+
+fn levels_glb(
+    plant: &Plant,
+    name: &str,
+    pictures: &Surface,
+    meshes: impl Iterator<Item = (u8, PlantMesh)>,
+) -> Result<Vec<u8>, String> {
+    let named: Vec<_> = meshes.map(|(level, mesh)| (format!("{name}_LOD{level}"), mesh)).collect();
+    glb(plant, pictures, PICTURE[0], &named)
+}
+
+/// All models of a plant by the names of their files: each level of detail, `NAME_LOD0.glb` and so on, and `NAME.glb` with all of
+/// them. The pictures on it are made once. `write` gets one after the other and ends the work by refusing
+/// one; `failed` makes an error of a sentence.
+///
+/// # Errors
+/// When the plant has no surface at all, or too much of it for a file, and what `write` says.
+pub fn plant_models<E>(
+    plant: &Plant,
+    name: &str,
+    failed: impl Fn(String) -> E,
+    mut write: impl FnMut(&str, &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let pictures = surface(&plant.species, plant.growth.season, PICTURE[0]);
+    let mut meshes = Vec::new();
+    for level in 0..LEVELS {
+        let mesh = plant.mesh(Fineness::Level(level));
+        let bytes = level_glb(plant, name, &pictures, level, mesh.clone()).map_err(&failed)?;
+        write(&model_name(name, Some(level)), &bytes)?;
+        meshes.push((level, mesh));
+    }
+    let bytes = levels_glb(plant, name, &pictures, meshes.into_iter()).map_err(&failed)?;
+    write(&model_name(name, None), &bytes)
+}
+
+/// The names of the files of [`plant_models`].
+pub fn model_names(name: &str) -> impl Iterator<Item = String> {
+    (0..LEVELS).map(Some).chain([None]).map(move |level| model_name(name, level))
+}
+
+fn model_name(name: &str, level: Option<u8>) -> String {
+    level.map_or_else(|| format!("{name}.glb"), |level| format!("{name}_LOD{level}.glb"))
+}
+
+/// Meshes with the pictures that they share.
+fn glb(
+    plant: &Plant,
+    pictures: &Surface,
+    size: usize,
+    meshes: &[(String, PlantMesh)],
+) -> Result<Vec<u8>, String> {
+    let (images, materials) = looks(pictures, size)?;
+    let lights: Vec<[Vec<[u8; 3]>; 2]> =
         meshes.iter().map(|(_, mesh)| [light(&mesh.bark), light(&mesh.leaves)]).collect();
     let sways: Vec<[Vec<[u8; 4]>; 2]> =
         meshes.iter().map(|(_, mesh)| [sway(&mesh.bark), sway(&mesh.leaves)]).collect();
@@ -76,12 +137,12 @@ pub fn plant_glb(plant: &Plant, name: &str, what: PlantFile) -> Result<Vec<u8>, 
         "season": plant.growth.season,
         "bark_m": pictures.bark.size_m,
         "_SWAY": "stiffness, phase, flutter, branch (modulo 256)",
-        "COLOR_0": "light of the sky that comes through the leaves",
+        "COLOR_0": "light of the sky that comes through the leaves, times the colour of twigs",
     });
     model::encode(&Model { images, materials, nodes, extras })
 }
 
-fn part<'a>(mesh: &'a Mesh, light: &'a [u8], sway: &'a [[u8; 4]], material: usize) -> Part<'a> {
+fn part<'a>(mesh: &'a Mesh, light: &'a [[u8; 3]], sway: &'a [[u8; 4]], material: usize) -> Part<'a> {
     Part {
         positions: &mesh.positions,
         normals: &mesh.normals,
@@ -94,8 +155,13 @@ fn part<'a>(mesh: &'a Mesh, light: &'a [u8], sway: &'a [[u8; 4]], material: usiz
 }
 
 /// What colours are multiplied by: never black, as the sun comes in too.
-fn light(mesh: &Mesh) -> Vec<u8> {
-    mesh.sway.iter().map(|sway| (0.4 * 255.0 + 0.6 * f32::from(sway[3])).round() as u8).collect()
+fn light(mesh: &Mesh) -> Vec<[u8; 3]> {
+    let colored = mesh.sway.iter().enumerate().map(|(corner, sway)| {
+        let light = 0.4 + 0.6 * f32::from(sway[3]) / 255.0;
+        let tint = mesh.tints.get(corner).copied().unwrap_or([255; 3]);
+        tint.map(|tint| (light * f32::from(tint)).round() as u8)
+    });
+    colored.collect()
 }
 
 /// The light is in the colours already; its byte tells branches apart.

@@ -14,6 +14,12 @@ const SURFACE: usize = 256;
 /// The picture that the distances of the fade are given for.
 const PICTURE: (usize, f64) = (1080, 60.0);
 
+/// The names of the files of an impostor: pictures of colour, normals and depth, and what they mean.
+#[must_use]
+pub fn impostor_names(name: &str) -> [String; 4] {
+    ["_color.png", "_normal.png", "_depth.png", ".json"].map(|end| format!("{name}{end}"))
+}
+
 /// The files of a plant's impostor by their names: `NAME_color.png`, `NAME_normal.png`, `NAME_depth.png` and `NAME.json`.
 ///
 /// # Errors
@@ -22,14 +28,14 @@ pub fn impostor_files(plant: &Plant, name: &str, form: Form) -> Result<Vec<(Stri
     let mesh = plant.mesh(Fineness::Level(IMPOSTOR_LEVEL));
     let pictures = surface(&plant.species, plant.growth.season, SURFACE);
     let made = impostor(&mesh, &pictures, form, SAMPLES).map_err(|e| e.to_string())?;
-    let [color, normal, depth] = ["color", "normal", "depth"].map(|what| format!("{name}_{what}.png"));
+    let [color, normal, depth, json] = impostor_names(name);
     let about = about(plant, &made, [&color, &normal, &depth]);
     let depths = made.depth.iter().map(|&depth| [depth]).collect();
     Ok(vec![
         (color, png(&made, made.color.clone())?),
         (normal, png(&made, made.normal.clone())?),
         (depth, png(&made, depths)?),
-        (format!("{name}.json"), format!("{about:#}\n").into_bytes()),
+        (json, format!("{about:#}\n").into_bytes()),
     ])
 }
 

@@ -6,8 +6,8 @@ mod portrait;
 
 use orogen_flora::{Detail, Growth, PlantMesh, Skeleton, Species, lod, mesh};
 
-pub use files::{LEVELS, PlantFile, plant_glb};
-pub use impostor::impostor_files;
+pub use files::{LEVELS, PlantFile, model_names, plant_glb, plant_models};
+pub use impostor::{impostor_files, impostor_names};
 pub use portrait::portrait;
 
 /// A plant that has grown.

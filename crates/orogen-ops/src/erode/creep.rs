@@ -111,7 +111,7 @@ impl Op for Creep {
         let before = terrain.get(layer::HEIGHT)?;
         let (rate, soil) = (self.creep_m2_per_yr.on(&terrain)?, self.soil_m.on(&terrain)?);
         let held = held_lines::held_samples(&terrain);
-        let beds = Strata::under(&terrain);
+        let beds = Strata::under(&terrain, ctx)?;
         let (after, soil) = creep(before, [dx, dy], rate, soil, held.as_ref(), beds.as_ref(), self, ctx)?;
         let total = |raster: &Raster<f32>| raster.map(|v| if v.is_nan() { 0.0 } else { v }).sum_f64();
         let mut moved = Raster::filled(after.cols(), after.rows(), 0.0);

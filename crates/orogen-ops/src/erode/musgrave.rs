@@ -141,12 +141,14 @@ impl Op for Musgrave {
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let spacing_m = terrain.frame().spacing_m();
         let cell_m = (spacing_m[0] * spacing_m[1]).sqrt();
-        let advice =
-            format!("at this spacing the maximum is {:.0}", work::MOST_NS_A_SAMPLE / NS_A_STEP * cell_m);
+        let advice = format!(
+            "at this spacing the maximum is {}",
+            work::at_most(work::MOST_NS_A_SAMPLE / NS_A_STEP * cell_m)
+        );
         work::check("travel_m", self.travel_m, NS_A_STEP * self.travel_m / cell_m, &advice)?;
         check_work("slide_m", self.slide_m, spacing_m)?;
         let before = terrain.get(layer::HEIGHT)?;
-        let places = Strata::under(&terrain);
+        let places = Strata::under(&terrain, ctx)?;
         let hardness = Hardness::new(self.hardness.on(&terrain)?, places.as_ref());
         let moisture = self.moisture.on(&terrain)?;
         let held = held_lines::held_samples(&terrain);

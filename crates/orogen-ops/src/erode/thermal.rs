@@ -120,7 +120,7 @@ impl Op for Thermal {
         check_work("reach_m", self.reach_m, [dx, dy])?;
         let before = terrain.get(layer::HEIGHT)?;
         let weakened = self.weakened(&terrain)?;
-        let places = Strata::under(&terrain);
+        let places = Strata::under(&terrain, ctx)?;
         let hardness = weakened.as_ref().map_or(self.hardness.on(&terrain)?, Field::Raster);
         let hardness = Hardness::new(hardness, places.as_ref());
         let loose = self.loose_m.on(&terrain)?;
@@ -168,7 +168,7 @@ const NS_A_SWEEP: f64 = 10.0;
 /// Refuses a reach that would take far too many sweeps.
 pub(super) fn check_work(parameter: &str, reach_m: f64, spacing_m: [f64; 2]) -> Result<(), OpError> {
     let most_m = (work::MOST_NS_A_SAMPLE / NS_A_SWEEP / sweeps(1.0, spacing_m)).sqrt();
-    let advice = format!("at this spacing the maximum is {most_m:.0}");
+    let advice = format!("at this spacing the maximum is {}", work::at_most(most_m));
     work::check(parameter, reach_m, NS_A_SWEEP * sweeps(reach_m, spacing_m), &advice)
 }
 

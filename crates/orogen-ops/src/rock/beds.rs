@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use orogen_core::param::Field;
 use orogen_core::vector::{Column, Point, Shape, VectorLayer};
-use orogen_core::{Raster, Seed, Terrain, math};
+use orogen_core::{Cancelled, Ctx, Raster, Seed, Terrain, math};
 
 use super::line::Line;
 use crate::noise::Noise;
@@ -346,12 +346,48 @@ impl Strata {
         Places { strata: self.clone(), tops, bodies }
     }
 
+    /// The same for a raster so large that somebody may want to stop meanwhile.
+    ///
+    /// # Errors
+    /// When cancelled.
+    pub fn places_of_many(
+        self: &Arc<Self>,
+        cols: usize,
+        rows: usize,
+        place: impl Fn(usize, usize) -> [f64; 2] + Sync,
+        ctx: &Ctx<'_>,
+    ) -> Result<Places, Cancelled> {
+        let mut tops = Raster::filled(cols, rows, 0.0);
+        tops.try_par_rows(|r, out| {
+            out.iter_mut().enumerate().for_each(|(c, top)| *top = self.top_at(place(c, r)) as f32);
+            ctx.stop_if_asked()
+        })?;
+        let bodies = match self.bodies.is_empty() {
+            true => None,
+            false => {
+                let mut bodies = Raster::filled(cols, rows, Default::default());
+                bodies.try_par_rows(|r, out| {
+                    for (c, out) in out.iter_mut().enumerate() {
+                        let Place { body_m, body, .. } = self.place(place(c, r));
+                        *out = (body_m, body);
+                    }
+                    ctx.stop_if_asked()
+                })?;
+                Some(bodies)
+            }
+        };
+        Ok(Places { strata: self.clone(), tops, bodies })
+    }
+
     /// The structure at the samples of a terrain, if it has strata.
-    #[must_use]
-    pub fn under(terrain: &Terrain) -> Option<Places> {
+    ///
+    /// # Errors
+    /// When cancelled.
+    pub fn under(terrain: &Terrain, ctx: &Ctx<'_>) -> Result<Option<Places>, Cancelled> {
         let frame = *terrain.frame();
-        let strata = Arc::new(Self::of(terrain)?);
-        Some(strata.places(frame.cols(), frame.rows(), |c, r| [frame.x_m(c), frame.y_m(r)]))
+        let Some(strata) = Self::of(terrain).map(Arc::new) else { return Ok(None) };
+        let place = |c: usize, r: usize| [frame.x_m(c), frame.y_m(r)];
+        strata.places_of_many(frame.cols(), frame.rows(), place, ctx).map(Some)
     }
 }
 

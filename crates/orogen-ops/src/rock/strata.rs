@@ -505,7 +505,9 @@ mod tests {
             toml::from_str("x_m = 10000.0\ny_m = 10000.0\nradius_m = 9000.0\ntop_m = 700.0").unwrap();
         let terrain = |params: &Strata| {
             let terrain = Terrain::new(Frame::new([0.0, 0.0], [20_000.0, 20_000.0], [3, 3]).unwrap());
-            beds::Strata::under(&params.apply(terrain, &Ctx::new(Seed(4))).unwrap()).unwrap()
+            beds::Strata::under(&params.apply(terrain, &Ctx::new(Seed(4))).unwrap(), &Ctx::silent())
+                .unwrap()
+                .unwrap()
         };
         let walk = |places: &beds::Places, z: f32| -> Vec<(u16, f32)> {
             places.down(4, z).take(5).map(|(bed, bottom)| (bed.index, bottom)).collect()

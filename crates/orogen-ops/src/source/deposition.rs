@@ -32,7 +32,8 @@ use super::lattice::{Axis, Blend, interpolate};
 /// `slope_deg`, calderas included. (3) Smoothing between cells makes nothing steeper. (4) A sample depends on the seed,
 /// the recipe's frame and its own place.
 ///
-/// **Limits** Detail ends at `grain_m`. Particles fall in turn, so the work is not shared by threads. A frame of more
+/// **Limits** Detail ends at `grain_m`. Heaps are whole particles high, so cones come out square where a particle is more than about a
+/// sixth of what the ground may rise over a grain. Particles fall in turn, so the work is not shared by threads. A frame of more
 /// than 4 million grains is refused. Where a frame has fewer samples than grains, grains are joined four to one, with a
 /// quarter of the particles, until it no longer has fewer (65,536 are always allowed), with a warning: heaps are as
 /// large and as steep, but differ in detail.
@@ -197,7 +198,7 @@ impl Deposition {
         let moves = (self.run_out_m / self.grain_m).min(across) + (cone_m / self.grain_m).min(across) + 1.0;
         let ns_a_sample = NS_A_MOVE * f64::from(self.particles) * moves / world.len() as f64;
         let most = f64::from(asked) * work::MOST_NS_A_SAMPLE / ns_a_sample;
-        let advice = format!("use about {most:.0} particles, or larger grains");
+        let advice = format!("use about {} particles, or larger grains", work::at_most(most));
         work::check("particles", f64::from(asked), ns_a_sample, &advice)
     }
 }

@@ -1,9 +1,10 @@
 //! Breaching: outlets cut through whatever dams water up.
 
-use orogen_core::{Ctx, Frame, Layers, Op, OpError, Reach, Terrain, layer};
+use orogen_core::{Ctx, Frame, Layers, Op, OpError, Reach, Refiner, Solved, Terrain, layer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::fill::Levelled;
 use super::sea_level;
 use crate::drainage::breach::{Breached, Breaching, breach};
 
@@ -22,7 +23,7 @@ use crate::drainage::breach::{Breached, Breaching, breach};
 /// the cheapest on the land as the channels before it left it; (4) breaching again changes nothing; (5) a quarter turn of the
 /// land turns the result, where no two heights are equal and nothing is filled.
 ///
-/// **Limits** A channel is one sample wide. Each sample keeps only its cheapest way during a search, so that with a
+/// **Limits** A channel is one sample wide; windows of a finer spacing interpolate channels, while ground that was filled is level there too. Each sample keeps only its cheapest way during a search, so that with a
 /// `max_length_m` a dearer but shorter channel may be missed, and the pit is then filled. One thread searches; the time
 /// grows with the size of the depressions that are drained or filled.
 ///
@@ -61,7 +62,7 @@ impl Default for Breach {
 
 impl Op for Breach {
     const ID: &'static str = "water.breach";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         Layers::none().updating([layer::HEIGHT.name()])
@@ -89,6 +90,10 @@ impl Op for Breach {
         terrain.update(&layer::HEIGHT.name(), |height| outcome = breach(height, &how, ctx))?;
         report(&outcome?, spacing_m, ctx);
         Ok(terrain)
+    }
+
+    fn refiner(&self, solved: Solved<'_>, _: &Ctx<'_>) -> Result<Option<Box<dyn Refiner>>, OpError> {
+        Levelled::refiner(solved)
     }
 }
 

@@ -21,7 +21,7 @@ fn vertex(@location(0) at: vec3<f32>, @location(1) normal: vec3<f32>, @location(
 fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     let dx = dpdx(in.place.xy);
     let dy = dpdy(in.place.xy);
-    let eye = -normalize(in.place);
+    let eye = -look_at(in.place);
     let pixel = in.position.xy - scene.shift.xy;
     var tone = 1.0;
     for (var i = 1u; i < 3u; i++) {

@@ -44,6 +44,9 @@ struct Scene {
     // By material, four each: place of the eye in the texture and 1 / its side; mean colour and roughness; the map against
     // repetition (1 / side, cosine, sine, its layer or -1); place of the eye in that, layer of the texture, fineness.
     materials: array<vec4<f32>, 96>,
+    // Whether looks are parallel, how far they reach; whether the sky is left out; unused.
+    view: vec4<f32>,
+    overlay: Overlay,
 }
 
 @group(0) @binding(0) var<uniform> scene: Scene;
@@ -57,6 +60,7 @@ struct Scene {
 @group(0) @binding(8) var fogs: texture_2d<f32>;
 @group(0) @binding(9) var shadows: texture_depth_2d_array;
 @group(0) @binding(10) var compared: sampler_comparison;
+@group(0) @binding(11) var overlay_maps: texture_2d_array<f32>;
 
 const PI: f32 = 3.14159265;
 
@@ -67,6 +71,24 @@ fn curved(place: vec3<f32>) -> vec3<f32> {
 
 fn to_clip(place: vec3<f32>) -> vec4<f32> {
     return scene.clip * vec4(place, 1.0);
+}
+
+// The direction of the look at a place.
+fn look_at(place: vec3<f32>) -> vec3<f32> {
+    return select(normalize(place), scene.rays[2].xyz, scene.view.x > 0.5);
+}
+
+// How far away a place is, along the look at it.
+fn distance_to(place: vec3<f32>) -> f32 {
+    return select(length(place), dot(place, scene.rays[2].xyz), scene.view.x > 0.5);
+}
+
+// How far away a depth is, along a look.
+fn distance_of(depth: f32, way: vec3<f32>) -> f32 {
+    if scene.view.x > 0.5 {
+        return (0.5 - depth) * 2.0 * scene.view.y;
+    }
+    return scene.eye.z / max(depth, 1e-9) / dot(way, normalize(scene.rays[2].xyz));
 }
 
 // The light of the sky from a direction.
@@ -83,6 +105,10 @@ fn sky_light(way: vec3<f32>) -> vec3<f32> {
 
 // What the air before a place leaves of its light, and adds.
 fn through_air(light: vec3<f32>, place: vec3<f32>, pixel: vec2<f32>) -> vec3<f32> {
+    // A plan is drawn without air.
+    if scene.view.x > 0.5 {
+        return light;
+    }
     let slices = scene.counts.y;
     let slice = sqrt(length(place) / scene.counts.z) * slices;
     // Slices end where their number says; the first begins at the eye.

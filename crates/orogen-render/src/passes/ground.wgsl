@@ -251,7 +251,7 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
 
     let smooth_normal = normalize(vec3(-slope.xy, 1.0));
     let far = length(in.place);
-    let eye = -in.place / far;
+    let eye = -look_at(in.place);
     let pixel = in.position.xy - scene.shift.xy;
 
     // cos 55° and cos 35°.
@@ -335,8 +335,12 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
         roughness = mix(roughness, 0.95, share);
     }
 
+    let painted = overlay(in.place, slope.xy, in.uv * f32(QUADS), dx, dy);
+    color = color * (1.0 - painted.a) + painted.rgb;
+    roughness = mix(roughness, 0.9, painted.a);
+
     // A river narrower than the samples.
-    let wet = slope.z;
+    let wet = slope.z * (1.0 - painted.a);
     let shade = shade_at(in.place.xy);
     // Ground at the shore is damp, and dark.
     let above = in.place.z + scene.eye.x + dot(in.place.xy, in.place.xy) * scene.eye.y;

@@ -8,7 +8,7 @@ use crate::materials::MOST;
 use crate::pattern;
 use crate::quadtree::QUADS;
 
-pub(crate) const COMMON: &str = include_str!("common.wgsl");
+pub(crate) const COMMON: &str = concat!(include_str!("common.wgsl"), include_str!("overlay.wgsl"));
 const TILE: &str = include_str!("tile.wgsl");
 
 /// What a shader shares with others.
@@ -67,6 +67,9 @@ pub(crate) struct Scene {
     pub cascades: [[[f32; 4]; 4]; CASCADES],
     pub near: [f32; 4],
     pub materials: [[f32; 4]; 4 * MOST],
+    /// Whether looks are parallel, how far they reach; whether the sky is left out; unused.
+    pub view: [f32; 4],
+    pub overlay: crate::overlay::Numbers,
 }
 
 /// `Tone` of `tone.wgsl`.
@@ -141,6 +144,7 @@ impl Passes {
             .smooth(D2)
             .depths()
             .compared()
+            .smooth(D2Array)
             .make(gpu, "scene");
         // Crowns raise far vertices: by the first, the slopes with the heights of crowns, and the fourth, the cover.
         let of_vertices = |k: u32| k == 0 || k == 3;

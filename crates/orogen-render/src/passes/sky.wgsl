@@ -81,6 +81,13 @@ fn stars(way: vec3<f32>) -> vec3<f32> {
 
 @fragment
 fn fragment(in: Vertex) -> @location(0) vec4<f32> {
+    // Left out for a montage; with parallel looks there is none, but paper.
+    if scene.view.z > 0.5 {
+        return vec4(0.0);
+    }
+    if scene.view.x > 0.5 {
+        return vec4(vec3(1.6) / scene.eye.w, 1.0);
+    }
     let way = normalize(in.way);
     let pixel = in.position.xy - scene.shift.xy;
     var light = sky_light(way);

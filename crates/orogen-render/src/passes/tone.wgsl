@@ -38,11 +38,14 @@ fn filmic(color: vec3<f32>) -> vec3<f32> {
 
 @fragment
 fn add(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
-    var found = max(textureLoad(light, vec2<i32>(position.xy), 0).rgb, vec3(0.0)) * tone.values.x;
+    let sample = textureLoad(light, vec2<i32>(position.xy), 0);
+    // Where there is no sky, a sample leaves nothing.
+    let share = tone.values.y * clamp(sample.a, 0.0, 1.0);
+    var found = max(sample.rgb, vec3(0.0)) * tone.values.x;
     // By night the eye sees little colour, and blue better than red.
     let grey = dot(found, vec3(0.15, 0.55, 0.30));
     found = mix(found, grey * vec3(0.62, 0.86, 1.30), 0.72 * tone.values.w);
-    return vec4(filmic(found) * tone.values.y, tone.values.y);
+    return vec4(filmic(found) * share, share);
 }
 
 fn encoded(c: vec3<f32>) -> vec3<f32> {
@@ -51,8 +54,9 @@ fn encoded(c: vec3<f32>) -> vec3<f32> {
 
 @fragment
 fn write(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
-    let found = textureLoad(light, vec2<i32>(position.xy), 0).rgb;
+    let sum = textureLoad(light, vec2<i32>(position.xy), 0);
+    let found = sum.rgb / max(sum.a, 1e-3);
     // Less than a step of the bytes, against bands in the sky.
     let dither = fract(52.9829189 * fract(dot(floor(position.xy), vec2(0.06711056, 0.00583715)))) - 0.5;
-    return vec4(encoded(found) + dither / 255.0, 1.0);
+    return vec4(encoded(found) + dither / 255.0, clamp(sum.a, 0.0, 1.0));
 }

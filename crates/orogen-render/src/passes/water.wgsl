@@ -43,12 +43,12 @@ fn lake_vertex(
     return out;
 }
 
-fn distance_of(depth: f32, forward: f32) -> f32 {
-    return scene.eye.z / max(depth, 1e-9) / forward;
-}
-
 // The land that a look along a mirrored way meets on the picture: its light, and how far it counts.
 fn land_in(place: vec3<f32>, way: vec3<f32>, far: f32) -> vec4<f32> {
+    // Depth falls evenly there, and a plan is not looked at for its mirrors.
+    if scene.view.x > 0.5 {
+        return vec4(0.0);
+    }
     const STEPS: i32 = 24;
     let forward = normalize(scene.rays[2].xyz);
     let size = vec2<i32>(scene.size.xy);
@@ -114,12 +114,11 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
         discard;
     }
     let pixel = in.position.xy - scene.shift.xy;
-    let far = length(in.place);
-    let way = in.place / far;
+    let far = distance_to(in.place);
+    let way = look_at(in.place);
     let eye = -way;
-    let forward = dot(way, normalize(scene.rays[2].xyz));
     // Metres of water along the look, and straight down.
-    let below = max(distance_of(depth, forward) - far, 0.0);
+    let below = max(distance_of(depth, way) - far, 0.0);
     let deep = min(below * max(-way.z, 0.002), 400.0);
 
     // Waves: long ones and short ones; what is finer than the pixel makes the surface rough instead.

@@ -16,6 +16,7 @@ mod instances;
 mod land;
 mod mesh;
 mod output;
+mod plants;
 mod png16;
 mod r16;
 mod r32;
@@ -48,7 +49,9 @@ pub use geotiff::Geotiff;
 pub use instances::{Instances, plan};
 pub use land::{Land, Windows};
 pub use mesh::{Mesh, MeshFormat};
+pub(crate) use output::hex;
 pub use output::{Exported, Facts, Out, Output};
+pub use plants::{Plants, species_of};
 pub use png16::Png16;
 pub use r16::R16;
 pub use r32::R32;
@@ -104,6 +107,8 @@ pub struct PartNames<'a> {
     pub vectors: &'a [LayerName],
     /// Instances.
     pub instances: &'a [LayerName],
+    /// The species that may grow there.
+    pub species: &'a [String],
 }
 
 impl PartNames<'_> {
@@ -140,6 +145,7 @@ impl ExportKind {
         Self::of::<Relief>(),
         Self::of::<Geojson>(),
         Self::of::<Instances>(),
+        Self::of::<Plants>(),
         Self::of::<Exr>(),
         Self::of::<Mesh>(),
         Self::of::<Fragment>(),
@@ -471,6 +477,7 @@ pub fn export(
         layers: &names(terrain.layers().keys().collect()),
         vectors: &names(terrain.vectors().keys().collect()),
         instances: &names(terrain.instances().keys().collect()),
+        species: &plants::species_of(terrain),
     };
     let expected = options.exports.file_names(&parts).len();
     let output = Output::new(folder, options, expected);

@@ -80,6 +80,9 @@ pub(super) fn paint(sheet: &mut Sheet, plan: &Plan, species: &Species, tones: &T
     }
 }
 
+/// Share of a shoot of heather that bells cover.
+const BELLS: f32 = 0.4;
+
 struct Twig<'a> {
     sheet: &'a mut Sheet,
     plan: &'a Plan,
@@ -435,7 +438,9 @@ impl Twig<'_> {
     fn bells(&mut self) {
         let wide = 0.5 * self.sheet.width();
         let green = from_srgb([86, 98, 58]);
-        let flower = self.tones.flowers;
+        // Leaves stay green: what the species says is the mean of both, so the bells have what is left of it.
+        let mean = self.tones.flowers;
+        let flower = [0, 1, 2].map(|k| ((mean[k] - (1.0 - BELLS) * green[k]) / BELLS).max(0.25 * mean[k]));
         let mut shoots =
             vec![Stalk { foot: [0.0, 0.0], turn: 0.0, length: 0.95, bend: 0.1 * self.dice.normal() }];
         for side in [-1.0, 1.0, -1.0, 1.0, 1.0, -1.0] {
@@ -451,8 +456,8 @@ impl Twig<'_> {
                 let t = (i as f32 + self.dice.unit()) / count as f32;
                 let side = if i % 2 == 0 { 1.0 } else { -1.0 };
                 let turn = shoot.turn_at(t) + side * self.dice.between(0.5, 1.2);
-                let (half, length, color) = if t > 0.42 && self.dice.chance(0.75) {
-                    (0.017, 0.026, scaled(flower, 1.25 + 0.15 * self.dice.normal()))
+                let (half, length, color) = if t > 0.55 && self.dice.chance(0.65) {
+                    (0.017, 0.026, scaled(flower, 1.0 + 0.15 * self.dice.normal()))
                 } else {
                     (0.006, 0.04, scaled(green, 1.0 + 0.2 * self.dice.normal()))
                 };

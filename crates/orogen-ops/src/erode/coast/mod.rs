@@ -150,7 +150,7 @@ impl Op for Coast {
         let hardness = self.hardness.on(&terrain)?;
         let held = held_lines::held_samples(&terrain);
         let height = terrain.shared(layer::HEIGHT)?;
-        let places = Strata::under(&terrain);
+        let places = Strata::under(&terrain, ctx)?;
         let hardness = Hardness::new(hardness, places.as_ref());
         let retreat = retreat(&height, hardness, held.as_ref(), terrain.frame(), self, ctx)?;
         Ok(Started::Stepped(Box::new(Working { params: self.clone(), terrain, height, held, retreat })))

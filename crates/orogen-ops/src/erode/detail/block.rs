@@ -3,15 +3,20 @@
 use orogen_core::{Seed, math};
 
 use super::flow::Flow;
+use super::ribs::Fall;
 use super::square::{COUNT, Doubling, SIDE, blurred, doubled, slope2_of, softened};
 use crate::rock::beds::Places;
 
 /// Times that water finds its way and cuts at each level.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 /// Unevenness that decides between ways down, in drops over a cell.
-const UNEVEN: f32 = 0.9;
+const UNEVEN: f32 = 0.25;
 /// Part of it in waves of some ten cells, which lead gullies together.
 const WANDER: f32 = 4.0;
+/// Height of ribs, in drops over a cell.
+const RIBS: f32 = 3.2;
+/// Samples along the side of the ground that drains into a hollow between ribs.
+const RIB_CELLS: f32 = 9.0;
 /// How many times the area around has to drain through a place for a gully to go on there.
 const GATHERED: f32 = 0.7;
 /// How much that differs between weak and firm rock, below 1.
@@ -23,13 +28,13 @@ const WALL: [f32; 2] = [0.85, 1.15];
 /// How far ground lies below that around it, in cells, where scree gathers.
 const HOLLOW: f32 = 0.6;
 /// Share of the side of the drained area that a bed is cut towards, over all rounds, at strength 1.
-const DEPTH: f32 = 0.8;
+const DEPTH: f32 = 0.5;
 /// Cells along the side of the largest area that still adds to cutting: wider valleys belong to the levels above.
 const LARGEST_CELLS: f32 = 24.0;
 /// Slope of ground so flat that water lays down as much as it cuts.
 const FLAT: f32 = 0.1;
 /// Share of a gully's water that is spread over its bed.
-const BED: f32 = 0.3;
+const BED: f32 = 0.6;
 /// Part of the slope at which loose ground slides, where what is carried comes to rest without water.
 const REST: f32 = 0.8;
 /// Slope of the change as a share of the slope of the land, at most.
@@ -90,8 +95,10 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
         return (above, inflow);
     }
     let start: Vec<f32> = ground.smooth.iter().zip(&above).map(|(s, c)| s + c).collect();
+    let fall = Fall::of(&start, cutting.spacing_m);
     let slope = slope2_of(&blurred(start.clone(), 2, 1), cutting.spacing_m);
     let slope = blurred(slope.into_iter().map(f32::sqrt).collect(), 2, 1);
+    let ribs = fall.ribs(Seed(cutting.seed.bits(1)), ground.cols, ground.rows);
     let Chance { uneven, patches } = Chance::new(ground, cutting);
     // Gullies begin where less water is enough on steep ground, and not everywhere alike.
     let head: Vec<f32> = (slope.iter().zip(&patches))
@@ -103,7 +110,15 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
     let largest = (LARGEST_CELLS * cell_m) * (LARGEST_CELLS * cell_m);
     let bare = without_scree(&start, &slope, cutting);
 
-    let mut now = start.clone();
+    // Slopes have hollows and spurs before water cuts, where gullies of their width can be.
+    let wide2 = RIB_CELLS * RIB_CELLS * cell_m * cell_m;
+    let raised = |i: usize| {
+        let bold = (1.0 + 0.8 * patches[i]) * wide2 / (wide2 + head[i]);
+        let steep = slope[i] * slope[i] / (slope[i] * slope[i] + FLAT * FLAT);
+        RIBS * cell_m * fall.slope[i] * ribs[i] * bold * steep * bare[i] * ground.give[i].min(1.5)
+    };
+    let mut now: Vec<f32> = start.iter().enumerate().map(|(i, start)| start + raised(i)).collect();
+    let ribbed = now.clone();
     let mut lift = vec![0.0; COUNT];
     let mut drained = Vec::new();
     for round in 0..ROUNDS {
@@ -137,7 +152,7 @@ pub fn solve(ground: &Ground<'_>, cutting: &Cutting) -> (Vec<f32>, Vec<f32>) {
         }
         flow.cut(&mut now, &drive, &lift, SHALLOW_CELLS * cell_m);
         if round + 1 == ROUNDS {
-            let loose = (0..COUNT).map(|i| (start[i] + ROUNDS as f32 * lift[i] - now[i]).max(0.0)).collect();
+            let loose = (0..COUNT).map(|i| (ribbed[i] + ROUNDS as f32 * lift[i] - now[i]).max(0.0)).collect();
             // The more water, the gentler the slope on which it still carries.
             let bearing: Vec<f32> = (flow.area.iter().zip(&head))
                 .map(|(area, head)| REST * cutting.talus.min(0.8) / (1.0 + area / head).sqrt())

@@ -48,51 +48,34 @@ fn is_edge(cell: usize) -> bool {
 }
 
 /// Samples by height, the lowest first: on shelves so narrow that what lies on one may come in any order, here the first
-/// first. Nothing is put on a shelf below the one that is being emptied.
-struct Queue {
-    lowest: f32,
-    per_m: f32,
-    /// First and last sample on each shelf, and the next on the same shelf.
-    first: Vec<u32>,
-    last: Vec<u32>,
-    next: Vec<u32>,
-    at: usize,
+/// first.
+struct Sorted {
+    cells: Vec<u32>,
+    /// Where each sample stands among them.
+    place: Vec<u32>,
 }
 
-impl Queue {
+impl Sorted {
     const SHELVES: usize = 1 << 14;
 
     fn new(height: &[f32]) -> Self {
         let (lowest, highest) =
             height.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), &h| (a.min(h), b.max(h)));
         let per_m = (Self::SHELVES - 1) as f32 / (highest - lowest).max(1e-3);
-        let [first, last] = [0; 2].map(|_| vec![NONE; Self::SHELVES]);
-        Self { lowest, per_m, first, last, next: vec![NONE; COUNT], at: 0 }
-    }
-
-    fn shelf_of(&self, height: f32) -> usize {
-        (((height - self.lowest) * self.per_m) as usize).min(Self::SHELVES - 1)
-    }
-
-    fn push(&mut self, shelf: usize, cell: usize) {
-        match self.last[shelf] {
-            NONE => self.first[shelf] = cell as u32,
-            last => self.next[last as usize] = cell as u32,
+        let shelves: Vec<u16> = height.iter().map(|&h| ((h - lowest) * per_m) as u16).collect();
+        let mut next = vec![0u32; Self::SHELVES + 1];
+        shelves.iter().for_each(|&shelf| next[usize::from(shelf).min(Self::SHELVES - 1) + 1] += 1);
+        for shelf in 0..Self::SHELVES {
+            next[shelf + 1] += next[shelf];
         }
-        self.last[shelf] = cell as u32;
-    }
-
-    /// The shelf and the sample that come next.
-    fn pop(&mut self) -> Option<(usize, usize)> {
-        while *self.first.get(self.at)? == NONE {
-            self.at += 1;
+        let (mut cells, mut place) = (vec![0; COUNT], vec![0; COUNT]);
+        for (cell, &shelf) in shelves.iter().enumerate() {
+            let at = &mut next[usize::from(shelf).min(Self::SHELVES - 1)];
+            cells[*at as usize] = cell as u32;
+            place[cell] = *at;
+            *at += 1;
         }
-        let cell = self.first[self.at] as usize;
-        self.first[self.at] = self.next[cell];
-        if self.next[cell] == NONE {
-            self.last[self.at] = NONE;
-        }
-        Some((self.at, cell))
+        Self { cells, place }
     }
 }
 
@@ -104,31 +87,45 @@ fn beside(cell: usize, way: usize) -> usize {
 impl Flow {
     /// The ways over heights. `inflow` is the area that drains through samples of the rim from beyond.
     pub fn over(height: &[f32], inflow: &[f32], [dx, dy]: [f32; 2]) -> Self {
+        // Reached from the edge or from a sample that came before: then its rank is at first 0.
         let mut rank = vec![NONE; COUNT];
         let mut area = vec![dx * dy; COUNT];
-        let mut queue = Queue::new(height);
         for cell in (0..COUNT).filter(|&cell| is_edge(cell)) {
-            queue.push(queue.shelf_of(height[cell]), cell);
             rank[cell] = 0;
             area[cell] = inflow[cell].max(dx * dy);
         }
+        let sorted = Sorted::new(height);
         let mut order = Vec::with_capacity(COUNT);
         let mut sill = vec![NONE; COUNT];
-        while let Some((level, cell)) = queue.pop() {
-            rank[cell] = order.len() as u32;
-            order.push(cell as u32);
-            let edge = is_edge(cell);
-            for way in 0..8 {
-                if edge && !is_inside(cell, way) {
-                    continue;
-                }
-                let next = beside(cell, way);
-                if rank[next] == NONE {
-                    rank[next] = 0;
-                    sill[next] = cell as u32;
-                    queue.push(queue.shelf_of(height[next]).max(level), next);
+        // Lower ground behind a sill is done as soon as it is reached, before anything higher.
+        let mut behind: Vec<u32> = Vec::new();
+        for (place, &cell) in sorted.cells.iter().enumerate() {
+            if rank[cell as usize] == NONE {
+                continue;
+            }
+            behind.push(cell);
+            let mut next = 0;
+            while let Some(&cell) = behind.get(next) {
+                next += 1;
+                let cell = cell as usize;
+                rank[cell] = order.len() as u32;
+                order.push(cell as u32);
+                let edge = is_edge(cell);
+                for way in 0..8 {
+                    if edge && !is_inside(cell, way) {
+                        continue;
+                    }
+                    let there = beside(cell, way);
+                    if rank[there] == NONE {
+                        rank[there] = 0;
+                        sill[there] = cell as u32;
+                        if (sorted.place[there] as usize) < place {
+                            behind.push(there as u32);
+                        }
+                    }
                 }
             }
+            behind.clear();
         }
         let per_m = per_metre([dx, dy]);
         let shares = shares(height, &rank, per_m);

@@ -3,6 +3,7 @@
 mod block;
 mod flow;
 mod levels;
+mod ribs;
 mod square;
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,9 @@ use crate::rock::beds::{STRATA, Strata};
 /// as it is.
 ///
 /// Each level halves the spacing, from the recipe's own down to that of the window. A level is solved in blocks of 128 cells
-/// that overlap and fade into each other, each from the level above alone:
+/// that overlap and fade into each other, each from the level above alone. First slopes get hollows and spurs, 6 to 13 cells from one
+/// to the next, that run down the fall of the land whichever way it faces: patches of waves along the contour, each of its own length and
+/// phase, so that hollows begin, join and end. Where they are no wider than `channel_m2` allows gullies to be, they fade. Then water cuts, in two rounds:
 ///
 /// ```text
 /// ∂h/∂t = lift − k √A (1 − √(A₁ / A)) S + deposition + ∇ · D ∇h / (1 − (S / Sc)²)        A₁ = max(A₀ / S², 0.7 Ā)
@@ -107,7 +110,7 @@ impl Default for Detail {
 
 impl Op for Detail {
     const ID: &'static str = "erode.detail";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     fn layers(&self) -> Layers {
         Layers::none()

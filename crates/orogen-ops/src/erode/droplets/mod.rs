@@ -161,7 +161,7 @@ impl Op for Droplets {
     fn start(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Started, OpError> {
         self.check_work(terrain.frame())?;
         let held = held_lines::held_samples(&terrain);
-        let places = Strata::under(&terrain);
+        let places = Strata::under(&terrain, ctx)?;
         let land = self.land(&terrain, held.as_ref(), places.as_ref())?;
         let storm = Storm::new(&land, self, Tiles::of(land.height), ctx)?;
         Ok(Started::Stepped(Box::new(Raining { params: self.clone(), terrain, held, places, storm })))
@@ -251,12 +251,16 @@ impl Droplets {
         let times = work::MOST_NS_A_SAMPLE / all;
         if in_drops > in_rounds {
             let most = self.drops_per_km2 * times;
-            let advice = format!("with this travel_m, radius_m and rounds the maximum is about {most:.0}");
+            let advice = format!(
+                "with this travel_m, radius_m and rounds the maximum is about {}",
+                work::at_most(most)
+            );
             work::check("drops_per_km2", self.drops_per_km2, all, &advice)
         } else {
             let rounds = f64::from(self.rounds);
             let most = (rounds * times).floor();
-            let advice = format!("with this radius_m and drops_per_km2 the maximum is about {most:.0}");
+            let advice =
+                format!("with this radius_m and drops_per_km2 the maximum is about {}", work::at_most(most));
             work::check("rounds", rounds, all, &advice)
         }
     }

@@ -146,11 +146,14 @@ impl Land {
         let sea_m = sea_level(params.sea);
         let law = Law::new(params.softness, params.sliding_m_per_yr, nodes.spacing_m, sea_m);
         let steepest = steepest_of(&rock, params.talus_deg);
-        let beds = Strata::of(terrain).map(|strata| Beds {
-            places: rock::under(&Arc::new(strata), terrain.frame(), nodes),
-            variety: steepest_of(&rock, 45.0),
-            stood: standing(&before, Raster::filled(cols, rows, 0.0), nodes.spacing_m),
-        });
+        let beds = match Strata::of(terrain) {
+            Some(strata) => Some(Beds {
+                places: rock::under(&Arc::new(strata), terrain.frame(), nodes, ctx)?,
+                variety: steepest_of(&rock, 45.0),
+                stood: standing(&before, Raster::filled(cols, rows, 0.0), nodes.spacing_m),
+            }),
+            None => None,
+        };
         Ok(Self {
             params: params.clone(),
             climate: Climate::of(params),

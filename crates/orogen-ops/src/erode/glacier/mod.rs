@@ -240,7 +240,7 @@ impl Glacier {
         let years = self.growing_yr() + steps * self.step_yr()[1].max(1.0);
         let ns = NS_A_YEAR * years * nodes;
         let most = steps * work::MOST_NS_A_SAMPLE / ns;
-        work::check("steps", steps, ns, &format!("the maximum is {most:.0}"))
+        work::check("steps", steps, ns, &format!("the maximum is {}", work::at_most(most.floor())))
     }
 }
 

@@ -288,11 +288,11 @@ impl Op for Pipes {
         let [dx, dy] = terrain.frame().spacing_m();
         let ns_a_second = NS_A_STEP * BRISK / (storm::COURANT * dx.min(dy));
         let advice = format!(
-            "at this spacing the maximum is {:.0}, including runoff_s",
-            work::MOST_NS_A_SAMPLE / ns_a_second
+            "at this spacing the maximum is {}, including runoff_s",
+            work::at_most(work::MOST_NS_A_SAMPLE / ns_a_second)
         );
         work::check("duration_s", total_s, total_s * ns_a_second, &advice)?;
-        let storm = Storm::new(self, terrain, ctx.seed())?;
+        let storm = Storm::new(self, terrain, ctx)?;
         for spring in storm.dry_springs() {
             let Spring { x_m, y_m, .. } = self.springs[spring];
             ctx.warn(format!(

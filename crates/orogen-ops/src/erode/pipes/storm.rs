@@ -70,7 +70,8 @@ fn depth(field: Field<'_>, col: usize, row: usize) -> f32 {
 }
 
 impl Storm {
-    pub fn new(params: &Pipes, terrain: Terrain, seed: Seed) -> Result<Self, OpError> {
+    pub fn new(params: &Pipes, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Self, OpError> {
+        let seed = ctx.seed();
         let height = terrain.shared(layer::HEIGHT)?;
         let (loose, water) = (params.loose_m.on(&terrain)?, params.water_m.on(&terrain)?);
         for coef in [&params.moisture, &params.temperature_c, &params.hardness, &params.soil_m] {
@@ -119,7 +120,7 @@ impl Storm {
         Ok(Self {
             params: params.clone(),
             spacing_m: terrain.frame().spacing_m(),
-            beds: Strata::under(&terrain).map(|places| Beds { hardness: height.map(|_| 0.0), places }),
+            beds: Strata::under(&terrain, ctx)?.map(|places| Beds { hardness: height.map(|_| 0.0), places }),
             terrain,
             height,
             fixed,

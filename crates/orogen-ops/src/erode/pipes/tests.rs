@@ -77,7 +77,7 @@ fn tiles_give_the_bits_of_the_plain_loop() {
             loose_m: Coef::Const(0.5),
             ..Pipes::default()
         };
-        let mut storm = Storm::new(&params, terrain, Seed(5)).unwrap();
+        let mut storm = Storm::new(&params, terrain, &Ctx::new(Seed(5))).unwrap();
         let mut twin = storm.now.clone();
         for pass in 0..6 {
             let (dt, steps) = storm.stride(1e3);
@@ -475,7 +475,7 @@ fn undercut_banks_slide_and_untouched_cliffs_stand() {
     let params = Pipes { bank_deg: 30.0, sea: false, edge: Edge::Closed, ..Pipes::default() };
     // A cliff of 50 m, and a trench cut 20 m into flat ground.
     let terrain = land(40, 40, 10.0, |x, _| if x < 105.0 { 100.0 } else { 50.0 });
-    let mut storm = Storm::new(&params, terrain, Seed(1)).unwrap();
+    let mut storm = Storm::new(&params, terrain, &Ctx::new(Seed(1))).unwrap();
     let trench = |i: usize| i % 42 == 30 && (2..40).contains(&(i / 42));
     for i in 0..storm.now.planes[0].len() {
         if trench(i) {

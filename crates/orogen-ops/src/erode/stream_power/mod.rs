@@ -11,8 +11,8 @@ mod tests;
 use std::sync::Arc;
 
 use orogen_core::{
-    Coef, Ctx, Frame, Layers, Moment, Op, OpError, Progress, Raster, Reach, Seed, Simulated, Started,
-    Stepped, Terrain, layer, math, stepped, work,
+    Cancelled, Coef, Ctx, Frame, Layers, Moment, Op, OpError, Progress, Raster, Reach, Seed, Simulated,
+    Started, Stepped, Terrain, layer, math, stepped, work,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -285,8 +285,12 @@ impl Land {
     }
 
     /// The land as it is at the nodes of a lattice.
-    fn thinned(&self, nodes: &Nodes) -> Self {
-        self.each(|raster| nodes.thin(raster))
+    /// Gives up at once when asked to stop: the caller asks too before it uses the land.
+    fn thinned(&self, nodes: &Nodes, ctx: &Ctx<'_>) -> Self {
+        self.each(|raster| match ctx.stop_if_asked() {
+            Ok(()) => nodes.thin(raster),
+            Err(_) => Raster::filled(nodes.cols, nodes.rows, 0.0),
+        })
     }
 
     /// The land as it is in the mean round the nodes of a coarser lattice.
@@ -410,7 +414,7 @@ impl StreamPower {
             creep_ns += NS_A_STAGE * visits * stages;
         }
         let most = f64::from(self.steps) * work::MOST_NS_A_SAMPLE / steps_ns;
-        let advice = format!("the maximum is {most:.0}");
+        let advice = format!("the maximum is {}", work::at_most(most.floor()));
         work::check("steps", f64::from(self.steps), steps_ns, &advice)?;
         // Stages grow with the root of creep.
         let share = ((work::MOST_NS_A_SAMPLE - steps_ns) / creep_ns.max(f64::MIN_POSITIVE)).max(0.0);
@@ -495,7 +499,7 @@ impl Growing {
             plan.iter().zip(&lattices).map(|(p, l)| f64::from(p.steps) * (l.cols * l.rows) as f64).sum();
         let base = lattices.iter().rposition(|nodes| !nodes.detail).unwrap_or(0);
         ctx.stop_if_asked()?;
-        let thinned = land.thinned(&lattices[base]);
+        let thinned = land.thinned(&lattices[base], ctx);
         ctx.stop_if_asked()?;
         let outlet =
             (params.outlets == Outlets::Lowest).then(|| lowest_at_edge(&lattices[0], &thinned.height));
@@ -524,12 +528,13 @@ impl Growing {
     fn begin(&mut self, ctx: &Ctx<'_>) -> Result<Level, OpError> {
         let nodes = &self.lattices[self.number];
         let land = if self.number > self.base {
-            self.land.thinned(nodes)
+            self.land.thinned(nodes, ctx)
         } else {
             self.thinned.averaged(nodes, ctx)
         };
-        let seed = Seed(ctx.seed().child("ways").bits(self.number as u64));
-        let level = Level::new(&self.params, land, self.terrain.frame(), nodes, self.outlet, seed);
+        ctx.stop_if_asked()?;
+        let frame = self.terrain.frame();
+        let level = Level::new(&self.params, land, frame, nodes, self.outlet, self.number, ctx)?;
         ctx.stop_if_asked()?;
         self.height = Raster::clone(&level.before);
         if let Some(coarser) = self.coarser.take() {
@@ -644,14 +649,24 @@ impl Level {
         frame: &Frame,
         nodes: &Arc<Nodes>,
         outlet: Option<[f64; 2]>,
-        seed: Seed,
-    ) -> Self {
-        Self {
+        number: usize,
+        ctx: &Ctx<'_>,
+    ) -> Result<Self, Cancelled> {
+        let seed = Seed(ctx.seed().child("ways").bits(number as u64));
+        let spans = nodes.spans();
+        ctx.stop_if_asked()?;
+        let pins = pins(&land.held, frame, nodes);
+        ctx.stop_if_asked()?;
+        let places = match &land.strata {
+            Some(strata) => Some(rock::under(strata, frame, nodes, ctx)?),
+            None => None,
+        };
+        Ok(Self {
             params: params.clone(),
             nodes: nodes.clone(),
-            spans: nodes.spans(),
-            pins: pins(&land.held, frame, nodes),
-            places: land.strata.as_ref().map(|strata| rock::under(strata, frame, nodes)),
+            spans,
+            pins,
+            places,
             before: land.height,
             uplift: land.uplift,
             incision: land.incision,
@@ -660,7 +675,7 @@ impl Level {
             rain: land.rain,
             sea_m: sea_level(params.sea),
             edge: outlet.map_or(Edge::Open, |place| Edge::Only(nodes.nearest(place) as u32)),
-        }
+        })
     }
 
     /// What the next lattice takes over.

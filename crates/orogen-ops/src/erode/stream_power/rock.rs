@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use orogen_core::{Frame, Raster};
+use orogen_core::{Cancelled, Ctx, Frame, Raster};
 
 use super::nodes::Nodes;
 use crate::rock::beds::{Places, Strata};
@@ -18,12 +18,13 @@ pub struct Rock<'a> {
 }
 
 /// The structure at the nodes of a lattice over a frame.
-pub fn under(strata: &Arc<Strata>, frame: &Frame, nodes: &Nodes) -> Places {
+pub fn under(strata: &Arc<Strata>, frame: &Frame, nodes: &Nodes, ctx: &Ctx<'_>) -> Result<Places, Cancelled> {
     let (west, north) = (frame.x_m(0), frame.y_m(0));
-    strata.places(nodes.cols, nodes.rows, |col, row| {
+    let place = |col: usize, row: usize| {
         let [x, y] = nodes.place_m(col, row);
         [west + x, north - y]
-    })
+    };
+    strata.places_of_many(nodes.cols, nodes.rows, place, ctx)
 }
 
 impl Rock<'_> {

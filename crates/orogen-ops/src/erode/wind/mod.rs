@@ -417,12 +417,13 @@ impl Desert {
             }
         }
         let mut land = Land::new(&ground, &given, &depth, closed, &lattice);
-        land.beds = strata.map(|strata| {
+        ctx.stop_if_asked()?;
+        if let Some(strata) = strata {
             let [dx, dy] = lattice.spacing_m;
             let (west, north) = (frame.x_m(0), frame.y_m(0));
             let at = |c: usize, r: usize| [west + c as f64 * dx, north - r as f64 * dy];
-            Arc::new(strata.places(ground.cols(), ground.rows(), at))
-        });
+            land.beds = Some(Arc::new(strata.places_of_many(ground.cols(), ground.rows(), at, ctx)?));
+        }
         let (rock, total) = (land.bed(), land.total());
         Ok(Some(Self { gusts: Gusts::new(land, params), lattice, ground, rock, total, before }))
     }

@@ -507,7 +507,7 @@ fn check_work(lattice: &Lattice, lattice_m: Option<f64>, samples: usize) -> Resu
     let nodes = (lattice.cols * lattice.rows) as f64;
     let ns_a_sample = NS_A_NODE * nodes / samples as f64;
     let least_m = lattice.spacing_m * (ns_a_sample / work::MOST_NS_A_SAMPLE).sqrt();
-    let advice = format!("with so few samples the minimum is {least_m:.3}");
+    let advice = format!("with so few samples the minimum is {}", (1e3 * least_m).ceil() / 1e3);
     work::check("lattice_m", asked_m, ns_a_sample, &advice)
 }
 
