@@ -287,8 +287,12 @@ mod tests {
         // From three kilometres to ten metres, each step a fiftieth nearer.
         let mut away = 3000.0;
         while away > 10.0 {
-            let camera =
-                Camera { eye: [2000.0, 2000.0 - away, 60.0], target: [2000.0, 2000.0, 60.0], view_deg: 55.0 };
+            let camera = Camera {
+                eye: [2000.0, 2000.0 - away, 60.0],
+                target: [2000.0, 2000.0, 60.0],
+                view_deg: 55.0,
+                wide_m: None,
+            };
             let sight = Sight {
                 camera: &camera,
                 aspect: 16.0 / 9.0,
