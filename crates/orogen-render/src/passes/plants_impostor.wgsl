@@ -54,7 +54,7 @@ struct Look {
 }
 
 // Where a ray through a place meets a frame, and by how much a metre of depth moves that.
-fn look_at(grid: vec2<f32>, place: vec3<f32>, back: vec3<f32>) -> Look {
+fn on_frame(grid: vec2<f32>, place: vec3<f32>, back: vec3<f32>) -> Look {
     let frame = frame_at(grid);
     let slope = max(dot(back, frame.back), 0.3);
     let level = -dot(place, frame.back) / slope;
@@ -103,9 +103,9 @@ fn vertex(
         one = cell + vec2(1.0);
         parts = vec3(t.x + t.y - 1.0, 1.0 - t.y, 1.0 - t.x);
     }
-    let a = look_at(one, place, back);
-    let b = look_at(two, place, back);
-    let c = look_at(three, place, back);
+    let a = on_frame(one, place, back);
+    let b = on_frame(two, place, back);
+    let c = on_frame(three, place, back);
     out.first = vec4(a.uv, b.uv);
     out.last = c.uv;
     out.shift = vec4(a.shift, b.shift);
