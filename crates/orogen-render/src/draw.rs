@@ -15,6 +15,7 @@ use crate::noises::{NOISE_M, WAVES_M};
 use crate::overlay::Painted;
 use crate::overview::Overview;
 use crate::passes::{Instance, Passes, Scene, Tone};
+use crate::plants::Plants;
 use crate::shade::{SIDE, SQUARES};
 use crate::slots::Slots;
 use crate::stage::Shot;
@@ -111,6 +112,7 @@ pub(crate) struct Draw<'a> {
     pub maps: &'a wgpu::TextureView,
     /// Nearest first.
     pub tiles: &'a [Drawn],
+    pub plants: &'a Plants,
 }
 
 impl Draw<'_> {
@@ -140,6 +142,7 @@ impl Draw<'_> {
                 return Err(RenderError::Cancelled);
             }
             gpu.queue.write_buffer(&targets.scene, 0, bytemuck::bytes_of(&self.scene(sample)));
+            self.plants.begin(gpu, sample, shot.samples, 0.0, 0.0);
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             {
                 let mut pass = begin(&mut encoder, "ground", first, true, Some(first_depth));
@@ -151,6 +154,7 @@ impl Draw<'_> {
                     pass.set_index_buffer(indices.slice(..), wgpu::IndexFormat::Uint16);
                     pass.draw_indexed(0..*count, 0, 0..1);
                 }
+                self.plants.draw(&mut pass);
                 pass.set_pipeline(&passes.sky);
                 pass.draw(0..3, 0..1);
             }
@@ -365,7 +369,7 @@ impl Draw<'_> {
             sky: light.harmonics.map(|c| four(c, 0.0)),
             bounce: four(light.bounce, 0.0),
             size: [width, height, 1.0 / width, 1.0 / height].map(|x| x as f32),
-            shift: [shift[0] as f32, shift[1] as f32, 0.0, 0.0],
+            shift: [shift[0] as f32, shift[1] as f32, self.plants.far_m(), 0.0],
             counts: [self.squares.len() as f32, BLOCK[2] as f32, BLOCK_M, 1.0 / SIDE as f32],
             squares: boxes,
             noise: NOISE_M.map(|size| four([at(size)[0], at(size)[1], (1.0 / size) as f32], 0.0)),

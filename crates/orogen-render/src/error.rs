@@ -40,6 +40,9 @@ pub enum RenderError {
     /// The land lacks something.
     #[error(transparent)]
     Land(#[from] OpError),
+    /// What stands on the land could not be made.
+    #[error("{0}")]
+    Plants(String),
     /// Somebody stopped it.
     #[error("cancelled")]
     Cancelled,

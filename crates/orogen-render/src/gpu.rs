@@ -284,6 +284,14 @@ impl Layout {
         Self(Vec::new(), wgpu::ShaderStages::FRAGMENT)
     }
 
+    /// Lets vertices look at the last of them too.
+    pub fn for_vertices_too(mut self) -> Self {
+        if let Some(last) = self.0.last_mut() {
+            last.visibility = wgpu::ShaderStages::VERTEX_FRAGMENT;
+        }
+        self
+    }
+
     fn and(mut self, ty: wgpu::BindingType) -> Self {
         let binding = self.0.len() as u32;
         let visibility = self.1;
@@ -373,6 +381,18 @@ pub(crate) fn half(x: f32) -> u16 {
     sign | ((rounded - (112 << 23)) >> 13) as u16
 }
 
+/// The number that is written in half precision.
+pub(crate) fn full(bits: u16) -> f32 {
+    let sign = u32::from(bits & 0x8000) << 16;
+    let (exponent, part) = (u32::from(bits >> 10) & 31, u32::from(bits & 0x3ff));
+    let magnitude = match exponent {
+        0 => return f32::from_bits(sign | (part as f32 * 5.960_464_5e-8).to_bits()),
+        31 => 0x7f80_0000 | (part << 13),
+        _ => ((exponent + 112) << 23) | (part << 13),
+    };
+    f32::from_bits(sign | magnitude)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -393,5 +413,8 @@ mod tests {
             assert_eq!(half(x), bits, "{x}");
         }
         assert_eq!(half(f32::NAN), 0);
+        for bits in (0..=0xffffu16).filter(|bits| bits & 0x7c00 != 0x7c00) {
+            assert_eq!(half(full(bits)), bits, "{bits:#x}");
+        }
     }
 }

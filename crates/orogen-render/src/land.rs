@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use orogen_core::instances::Instances;
 use orogen_core::{
-    Cancel, Frame, LayerData, LayerName, Part, Place, Raster, Terrain, each_kind, layer, vector,
+    Cancel, Frame, LayerData, LayerName, Part, Place, Raster, Rect, Terrain, each_kind, layer, vector,
 };
 use orogen_recipe::Session;
 
@@ -27,9 +28,19 @@ pub trait Land: Send + Sync {
     /// # Errors
     /// As [`Land::window`].
     fn rivers(&self, cancel: &Cancel) -> Result<Option<vector::VectorLayer>, RenderError>;
+    /// The plants that stand in a rectangle, the same however large it is; `None` where nothing is known of any.
+    ///
+    /// # Errors
+    /// As [`Land::window`].
+    fn plants(&self, _rect: &Rect, _cancel: &Cancel) -> Result<Option<Instances>, RenderError> {
+        Ok(None)
+    }
     /// The finest spacing that shows something new, in metres.
     fn finest_m(&self) -> f64;
 }
+
+/// Says which plants stand in a rectangle.
+pub type PlantsOf = dyn Fn(&Rect, &Cancel) -> Result<Instances, RenderError> + Send + Sync;
 
 /// The land of a recipe.
 pub struct RecipeLand {
@@ -37,12 +48,15 @@ pub struct RecipeLand {
     pub session: Arc<Session>,
     /// Where on Earth it lies.
     pub place: Place,
+    /// Makes its plants, where it has some.
+    pub plants: Option<Box<PlantsOf>>,
 }
 
 /// Nothing smaller is worth a vertex.
 const FINEST_M: f64 = 0.1;
 
 const RIVERS: &str = "rivers";
+const PLANTS: &str = "plants";
 
 impl Land for RecipeLand {
     fn frame(&self) -> Frame {
@@ -69,6 +83,10 @@ impl Land for RecipeLand {
         let wanted = [Part::Vectors(name)].into();
         let land = self.session.parts(self.frame(), &wanted, cancel)?;
         Ok(land.vector(RIVERS).cloned())
+    }
+
+    fn plants(&self, rect: &Rect, cancel: &Cancel) -> Result<Option<Instances>, RenderError> {
+        self.plants.as_ref().map(|plants| plants(rect, cancel)).transpose()
     }
 
     fn finest_m(&self) -> f64 {
@@ -115,6 +133,10 @@ impl Land for Terrain {
 
     fn rivers(&self, _: &Cancel) -> Result<Option<vector::VectorLayer>, RenderError> {
         Ok(self.vector(RIVERS).cloned())
+    }
+
+    fn plants(&self, rect: &Rect, _: &Cancel) -> Result<Option<Instances>, RenderError> {
+        Ok(self.instances().get(&LayerName::fixed(PLANTS)).map(|all| all.crop(rect)))
     }
 
     fn finest_m(&self) -> f64 {

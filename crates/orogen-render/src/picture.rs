@@ -11,6 +11,7 @@ use crate::land::Land;
 use crate::materials::Materials;
 use crate::overlay::{Legend, Overlay};
 use crate::overview::Overview;
+use crate::plants::Counts as PlantCounts;
 use crate::stage::{Budget, Shot, Stage};
 use crate::sun::{Moment, Sun};
 use crate::view;
@@ -93,6 +94,8 @@ pub struct Options {
     pub plain: bool,
     /// Stops to brighten or darken by.
     pub exposure_ev: f64,
+    /// Whether plants are drawn.
+    pub plants: bool,
     /// Whether the sun is moved within its disk from sample to sample, for shadows as soft as they are.
     pub soft_sun: bool,
     /// Whether the sky is left out, for a montage.
@@ -118,6 +121,7 @@ impl Default for Options {
             fog: None,
             plain: false,
             exposure_ev: 0.0,
+            plants: true,
             soft_sun: false,
             clear_sky: false,
             depth: false,
@@ -145,7 +149,9 @@ pub struct Rendered {
     pub sun: Sun,
     /// Tiles that were drawn.
     pub tiles: usize,
-    /// Bytes of the textures of the land, about.
+    /// Plants that were drawn.
+    pub plants: PlantCounts,
+    /// Bytes of the textures of the land and of its plants, about.
     pub bytes: u64,
 }
 
@@ -192,7 +198,8 @@ pub fn take(
         moment: shot.moment,
         sun: stage.sun(&shot.moment),
         tiles: frame.tiles,
-        bytes: frame.bytes,
+        plants: frame.plants,
+        bytes: frame.bytes + frame.plants.bytes,
     })
 }
 
@@ -214,8 +221,20 @@ pub fn shot(stage: &Stage, land: &dyn Land, options: &Options, cancel: &Cancel) 
     let camera =
         if camera.wide_m.is_some() { camera } else { clear_of_ground(land, overview, camera, lift, cancel)? };
     let Options {
-        size, samples, quality, haze, clouds, fog, plain, exposure_ev, soft_sun, clear_sky, ..
+        size,
+        samples,
+        quality,
+        haze,
+        clouds,
+        fog,
+        plain,
+        exposure_ev,
+        soft_sun,
+        clear_sky,
+        plants,
+        ..
     } = *options;
+    let is_parallel = camera.wide_m.is_some();
     Ok(Shot {
         size,
         samples,
@@ -229,6 +248,8 @@ pub fn shot(stage: &Stage, land: &dyn Land, options: &Options, cancel: &Cancel) 
         exposure_ev,
         soft_sun,
         clear_sky,
+        // A look without a vanishing point has no place from which they are near or far.
+        plants: plants && !is_parallel,
     })
 }
 
@@ -274,7 +295,7 @@ mod tests {
     }
 
     fn small() -> Options {
-        Options { size: [96, 54], samples: 1, quality: 2.0, ..Options::default() }
+        Options { size: [96, 54], samples: 1, quality: 2.0, plants: false, ..Options::default() }
     }
 
     fn picture(options: &Options) -> Result<Rendered, RenderError> {

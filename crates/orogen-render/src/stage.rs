@@ -21,12 +21,13 @@ use crate::noises::{noises, waves};
 use crate::overlay::{Legend, Overlay, Painted};
 use crate::overview::{Bounds, Overview};
 use crate::passes::Passes;
+use crate::plants::{Counts, Footing, Plants, Sight, Spot};
 use crate::quadtree::{Metric, Node, QUADS, SIDES, Tiles, Volume, coarser_sides, leaf_over, split};
 use crate::rim::{RIM, Shown, Vertex, coarser_surface, rim};
 use crate::shade::{self, SIDE, Square};
 use crate::slots::Slots;
 use crate::sun::{Moment, Sun, sun};
-use crate::tile::{PALETTE, Rivers, Tile};
+use crate::tile::{PALETTE, Rivers, Texels, Tile, VERTICES};
 
 /// What is looked at, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +52,8 @@ pub struct Shot {
     pub plain: bool,
     /// Stops to brighten or darken by.
     pub exposure_ev: f64,
+    /// Whether plants are drawn.
+    pub plants: bool,
     /// Whether the sun is moved within its disk from sample to sample.
     pub soft_sun: bool,
     /// Whether the sky is left out.
@@ -100,11 +103,15 @@ pub struct Frame {
     pub new: usize,
     /// Bytes of the device's memory that tiles take.
     pub bytes: u64,
+    /// Plants that were drawn.
+    pub plants: Counts,
 }
 
 /// A tile on the device.
 struct Resident {
     slot: u32,
+    /// What grows and lies on it, where its texels are fine enough to say that.
+    ground: Option<Texels>,
     vertices: Vec<Vertex>,
     /// The surface of the coarser tile at its vertices; empty while that is not known.
     coarse: Vec<Vertex>,
@@ -116,6 +123,72 @@ struct Resident {
     used: u64,
     /// Made before the land changed: drawn until the new one is there.
     stale: bool,
+}
+
+/// Only tiles with quads smaller than this know what lies on them: it is looked at from near.
+const FINE_M: f64 = 6.0;
+
+/// The ground as it is drawn.
+struct Ground<'a> {
+    overview: &'a Overview,
+    tiles: BTreeMap<Node, &'a Resident>,
+    levels: Vec<u8>,
+}
+
+impl<'a> Ground<'a> {
+    fn new(overview: &'a Overview, tiles: impl Iterator<Item = (Node, &'a Resident)>) -> Self {
+        let tiles: BTreeMap<Node, &Resident> = tiles.collect();
+        let levels: BTreeSet<u8> = tiles.keys().map(|node| node.level).collect();
+        Self { overview, tiles, levels: levels.into_iter().rev().collect() }
+    }
+
+    /// The tile of a place, and where it lies on that, 0 to 1 from the north-west corner.
+    fn tile(&self, [x, y]: [f64; 2]) -> Option<(&'a Resident, [f64; 2])> {
+        let root = &self.overview.root;
+        let inside = |at: f64, from: f64| (0.0..root.size_m).contains(&(at - from));
+        if !inside(x, root.origin_m[0]) || !inside(y, root.origin_m[1]) {
+            return None;
+        }
+        self.levels.iter().find_map(|&level| {
+            let side = root.side_m(level);
+            let at = [(x - root.origin_m[0]) / side, (y - root.origin_m[1]) / side];
+            let node = Node { level, x: at[0] as u32, y: at[1] as u32 };
+            Some((*self.tiles.get(&node)?, [at[0].fract(), 1.0 - at[1].fract()]))
+        })
+    }
+}
+
+impl Footing for Ground<'_> {
+    fn overview(&self) -> &Overview {
+        self.overview
+    }
+
+    fn height_at(&self, at: [f64; 2]) -> f64 {
+        let Some((tile, on)) = self.tile(at) else { return self.overview.height_at(at[0], at[1]) };
+        let on = on.map(|v| (v * QUADS as f64).clamp(0.0, QUADS as f64));
+        let [col, row] = on.map(|v| (v as usize).min(QUADS - 1));
+        let [s, t] = [on[0] - col as f64, on[1] - row as f64];
+        let vertex = |c: usize, r: usize| {
+            let i = (row + r) * VERTICES + col + c;
+            let own = f64::from(tile.vertices[i][2]);
+            match tile.coarse.get(i) {
+                Some(coarse) => own + (f64::from(coarse[2]) - own) * f64::from(tile.morph),
+                None => own,
+            }
+        };
+        let north = vertex(0, 0) * (1.0 - s) + vertex(1, 0) * s;
+        let south = vertex(0, 1) * (1.0 - s) + vertex(1, 1) * s;
+        north * (1.0 - t) + south * t
+    }
+
+    fn spot(&self, at: [f64; 2]) -> Option<Spot> {
+        let (tile, on) = self.tile(at)?;
+        let mut spot = tile.ground.as_ref()?.spot(on);
+        let [col, row] = on.map(|v| ((v * QUADS as f64).round().max(0.0) as usize).min(QUADS));
+        let [_, _, height, level] = tile.vertices[row * VERTICES + col];
+        spot.wet |= (tile.has_water && level > height - 0.1) || self.overview.is_sea(at[0], at[1]);
+        Some(spot)
+    }
 }
 
 /// What tiles are made from.
@@ -143,6 +216,7 @@ pub struct Stage {
     light: light::Kept,
     shade: Option<Shade>,
     targets: Option<Targets>,
+    plants: Plants,
     overlay: Overlay,
     /// The overlay for the last frame, and its maps on the device.
     painted: Option<(Painted, wgpu::TextureView)>,
@@ -192,7 +266,6 @@ impl Stage {
             slots: Slots::new(gpu, &passes, &textures, 64),
             crew: crew(&source),
             gpu: gpu.clone(),
-            passes,
             materials,
             textures,
             source,
@@ -202,6 +275,8 @@ impl Stage {
             targets: None,
             overlay: Overlay::default(),
             painted: None,
+            plants: Plants::new(gpu, &passes.scene),
+            passes,
             clock: 0,
         })
     }
@@ -272,6 +347,7 @@ impl Stage {
         self.crew = crew(&source);
         self.fogs = crate::fog::upload(&self.gpu, &source.overview);
         self.source = source;
+        self.plants.changed();
         self.shade = None;
         self.painted = None;
         Ok(())
@@ -301,7 +377,7 @@ impl Stage {
     pub fn prepare(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
         self.gpu.check_size(shot.size)?;
         shot.check()?;
-        Ok(self.ready(shot, budget, cancel)?.1)
+        Ok(self.ready(shot, budget, cancel)?.2)
     }
 
     /// The tiles of a frame, nearest first.
@@ -310,7 +386,7 @@ impl Stage {
         shot: &Shot,
         budget: Budget,
         cancel: &Cancel,
-    ) -> Result<(Vec<Drawn>, Frame), RenderError> {
+    ) -> Result<(Vec<Drawn>, BTreeSet<Node>, Frame), RenderError> {
         self.clock += 1;
         let aspect = shot.aspect();
         let plan = self.plan(shot, aspect, budget);
@@ -319,13 +395,32 @@ impl Stage {
         let complete = plan.seen.iter().all(|node| self.is_fresh(*node));
         self.change_over(shot, aspect, &plan, &cut, budget);
         let drawn = self.drawn(&cut, &plan, shot.camera.eye);
-        let frame = Frame { complete, tiles: drawn.len(), new, bytes: self.slots.bytes() };
-        Ok((drawn, frame))
+        let bytes = self.slots.bytes();
+        let frame = Frame { complete, tiles: drawn.len(), new, bytes, plants: Counts::default() };
+        Ok((drawn, cut, frame))
     }
 
     fn draw(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
         let aspect = shot.aspect();
-        let (drawn, frame) = self.ready(shot, budget, cancel)?;
+        let (drawn, cut, mut frame) = self.ready(shot, budget, cancel)?;
+        if shot.plants {
+            let Source { land, overview, .. } = &*self.source;
+            let place = land.place();
+            let sight = Sight {
+                camera: &shot.camera,
+                aspect,
+                size: shot.size,
+                moment: &shot.moment,
+                latitude_deg: place.latitude_deg.unwrap_or(45.0),
+                whole: budget == Budget::Whole,
+            };
+            let ground =
+                Ground::new(overview, cut.iter().filter_map(|node| Some((*node, self.tiles.get(node)?))));
+            frame.complete &= self.plants.prepare(&self.gpu, &**land, &sight, &ground, cancel)?;
+        } else {
+            self.plants.clear();
+        }
+        frame.plants = self.plants.counts();
         let sun = self.sun(&shot.moment);
         let north_deg = self.place().north_deg.unwrap_or(0.0);
         let ground = self.materials.ground(&self.source.overview);
@@ -375,6 +470,7 @@ impl Stage {
             painted,
             maps,
             tiles: &drawn,
+            plants: &self.plants,
         };
         draw.picture(targets, cancel)?;
         Ok(frame)
@@ -564,12 +660,16 @@ impl Stage {
                 self.slots.write_coarse(&self.gpu, child_tile.slot, &child_tile.coarse);
             }
         }
-        let Tile { node, vertices, palette, has_water, .. } = tile;
+        let quad = self.source.overview.root.side_m(tile.node.level) / QUADS as f64;
+        let Tile { node, vertices, slopes, weights, cover, palette, has_water } = tile;
+        let ground = (quad < FINE_M).then_some(Texels { slopes, weights, cover, palette });
         // What is new starts as the coarser one that it takes over from.
         let morph = before.map_or(1.0, |tile| tile.morph);
         let used = self.clock;
-        self.tiles
-            .insert(node, Resident { slot, vertices, coarse, palette, has_water, morph, used, stale: false });
+        self.tiles.insert(
+            node,
+            Resident { slot, ground, vertices, coarse, palette, has_water, morph, used, stale: false },
+        );
     }
 
     /// Frees the place of the tile that was not needed for longest.
@@ -831,6 +931,7 @@ mod tests {
             fog: None,
             plain: false,
             exposure_ev: 0.0,
+            plants: false,
             soft_sun: false,
             clear_sky: false,
         }
@@ -900,6 +1001,7 @@ mod tests {
                 squares: &shade.places,
                 slots: &self.slots,
                 tiles: &drawn,
+                plants: &self.plants,
             };
             draw.ground_alone(targets);
             let bytes = self.gpu.read(&targets.depths[0]).unwrap();

@@ -4,9 +4,10 @@ use orogen_core::math::smoothstep;
 use orogen_core::{Cancel, Frame, LayerName, Raster, Rect, Terrain, Weight, layer};
 
 use crate::error::RenderError;
-use crate::gpu::half;
+use crate::gpu::{full, half};
 use crate::land::Land;
 use crate::overview::Overview;
+use crate::plants::Spot;
 use crate::quadtree::{Node, QUADS};
 use crate::rim::Vertex;
 
@@ -42,6 +43,33 @@ pub struct Tile {
     pub palette: [u8; PALETTE],
     /// Whether there is a lake or a river.
     pub has_water: bool,
+}
+
+/// What the texels of a tile say of its ground.
+pub struct Texels {
+    pub slopes: Vec<[u16; 4]>,
+    pub weights: [Vec<[u8; 4]>; 2],
+    pub cover: Vec<[u8; 4]>,
+    pub palette: [u8; PALETTE],
+}
+
+impl Texels {
+    /// What the ground is like at a place, 0 to 1 from the north-west corner: as at the nearest texel.
+    pub fn spot(&self, at: [f64; 2]) -> Spot {
+        let [col, row] = at.map(|v| ((v * (TEXELS - 1) as f64).round().max(0.0) as usize).min(TEXELS - 1));
+        let i = row * TEXELS + col;
+        let [east, north, wet, _] = self.slopes[i].map(full);
+        let mut materials = [(NO_MATERIAL, 0.0); PALETTE];
+        for (slot, to) in materials.iter_mut().enumerate() {
+            *to = (self.palette[slot], f32::from(self.weights[slot / 4][i][slot % 4]) / 255.0);
+        }
+        Spot {
+            wet: wet > 0.2,
+            steep: (east * east + north * north).sqrt(),
+            cover: f32::from(self.cover[i][3]) / 255.0,
+            materials,
+        }
+    }
 }
 
 /// A grid of samples around a tile, one more on each side than its texels.

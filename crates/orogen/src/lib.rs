@@ -54,7 +54,7 @@ pub use orogen_io as io;
 pub use orogen_ops as ops;
 pub use orogen_recipe as recipe;
 pub use orogen_texture as texture;
-pub use plants::plants;
+pub use plants::{has_plants, plants};
 pub use session::{session, tile, tile_frame};
 pub use textures::{TextureOptions, save_textures};
 

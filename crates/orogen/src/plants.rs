@@ -80,6 +80,12 @@ pub(crate) fn plants_of(
     Ok(made)
 }
 
+/// Whether anything grows on the land of a recipe.
+#[must_use]
+pub fn has_plants(checked: &Checked) -> bool {
+    refuse_bare(checked).is_ok()
+}
+
 /// A sentence for a recipe in which nothing grows.
 pub(crate) fn refuse_bare(checked: &Checked) -> Result<(), BuildError> {
     if kept(checked) || growing(checked).next().is_some() {

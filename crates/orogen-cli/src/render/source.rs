@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use orogen::core::{Cancel, Frame, LayerName, Place, Rect, Terrain, layer};
 use orogen::io::{FolderFiles, Limits, elevation};
-use orogen::recipe::Set;
+use orogen::recipe::{Recipe, Session, Set};
 use orogen::{BuildError, BuildOptions};
-use orogen_render::{Land, Materials, RecipeLand, RenderError};
+use orogen_render::{Land, Materials, PlantsOf, RecipeLand, RenderError};
 
 use crate::args::Changes;
 use crate::build::{limits, overrides};
@@ -92,9 +92,20 @@ impl Source {
         let base = build.base.unwrap_or_default();
         let files = FolderFiles::new(base, Limits::of_memory(changes.memory, BYTES_PER_SAMPLE));
         let place = session.checked().place(&files);
-        let land: Arc<dyn Land> = Arc::new(RecipeLand { session, place });
+        let plants = orogen::has_plants(session.checked()).then(|| plants_of(Arc::clone(&session), recipe));
+        let land: Arc<dyn Land> = Arc::new(RecipeLand { session, place, plants });
         Ok(Self { land, materials: Arc::new(materials), name, offset_m: [0.0, 0.0] })
     }
+}
+
+/// Makes the plants of a recipe's land.
+fn plants_of(session: Arc<Session>, recipe: Recipe) -> Box<PlantsOf> {
+    Box::new(move |rect, cancel| {
+        orogen::plants(&session, &recipe, rect, cancel).map_err(|e| match e {
+            BuildError::Cancelled => RenderError::Cancelled,
+            other => RenderError::Plants(other.to_string()),
+        })
+    })
 }
 
 /// A file of heights as a land of its own, from 0,0 on; and the coordinates that its own file gives that place.

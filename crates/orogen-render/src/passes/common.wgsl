@@ -16,7 +16,7 @@ struct Scene {
     bounce: vec4<f32>,
     // Width and height of the picture, and 1 / those.
     size: vec4<f32>,
-    // Shift of this sample, in pixels; share of this sample; the sun's height above the eye's transmittance (unused).
+    // Shift of this sample, in pixels; up to where plants are drawn, 0 without any; the last is unused.
     shift: vec4<f32>,
     // Squares of shade; slices of air; their reach in metres; 1 / side of a square in samples.
     counts: vec4<f32>,

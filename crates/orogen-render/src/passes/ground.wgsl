@@ -20,6 +20,25 @@ struct Vertex {
     @location(4) @interpolate(flat) more: vec4<u32>,
 }
 
+// From where on plants are no longer drawn one by one: what their crowns do to the ground instead, from 0 to 1.
+fn without_plants(far: f32) -> f32 {
+    return smoothstep(0.62, 0.95, far / max(scene.shift.z, 1.0));
+}
+
+// How much higher crowns make far ground.
+fn canopy_height(index: u32, layer: i32, place: vec3<f32>) -> f32 {
+    let texel = vec2<i32>(vec2(index % SIDE, index / SIDE) * 2u);
+    let share = smoothstep(0.12, 0.45, textureLoad(covers, texel, layer, 0).a);
+    let far = without_plants(length(place));
+    if share * far <= 0.0 {
+        return 0.0;
+    }
+    let high = textureLoad(slopes, texel, layer, 0).a;
+    let at = scene.noise[0];
+    let uneven = textureSampleLevel(noises, repeated, place.xy * at.z * 0.7 + at.xy, 0.0).w;
+    return high * share * far * (0.62 + 0.3 * uneven);
+}
+
 @vertex
 fn vertex(
     @builtin(vertex_index) index: u32,
@@ -31,9 +50,10 @@ fn vertex(
     @location(3) morph: vec4<f32>,
 ) -> Vertex {
     let found = tile_vertex(index, tile, morph.x);
+    let crowns = canopy_height(index, i32(tile.w), found.place);
     var out: Vertex;
-    out.position = to_clip(found.place);
-    out.place = found.place;
+    out.place = found.place + vec3(0.0, 0.0, crowns);
+    out.position = to_clip(out.place);
     out.uv = found.uv;
     out.layer = u32(tile.w);
     out.palette = palette;
@@ -280,7 +300,9 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     var open = ground.open;
     var roughness = ground.roughness;
 
-    // Crowns of trees, while there are no plants: their colour, and light and shade between them.
+    var under_sun = 1.0;
+    var under_sky = 1.0;
+    // Crowns of trees where there are no plants: their colour, and light and shade between them.
     if cover.a > 0.01 {
         // Two noises of unlike size, turned apart: their sum repeats nowhere near, and along no axis.
         let first_turn = mat2x2<f32>(0.66, 0.46, -0.46, 0.66);
@@ -291,8 +313,14 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
         let other = noise(0u, at_second, second_turn * dx.xy, second_turn * dy.xy).w;
         let crowns = 0.55 * one + 0.75 * other;
         let clumps = clamp(0.5 + 0.5 * (crowns + 0.5 * middle.w), 0.0, 1.0);
-        let share = smoothstep(0.0, 1.0, cover.a * 1.7 + (clumps - 0.5) * 0.9 - 0.2);
-        let leaves = pow(cover.rgb, vec3(2.2)) * (0.62 + 0.6 * clumps) * tone * (vec3(1.0) + 0.12 * vec3(middle.z, 0.3 * middle.z, -middle.z));
+        let closed = smoothstep(0.0, 1.0, cover.a * 1.7 + (clumps - 0.5) * 0.9 - 0.2);
+        // Where plants are drawn the ground shows between them, in their shade.
+        let without = without_plants(far);
+        let share = closed * without;
+        under_sun = mix(mix(0.15, 1.0, exp(-1.5 * cover.a / max(scene.sun.z, 0.3))), 1.0, without);
+        under_sky = mix(1.0 - 0.4 * cover.a, 1.0, without);
+        // Crowns shade each other: a forest is darker than its leaves.
+        let leaves = pow(cover.rgb, vec3(2.2)) * (0.34 + 0.34 * clumps) * tone * (vec3(1.0) + 0.12 * vec3(middle.z, 0.3 * middle.z, -middle.z));
         color = mix(color, leaves, share);
         let e = 1.6;
         let ex = noise(0u, at_first + vec2(e, 0.0), first_turn * dx.xy, first_turn * dy.xy).w - one;
@@ -321,10 +349,11 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     roughness = mix(roughness, 0.45, damp * 0.6);
 
     let reflected = 0.04;
-    let lit = scene.sun_light.rgb * shade.sun * near_light(in.place, smooth_normal);
+    let lit = scene.sun_light.rgb * shade.sun * under_sun * near_light(in.place, smooth_normal);
     var light = color * lit * scattered(normal, eye, scene.sun.xyz, roughness, reflected) * mix(1.0, open, 0.35);
     light += lit * mirrored(normal, eye, scene.sun.xyz, roughness, reflected) * open;
     // Light of the sky, and of the ground around where it hides the sky.
+    open *= under_sky;
     let seen = shade.sky * open;
     light += color / PI * (sky_on(normal) * seen + scene.bounce.rgb * (1.0 - shade.sky * (0.5 + 0.5 * normal.z)) * open) * (1.0 - reflected);
     if wet > 0.004 {

@@ -8,7 +8,7 @@ use crate::materials::MOST;
 use crate::pattern;
 use crate::quadtree::QUADS;
 
-const COMMON: &str = concat!(include_str!("common.wgsl"), include_str!("overlay.wgsl"));
+pub(crate) const COMMON: &str = concat!(include_str!("common.wgsl"), include_str!("overlay.wgsl"));
 const TILE: &str = include_str!("tile.wgsl");
 
 /// What a shader shares with others.
@@ -146,7 +146,13 @@ impl Passes {
             .compared()
             .smooth(D2Array)
             .make(gpu, "scene");
-        let tiles = (0..7).fold(Layout::of_pixels(), |layout, _| layout.smooth(D2Array)).make(gpu, "tiles");
+        // Crowns raise far vertices: by the first, the slopes with the heights of crowns, and the fourth, the cover.
+        let of_vertices = |k: u32| k == 0 || k == 3;
+        let tiles = (0..7).fold(Layout::of_pixels(), |layout, k| {
+            let layout = layout.smooth(D2Array);
+            if of_vertices(k) { layout.for_vertices_too() } else { layout }
+        });
+        let tiles = tiles.make(gpu, "tiles");
         let under = Layout::new().plain(D2).depth().make(gpu, "under");
         let shapes = Layout::of_vertices().plain(D2Array).plain(D2Array).plain(D2).make(gpu, "shapes");
         let picture = Layout::new().plain(D2).make(gpu, "picture");

@@ -1,0 +1,216 @@
+// Far plants: a quad that looks at the eye, with what the plant looks like from the three nearest of 64 sides.
+
+const SIDE: f32 = 8.0;
+// How far what depth says is followed, aside, and up and down from above.
+const ASIDE: f32 = 0.5;
+const UPWARDS: f32 = 0.5;
+
+struct Vertex {
+    @builtin(position) position: vec4<f32>,
+    // Where the frames are looked at if the plant were flat, from 0 to 1 on each.
+    @location(0) first: vec4<f32>,
+    @location(1) last: vec2<f32>,
+    // By how much depth moves that.
+    @location(2) @interpolate(flat) shift: vec4<f32>,
+    @location(3) @interpolate(flat) shift_last: vec2<f32>,
+    // Frames by column and row.
+    @location(4) @interpolate(flat) frames: vec4<f32>,
+    @location(5) @interpolate(flat) frame_last: vec2<f32>,
+    // Shares of the frames; the level of the textures.
+    @location(6) @interpolate(flat) parts: vec4<f32>,
+    @location(7) @interpolate(flat) shares: vec4<f32>,
+    @location(8) @interpolate(flat) state: vec4<f32>,
+    // Height above the foot as a share of the plant's; by how much depth lowers it; the sun and the sky of the land.
+    @location(9) open: vec4<f32>,
+    @location(10) air: vec4<f32>,
+    @location(11) @interpolate(flat) turn: vec4<f32>,
+}
+
+struct Frame {
+    back: vec3<f32>,
+    right: vec3<f32>,
+    up: vec3<f32>,
+}
+
+fn frame_of(back: vec3<f32>) -> Frame {
+    var right = vec3(sign(back.z), 0.0, 0.0);
+    if abs(back.z) <= 0.9999 {
+        right = normalize(vec3(-back.y, back.x, 0.0));
+    }
+    return Frame(back, right, cross(back, right));
+}
+
+// The frame of a place on the grid.
+fn frame_at(grid: vec2<f32>) -> Frame {
+    let st = 2.0 * grid / (SIDE - 1.0) - 1.0;
+    let x = 0.5 * (st.x + st.y);
+    let y = 0.5 * (st.x - st.y);
+    return frame_of(normalize(vec3(x, y, 1.0 - abs(x) - abs(y))));
+}
+
+struct Look {
+    uv: vec2<f32>,
+    shift: vec2<f32>,
+}
+
+// Where a ray through a place meets a frame, and by how much a metre of depth moves that.
+fn on_frame(grid: vec2<f32>, place: vec3<f32>, back: vec3<f32>) -> Look {
+    let frame = frame_at(grid);
+    let slope = max(dot(back, frame.back), 0.3);
+    let level = -dot(place, frame.back) / slope;
+    let down = max(back.z, 0.0);
+    let followed = vec2(ASIDE, UPWARDS * down * down);
+    let ways = vec2(dot(back, frame.right), dot(back, frame.up));
+    let at = vec2(dot(place, frame.right), dot(place, frame.up)) + level * (0.5 + 0.5 * followed) * ways;
+    let flip = vec2(0.5, -0.5) / kind.middle.w;
+    return Look(vec2(0.5) + at * flip, -followed * ways / slope * flip);
+}
+
+@vertex
+fn vertex(
+    @builtin(vertex_index) index: u32,
+    @location(0) foot: vec4<f32>,
+    @location(1) turn: vec4<f32>,
+    @location(2) shares: vec4<f32>,
+    @location(3) state: vec4<f32>,
+) -> Vertex {
+    let own = axes(turn);
+    let middle = curved(foot.xyz + own * kind.middle.xyz * foot.w);
+    let far = length(middle);
+    let back = transpose(own) * (-middle / far);
+    let quad = frame_of(back);
+    let wide = kind.reach.x;
+    let level = sqrt(max(1.0 - back.z * back.z, 0.0));
+    let tall = sqrt(kind.reach.y * kind.reach.y * level * level + wide * wide * back.z * back.z);
+    let corner = vec2(f32(index & 1u), f32(index >> 1u)) * 2.0 - 1.0;
+    let place = quad.right * corner.x * wide + quad.up * corner.y * tall;
+    let on_land = middle + own * place * foot.w;
+
+    var out: Vertex;
+    out.position = to_clip(on_land);
+    // The three frames around the direction to the eye.
+    let all = abs(back.x) + abs(back.y) + max(back.z, 0.0);
+    let flat_way = back.xy / all;
+    let st = vec2(flat_way.x + flat_way.y, flat_way.x - flat_way.y);
+    let grid = clamp((0.5 + 0.5 * st) * (SIDE - 1.0), vec2(0.0), vec2(SIDE - 1.0));
+    let cell = min(floor(grid), vec2(SIDE - 2.0));
+    let t = grid - cell;
+    var one = cell;
+    let two = cell + vec2(1.0, 0.0);
+    let three = cell + vec2(0.0, 1.0);
+    var parts = vec3(1.0 - t.x - t.y, t.x, t.y);
+    if t.x + t.y >= 1.0 {
+        one = cell + vec2(1.0);
+        parts = vec3(t.x + t.y - 1.0, 1.0 - t.y, 1.0 - t.x);
+    }
+    let a = on_frame(one, place, back);
+    let b = on_frame(two, place, back);
+    let c = on_frame(three, place, back);
+    out.first = vec4(a.uv, b.uv);
+    out.last = c.uv;
+    out.shift = vec4(a.shift, b.shift);
+    out.shift_last = c.shift;
+    out.frames = vec4(one, two);
+    out.frame_last = three;
+    // Samples of a frame that a pixel takes.
+    let pixel_m = far / now.clock.w;
+    let sample_m = 2.0 * kind.middle.w * foot.w / kind.reach.w;
+    out.parts = vec4(parts, clamp(log2(pixel_m / sample_m), 0.0, 4.0));
+    out.shares = shares;
+    out.state = state;
+    out.turn = turn;
+    let shade = shade_at(middle.xy);
+    let tall_m = max(kind.body.x, 0.01);
+    out.open = vec4((kind.middle.z + place.z) / tall_m, back.z / tall_m, shade.sun, shade.sky);
+    out.air = air_at(middle, out.position);
+    return out;
+}
+
+struct Found {
+    color: vec4<f32>,
+    normal: vec4<f32>,
+    depth: f32,
+}
+
+fn in_atlas(frame: vec2<f32>, uv: vec2<f32>, level: f32) -> vec2<f32> {
+    // Not into the frame beside it.
+    let edge = 0.5 * exp2(level) / kind.reach.w;
+    return (frame + clamp(uv, vec2(edge), vec2(1.0 - edge))) / SIDE;
+}
+
+fn depth_at(frame: vec2<f32>, uv: vec2<f32>, level: f32) -> f32 {
+    let found = textureSampleLevel(far_depth, clamped, in_atlas(frame, uv, level), level).r;
+    return (2.0 * found - 1.0) * kind.reach.z;
+}
+
+fn found_at(frame: vec2<f32>, uv: vec2<f32>, shift: vec2<f32>, level: f32) -> Found {
+    var at = uv;
+    var depth = 0.0;
+    // Where plants are small their depth makes no difference of a pixel.
+    if level < 2.5 {
+        depth = depth_at(frame, at, level);
+        at = uv + depth * shift;
+        depth = depth_at(frame, at, level);
+        at = uv + depth * shift;
+    }
+    let place = in_atlas(frame, at, level);
+    return Found(
+        textureSampleLevel(far_color, clamped, place, level),
+        textureSampleLevel(far_normal, clamped, place, level),
+        depth,
+    );
+}
+
+@fragment
+fn fragment(in: Vertex) -> @location(0) vec4<f32> {
+    let at = threshold(in.position.xy);
+    if at < in.shares.x || at >= in.shares.y {
+        discard;
+    }
+    let level = in.parts.w;
+    var color = vec3(0.0);
+    var normal = vec4(0.0);
+    var cover = 0.0;
+    var depth = 0.0;
+    if level < 1.5 {
+        var frames = array<vec2<f32>, 3>(in.frames.xy, in.frames.zw, in.frame_last);
+        var uvs = array<vec2<f32>, 3>(in.first.xy, in.first.zw, in.last);
+        var shifts = array<vec2<f32>, 3>(in.shift.xy, in.shift.zw, in.shift_last);
+        for (var i = 0u; i < 3u; i++) {
+            let share = in.parts[i];
+            if share > 0.04 {
+                let found = found_at(frames[i], uvs[i], shifts[i], level);
+                let part = share * found.color.a;
+                cover += part;
+                color += part * found.color.rgb;
+                normal += part * vec4(found.normal.xyz * 2.0 - 1.0, found.normal.a);
+                depth += part * found.depth;
+            }
+        }
+    } else {
+        // One of the three, by chance: far away nobody tells them apart.
+        let drawn = fract(at * 5.77 + 0.31);
+        var found: Found;
+        if drawn < in.parts.x {
+            found = found_at(in.frames.xy, in.first.xy, in.shift.xy, level);
+        } else if drawn < in.parts.x + in.parts.y {
+            found = found_at(in.frames.zw, in.first.zw, in.shift.zw, level);
+        } else {
+            found = found_at(in.frame_last, in.last, in.shift_last, level);
+        }
+        cover = found.color.a;
+        color = cover * found.color.rgb;
+        normal = cover * vec4(found.normal.xyz * 2.0 - 1.0, found.normal.a);
+        depth = cover * found.depth;
+    }
+    // Near edges are clear; far ones are as dense as what they cover.
+    let soft = mix(0.25, 1.0, smoothstep(0.5, 2.5, level));
+    if cover < 0.5 + soft * (fract(at * 3.33 + 0.17) - 0.5) || cover < 0.02 {
+        discard;
+    }
+    color = tinted(color / cover, in.state);
+    normal /= cover;
+    let above = (in.open.x - depth / cover * in.open.y) / max(2.0 * in.shares.w, 0.05);
+    let light = lit(color, axes(in.turn) * normal.xyz, normal.a, in.open.zw, among(above, in.shares.z));
+    return vec4(light * in.air.a + in.air.rgb, 1.0);
+}
