@@ -33,8 +33,9 @@ cargo xtask goldens           renews the golden pictures, and the hashes of oper
 
 /// Renews the golden pictures and the hashes of operators' results.
 fn goldens() -> Result<()> {
-    for test in [&["golden"][..], &["catalog", "versions::"]] {
-        let mut cargo = shell::cargo(&["test", "-p", "orogen", "--test"]);
+    let tests = [&["orogen", "--test", "golden"][..], &["orogen", "--test", "catalog", "versions::"]];
+    for test in tests.into_iter().chain([&["orogen-cli", "--test", "pictures"][..]]) {
+        let mut cargo = shell::cargo(&["test", "-p"]);
         shell::run(cargo.args(test).env("OROGEN_RENEW_GOLDENS", "1"))?;
     }
     Ok(())

@@ -165,7 +165,7 @@ fn draw(args: &Fly, count: usize, folder: &Path, gpu: &Gpu, bars: &Bars, cancel:
         options.moment = find(source.land.as_ref(), overview, &options)?.1;
         flight
     };
-    options.any_hour = false;
+    (options.any_hour, options.in_flight) = (false, true);
     let first = options.moment.hour;
     bars.start(format!("{count} frames"));
     for (i, &number) in missing.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use orogen::BuildError;
 use orogen::core::OpError;
 use orogen::recipe::{FaultKind, PlanError};
+use orogen_render::RenderError;
 use pyo3::prelude::*;
 
 pyo3::import_exception!(orogen._errors, OrogenError);
@@ -55,6 +56,11 @@ pub fn build(error: BuildError) -> PyErr {
         _ if error.is_callers_fault() => value(error),
         _ => self::error(error),
     }
+}
+
+/// Why there is no picture.
+pub fn render(error: RenderError) -> PyErr {
+    if error.is_callers_fault() { value(error) } else { self::error(error) }
 }
 
 /// Whether nothing is wrong but that it needs more memory.

@@ -5,6 +5,7 @@ mod errors;
 mod picture;
 mod plants;
 mod read;
+mod render;
 mod session;
 mod terrain;
 mod work;
@@ -195,6 +196,7 @@ fn _orogen(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plants::plant, module)?)?;
     module.add_function(wrap_pyfunction!(plants::plant_names, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
+    module.add_function(wrap_pyfunction!(render::png, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(build, module)?)
 }

@@ -4,20 +4,43 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use orogen::core::LayerName;
+use orogen::io::{FolderFiles, Limits};
 use orogen::recipe::{Overrides, Recipe};
-use orogen::{BuildOptions, Window};
+use orogen::{BuildError, BuildOptions, Window};
+use orogen_render::{Land, PlantsOf, RecipeLand, RenderError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::terrain::{self, Terrain};
-use crate::{convert, count, errors, hold, limits, rectangle, work};
+use crate::{convert, count, errors, hold, limits, rectangle, render, work};
 
 /// A recipe made ready to answer for any window.
 #[pyclass(frozen, module = "orogen._orogen")]
 pub struct Session {
-    session: orogen::recipe::Session,
+    session: Arc<orogen::recipe::Session>,
     recipe: Recipe,
+    /// Where its files are.
+    base: PathBuf,
+    memory_bytes: u64,
     crs: Option<u16>,
+}
+
+impl Session {
+    /// The land as pictures show it.
+    fn land(&self) -> Arc<dyn Land> {
+        let files = FolderFiles::new(self.base.clone(), Limits::of_memory(self.memory_bytes, 8));
+        let checked = self.session.checked();
+        let plants = orogen::has_plants(checked).then(|| -> Box<PlantsOf> {
+            let (session, recipe) = (self.session.clone(), self.recipe.clone());
+            Box::new(move |rect, cancel| {
+                orogen::plants(&session, &recipe, rect, cancel).map_err(|e| match e {
+                    BuildError::Cancelled => RenderError::Cancelled,
+                    other => RenderError::Plants(other.to_string()),
+                })
+            })
+        });
+        Arc::new(RecipeLand { session: self.session.clone(), place: checked.place(&files), plants })
+    }
 }
 
 #[pymethods]
@@ -48,7 +71,8 @@ impl Session {
         let cache = if cache { orogen::open_cache().ok().map(Arc::new) } else { None };
         let session = orogen::session(&recipe, &options, cache).map_err(errors::build)?;
         session.checked().warnings().iter().try_for_each(|warning| work::warn(py, warning))?;
-        Ok(Self { session, recipe, crs })
+        let base = options.base.unwrap_or_default();
+        Ok(Self { session: Arc::new(session), recipe, base, memory_bytes: limits(memory).memory_bytes, crs })
     }
 
     /// Some layers of a window; all there are, vectors included, for none.
@@ -104,6 +128,21 @@ impl Session {
         })?;
         let (species, records) = made.map_err(errors::build)?;
         Ok((species, numpy::PyArray1::from_vec(py, records).into_any()))
+    }
+
+    /// A picture, as an array [rows, columns, 3].
+    fn render<'py>(
+        &self,
+        py: Python<'py>,
+        look: render::Look,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let taken = work::run(py, progress.as_ref(), |progress| {
+            let (gpu, options) = look.open()?;
+            self.session.solve(progress, progress.cancel())?;
+            render::take(&gpu, self.land(), &options, progress)
+        })?;
+        render::array(py, &taken.map_err(errors::render)?)
     }
 
     /// Names of the layers that the recipe makes.

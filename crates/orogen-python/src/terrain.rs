@@ -23,7 +23,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::errors::{self, error};
 use crate::read::in_metres;
-use crate::{StepTuple, convert, count, hold, limits, picture, work};
+use crate::{StepTuple, convert, count, hold, limits, picture, render, work};
 
 /// (x, y), which Python sees as a tuple.
 type Pair = (f64, f64);
@@ -574,6 +574,21 @@ impl Terrain {
     /// A copy that shares the layers until one of the two writes.
     fn copy(&self) -> PyResult<Self> {
         Ok(Self::placed(self.land()?, self.seed.clone(), self.place.clone()))
+    }
+
+    /// A picture, as an array [rows, columns, 3].
+    fn render<'py>(
+        &self,
+        py: Python<'py>,
+        look: render::Look,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let land = self.land()?;
+        let taken = work::run(py, progress.as_ref(), |progress| {
+            let (gpu, options) = look.open()?;
+            render::take(&gpu, Arc::new(land), &options, progress)
+        })?;
+        render::array(py, &taken.map_err(errors::render)?)
     }
 
     /// A map as a PNG of at most so many pixels a side, `None` without heights.

@@ -45,3 +45,6 @@ try:
 except orogen.OrogenKeyError as missing:
     as_key: KeyError = missing
 catalogue = orogen.operators()
+view: orogen.Picture = terrain.render((320, 180), time="16:30", overlay=["height", "contours"])
+view = session.render(camera=(100, 200), target=np.array([300.0, 400.0]), height_m=np.float32(2))
+saved: Path = view.save("view.png")

@@ -104,6 +104,8 @@ pub struct Options {
     pub depth: bool,
     /// What is painted over the ground.
     pub overlay: Overlay,
+    /// Whether the picture is a frame of a flight, in which nothing may jump; a still is as fine as it may be.
+    pub in_flight: bool,
 }
 
 impl Default for Options {
@@ -126,6 +128,7 @@ impl Default for Options {
             clear_sky: false,
             depth: false,
             overlay: Overlay::default(),
+            in_flight: false,
         }
     }
 }
@@ -188,7 +191,8 @@ pub fn take(
     let shot = shot(stage, &*land, options, cancel)?;
     progress("the picture");
     stage.set_overlay(options.overlay.clone());
-    let frame = stage.frame(&shot, Budget::Whole, cancel)?;
+    let budget = if options.in_flight { Budget::Flight } else { Budget::Whole };
+    let frame = stage.frame(&shot, budget, cancel)?;
     Ok(Rendered {
         picture: stage.read()?,
         cover: if options.clear_sky { Some(stage.read_cover()?) } else { None },

@@ -88,8 +88,18 @@ impl Shot {
 pub enum Budget {
     /// All that it takes: the frame waits until nothing is missing, and nothing in it is on the way from one level to another.
     Whole,
+    /// The same for a frame of a flight: tiles are on the way from one level to another by their distance alone, so that none
+    /// jumps from frame to frame, and a frame looks the same whichever came before it.
+    Flight,
     /// It takes in so many new tiles at most and waits for none.
     Tiles(usize),
+}
+
+impl Budget {
+    /// Whether a frame waits for all that it shows.
+    fn waits(self) -> bool {
+        matches!(self, Self::Whole | Self::Flight)
+    }
 }
 
 /// What became of a frame.
@@ -412,7 +422,7 @@ impl Stage {
                 size: shot.size,
                 moment: &shot.moment,
                 latitude_deg: place.latitude_deg.unwrap_or(45.0),
-                whole: budget == Budget::Whole,
+                whole: budget.waits(),
             };
             let ground =
                 Ground::new(overview, cut.iter().filter_map(|node| Some((*node, self.tiles.get(node)?))));
@@ -620,7 +630,7 @@ impl Stage {
         let least = usize::from(!self.tiles.contains_key(&Node::WHOLE));
         loop {
             let wait = match budget {
-                Budget::Whole if self.crew.open() > 0 => Duration::from_millis(50),
+                Budget::Whole | Budget::Flight if self.crew.open() > 0 => Duration::from_millis(50),
                 Budget::Tiles(_) if new < least && self.crew.open() > 0 => Duration::from_millis(50),
                 Budget::Tiles(most) if new < most.max(least) => Duration::ZERO,
                 _ => break,
@@ -784,7 +794,7 @@ impl Stage {
         }
         for (node, aim) in aims {
             let Some(tile) = self.tiles.get_mut(&node) else { continue };
-            let by = if budget == Budget::Whole { 1.0 } else { MORPH_A_FRAME };
+            let by = if budget.waits() { 1.0 } else { MORPH_A_FRAME };
             tile.morph =
                 if tile.coarse.is_empty() { 0.0 } else { tile.morph + (aim - tile.morph).clamp(-by, by) };
         }

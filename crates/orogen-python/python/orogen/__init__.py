@@ -29,6 +29,7 @@ from orogen._numbers import epsg_of, memory_of, number, path_of, seed_of, shown,
 from orogen._orogen import __version__
 from orogen._plants import Plant, PlantPart, Skeleton, plant, plants
 from orogen._progress import Progress, reporter
+from orogen._render import Picture
 from orogen._session import Session
 from orogen._steps import Step
 from orogen._terrain import Frame, Place, Terrain, Tin
@@ -48,6 +49,7 @@ __all__ = [
     "OrogenKeyError",
     "OrogenMemoryError",
     "OrogenValueError",
+    "Picture",
     "Place",
     "Plant",
     "PlantPart",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import SupportsFloat, SupportsIndex
+from typing import Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,12 @@ from orogen import _orogen
 from orogen._errors import OrogenValueError
 from orogen._instances import INSTANCE
 from orogen._numbers import epsg_of, memory_of, number, path_of, seed_of, shown, text_of, whole, window_of
-from orogen._progress import Progress, reporter
+from orogen._progress import Progress, Tell, reporter
+from orogen._render import Renders
 from orogen._terrain import Terrain
 
 
-class Session:
+class Session(Renders):
     """A recipe made ready to answer for any window, from any thread.
 
     Steps that reach the whole world are solved once, when a window first needs them, and kept in memory; then a window
@@ -89,6 +90,9 @@ class Session:
         with reporter(progress) as tell:
             species, records = self._inner.plants(window_of(window), tell)
         return records.view(INSTANCE), species
+
+    def _taken(self, look: dict[str, Any], tell: Tell | None) -> npt.NDArray[np.uint8]:
+        return self._inner.render(look, tell)
 
     @property
     def layers(self) -> list[str]:

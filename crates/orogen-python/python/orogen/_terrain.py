@@ -34,7 +34,8 @@ from orogen._numbers import (
     text_of,
     texts_of,
 )
-from orogen._progress import Progress, reporter
+from orogen._progress import Progress, Tell, reporter
+from orogen._render import Renders
 from orogen._steps import Step
 from orogen._vectors import Vectors
 
@@ -91,7 +92,7 @@ class Tin:
     """[m, 3]: three vertices each, counter-clockwise seen from above."""
 
 
-class Terrain(Applies):
+class Terrain(Applies, Renders):
     """One frame with named layers (rasters) and vectors.
 
     It reads like a dictionary of layers: ``t["height"]``, ``"slope" in t``, ``for name in t``, ``t.keys()``, ``len(t)``.
@@ -482,6 +483,9 @@ class Terrain(Applies):
             raise OrogenValueError(f"watershed: snap_m: {snap} is outside 0 to 100000")
         with reporter(progress) as tell:
             return self._inner.watershed(place("at_m", at_m), snap, bool(sea), tell)
+
+    def _taken(self, look: dict[str, Any], tell: Tell | None) -> npt.NDArray[np.uint8]:
+        return self._inner.render(look, tell)
 
     def copy(self) -> Terrain:
         """A copy that shares the layers until one of the two is changed."""
