@@ -22,6 +22,13 @@ params = { wavelength_m = 400.0, amplitude_m = 120.0 }
 const LEAN: &str =
     "[[step]]\nid = \"lean\"\nop = \"shape.overhang\"\nparams = { from_deg = 20.0, full_deg = 40.0 }\n";
 
+const FERNS: &str = "\
+[[step]]
+id = \"ferns\"
+op = \"cover.scatter\"
+params = { plants = true, species = [{ name = \"fern\", radius_m = 1.0, density_per_ha = 40.0, rules = [{ height_m = [-1e6, 1e6] }] }] }
+";
+
 fn recipe(text: &str) -> Recipe {
     Recipe::parse("test.toml", text.as_bytes()).unwrap()
 }
@@ -104,18 +111,20 @@ fn a_file_in_the_way_of_any_kind_is_found_before_the_work() {
         }
     }
     let kinds: String = ExportKind::names().map(|name| format!("[[export]]\nkind = \"{name}\"\n")).collect();
-    let text = format!("{LAND}{LEAN}{}", kinds.replace("\"mesh\"", "\"mesh\"\nformats = [\"glb\", \"obj\"]"));
+    let text = format!("{LAND}{LEAN}{FERNS}{}", kinds.replace("\"mesh\"", "\"mesh\"\nformats = [\"glb\", \"obj\"]"));
     let folder = tempfile::tempdir().unwrap();
     let made = orogen::build_to_folder(&recipe(&text), &BuildOptions::default(), &Unobserved, folder.path())
         .unwrap();
     assert!(made.1.files.len() > 10);
     for name in made.1.files.iter().map(|file| file.name.as_str()).chain(["manifest.json"]) {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join(name), "mine").unwrap();
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "mine").unwrap();
         let error = orogen::build_to_folder(&recipe(&text), &BuildOptions::default(), &NoWork, folder.path())
             .unwrap_err();
         assert!(error.is_callers_fault() && error.to_string().contains(name), "{name}: {error}");
-        assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 }
 
