@@ -3,6 +3,7 @@
 
 mod bench;
 mod docs;
+mod gallery;
 mod peers;
 mod plants;
 mod python;
@@ -28,6 +29,7 @@ cargo xtask bench --peers [FIGURE..]
                               our speed beside that of other libraries, for all figures or those with FIGURE in their name
 cargo xtask realism [PRESET..] measures the natural presets at 513 and 2049 samples beside real land; without names it
                               writes docs/src/realism.md
+cargo xtask gallery [NAME..]  takes the pictures of the gallery of the manual, or these; minutes each
 cargo xtask goldens           renews the golden pictures, and the hashes of operators whose VERSION was raised, after an
                               intended change";
 
@@ -66,6 +68,7 @@ fn chore() -> Result<()> {
         ["bench"] => bench::run_all(),
         ["bench", "--peers", only @ ..] => peers::compare(only),
         ["realism", only @ ..] => realism::run(only),
+        ["gallery", names @ ..] => gallery::run_all(names),
         ["goldens"] => goldens(),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
