@@ -172,9 +172,9 @@ fn draw(args: &Fly, count: usize, folder: &Path, gpu: &Gpu, bars: &Bars, cancel:
         let share = if count > 1 { number as f64 / (count - 1) as f64 } else { 0.5 };
         let mut now = Options { aim: Aim::Exact(flight.at(share)), ..options.clone() };
         now.moment.hour = first + share * (args.until.unwrap_or(first) - first);
-        let taken = take(&mut stage, &now, cancel, &|_| {})?;
+        let part = |share| bars.share((i as f32 + share) / missing.len() as f32);
+        let taken = take(&mut stage, &now, cancel, &part)?;
         output::write_file(&folder.join(frame_name(number)), &png8::encode(&taken.picture), true)?;
-        bars.share((i + 1) as f32 / missing.len() as f32);
     }
     bars.finish(&format!("{:.0} m", flight.length_m()));
     Ok(())

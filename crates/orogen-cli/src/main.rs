@@ -37,6 +37,8 @@ use crate::args::{Args, Command};
 static MEMORY: Memory = Memory;
 
 fn main() -> ExitCode {
+    #[cfg(all(feature = "render", target_os = "linux"))]
+    quiet_drivers();
     signals::report_large_files();
     if std::env::var_os("RUST_BACKTRACE").is_none() {
         // A panic is caught and said in a sentence, below or where a file is decoded or a step is run.
@@ -59,6 +61,22 @@ fn main() -> ExitCode {
             .downcast_ref::<orogen_render::RenderError>()
             .is_some_and(orogen_render::RenderError::is_callers_fault);
     ExitCode::from(if callers { 2 } else { 1 })
+}
+
+/// Starts the program anew with a word to Mesa's drivers, where a part of them would complain on standard error that there is no
+/// desktop (as in a container). Only a program that begins can be told: changing one's own surroundings is not safe.
+#[cfg(all(feature = "render", target_os = "linux"))]
+fn quiet_drivers() {
+    use std::os::unix::process::CommandExt as _;
+    const TOLD: &str = "NODEVICE_SELECT";
+    let has = |name: &str| std::env::var_os(name).is_some();
+    let draws = std::env::args_os().nth(1).is_some_and(|word| ["build", "render", "fly"].iter().any(|w| word == *w));
+    if !draws || has("XDG_RUNTIME_DIR") || has(TOLD) {
+        return;
+    }
+    let Ok(program) = std::env::current_exe() else { return };
+    // It returns only where it fails; then the drivers complain.
+    let _ = std::process::Command::new(program).args(std::env::args_os().skip(1)).env(TOLD, "1").exec();
 }
 
 /// Ends the program as wrong arguments do; what is long in them is cut.

@@ -12,6 +12,8 @@ fn terminal(bench: &Bench, command: &str) -> Option<String> {
     let mut script = std::process::Command::new("script");
     script.args(["-q", "-e", "-c", command, "/dev/null"]).current_dir(bench.path(""));
     script.env("OROGEN_CACHE_DIR", bench.path("cache")).stdin(std::process::Stdio::null());
+    // What it says of the land is enough.
+    script.env("OROGEN_NO_VIEW", "1");
     match script.output() {
         Ok(output) => {
             let shown = String::from_utf8(output.stdout).unwrap();

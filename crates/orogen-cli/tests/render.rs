@@ -150,7 +150,7 @@ fn what_makes_no_picture_gets_a_sentence_and_leaves_nothing() {
         (&["photo.png"], &["photo.png"]),
     ];
     for (args, says) in cases {
-        render(&bench, &[args, &["-o", "x.png"][..]].concat()).fails(2, says);
+        bench.run(&[&["render"][..], args, &["-o", "x.png"]].concat()).fails(2, says);
     }
     for (size, says) in
         [("0x5", "0 is outside 1 to 8192"), ("5", "pixels such as"), ("9000x9000", "outside 1 to 8192")]

@@ -110,8 +110,9 @@ pub fn take(
 ) -> Result<Raster<[u8; 3]>, RenderError> {
     progress.name("textures");
     let materials = Arc::new(Materials::of_layers(&land.layers()));
+    progress.name("picture");
     let Rendered { picture, .. } =
-        render(gpu, &land, &materials, options, progress.cancel(), &|part| progress.name(part))?;
+        render(gpu, &land, &materials, options, progress.cancel(), &|share| progress.share(share))?;
     Ok(picture)
 }
 

@@ -39,6 +39,11 @@ impl Progress {
         self.set(Some(label.to_owned()), 0.0);
     }
 
+    /// Says which share of it is done.
+    pub fn share(&self, share: f32) {
+        self.set(None, share);
+    }
+
     fn set(&self, label: Option<String>, share: f32) {
         if let Ok(mut at) = self.at.lock() {
             let edge = label.is_some() || share >= 1.0;

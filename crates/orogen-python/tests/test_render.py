@@ -57,9 +57,9 @@ def test_a_picture_is_shown_by_notebooks_and_saved_once(tmp_path: Path) -> None:
 
 
 def test_progress_names_what_is_done() -> None:
-    names: list[str] = []
-    hills().render((32, 18), map=True, progress=lambda name, share: names.append(name), **SMALL)
-    assert "the picture" in names
+    said: list[tuple[str, float]] = []
+    hills().render((32, 18), map=True, progress=lambda name, share: said.append((name, share)), **SMALL)
+    assert said[-1][0] == "picture" and [name for name, _ in said][0] == "textures"
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,12 @@ pub(crate) struct Draw<'a> {
 
 impl Draw<'_> {
     /// Draws all samples into the picture of the targets.
-    pub fn picture(&self, targets: &Targets, cancel: &Cancel) -> Result<(), RenderError> {
+    pub fn picture(
+        &self,
+        targets: &Targets,
+        cancel: &Cancel,
+        progress: &dyn Fn(f32),
+    ) -> Result<(), RenderError> {
         let Self { gpu, passes, shot, .. } = *self;
         let scene = self.bind_scene(&targets.scene, targets, &targets.shadows.all);
         let instances = self.instances();
@@ -189,6 +194,7 @@ impl Draw<'_> {
             if shot.samples > 1 {
                 // One sample is drawn at a time, so that somebody may stop it.
                 gpu.wait()?;
+                progress((sample + 1) as f32 / shot.samples as f32);
             }
         }
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());

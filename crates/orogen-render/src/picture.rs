@@ -158,7 +158,7 @@ pub struct Rendered {
     pub bytes: u64,
 }
 
-/// Makes one picture of a land.
+/// Makes one picture of a land; `progress` hears which share of the work is done.
 ///
 /// # Errors
 /// When what is asked for makes no picture, the land cannot be made, or the device fails.
@@ -168,10 +168,9 @@ pub fn render(
     materials: &Arc<Materials>,
     options: &Options,
     cancel: &Cancel,
-    progress: &dyn Fn(&str),
+    progress: &dyn Fn(f32),
 ) -> Result<Rendered, RenderError> {
     gpu.check_size(options.size)?;
-    progress("the land");
     let mut stage = Stage::new(gpu, land.clone(), materials.clone(), cancel)?;
     take(&mut stage, options, cancel, progress)
 }
@@ -184,15 +183,13 @@ pub fn take(
     stage: &mut Stage,
     options: &Options,
     cancel: &Cancel,
-    progress: &dyn Fn(&str),
+    progress: &dyn Fn(f32),
 ) -> Result<Rendered, RenderError> {
-    progress("the camera");
     let land = stage.land();
     let shot = shot(stage, &*land, options, cancel)?;
-    progress("the picture");
     stage.set_overlay(options.overlay.clone());
     let budget = if options.in_flight { Budget::Flight } else { Budget::Whole };
-    let frame = stage.frame(&shot, budget, cancel)?;
+    let frame = stage.frame_watched(&shot, budget, cancel, progress)?;
     Ok(Rendered {
         picture: stage.read()?,
         cover: if options.clear_sky { Some(stage.read_cover()?) } else { None },

@@ -368,10 +368,24 @@ impl Stage {
     /// # Errors
     /// When the shot makes no picture, the land cannot be made, the device fails, or somebody stopped it.
     pub fn frame(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
+        self.frame_watched(shot, budget, cancel, &|_| {})
+    }
+
+    /// The same; `progress` hears which share of the work is done.
+    ///
+    /// # Errors
+    /// As [`Stage::frame`].
+    pub fn frame_watched(
+        &mut self,
+        shot: &Shot,
+        budget: Budget,
+        cancel: &Cancel,
+        progress: &dyn Fn(f32),
+    ) -> Result<Frame, RenderError> {
         self.gpu.check_size(shot.size)?;
         shot.check()?;
         let guard = self.gpu.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let result = self.draw(shot, budget, cancel);
+        let result = self.draw(shot, budget, cancel, progress);
         let failed = pollster::block_on(guard.pop());
         let frame = result?;
         match failed {
@@ -387,7 +401,7 @@ impl Stage {
     pub fn prepare(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
         self.gpu.check_size(shot.size)?;
         shot.check()?;
-        Ok(self.ready(shot, budget, cancel)?.2)
+        Ok(self.ready(shot, budget, cancel, &|_| {})?.2)
     }
 
     /// The tiles of a frame, nearest first.
@@ -396,11 +410,12 @@ impl Stage {
         shot: &Shot,
         budget: Budget,
         cancel: &Cancel,
+        progress: &dyn Fn(f32),
     ) -> Result<(Vec<Drawn>, BTreeSet<Node>, Frame), RenderError> {
         self.clock += 1;
         let aspect = shot.aspect();
         let plan = self.plan(shot, aspect, budget);
-        let new = self.fetch(&plan, budget, cancel)?;
+        let new = self.fetch(&plan, budget, cancel, progress)?;
         let cut = self.cut(&plan);
         let complete = plan.seen.iter().all(|node| self.is_fresh(*node));
         self.change_over(shot, aspect, &plan, &cut, budget);
@@ -410,9 +425,16 @@ impl Stage {
         Ok((drawn, cut, frame))
     }
 
-    fn draw(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
+    fn draw(
+        &mut self,
+        shot: &Shot,
+        budget: Budget,
+        cancel: &Cancel,
+        progress: &dyn Fn(f32),
+    ) -> Result<Frame, RenderError> {
         let aspect = shot.aspect();
-        let (drawn, cut, mut frame) = self.ready(shot, budget, cancel)?;
+        let (drawn, cut, mut frame) = self.ready(shot, budget, cancel, &|share| progress(LAND_SHARE * share))?;
+        progress(LAND_SHARE);
         if shot.plants {
             let Source { land, overview, .. } = &*self.source;
             let place = land.place();
@@ -482,7 +504,9 @@ impl Stage {
             tiles: &drawn,
             plants: &self.plants,
         };
-        draw.picture(targets, cancel)?;
+        let from = if shot.plants { PLANTS_SHARE } else { LAND_SHARE };
+        progress(from);
+        draw.picture(targets, cancel, &|share| progress(from + (1.0 - from) * share))?;
         Ok(frame)
     }
 
@@ -597,7 +621,13 @@ impl Stage {
     }
 
     /// Has made what is missing and takes in what is there; says how many tiles that were.
-    fn fetch(&mut self, plan: &Plan, budget: Budget, cancel: &Cancel) -> Result<usize, RenderError> {
+    fn fetch(
+        &mut self,
+        plan: &Plan,
+        budget: Budget,
+        cancel: &Cancel,
+        progress: &dyn Fn(f32),
+    ) -> Result<usize, RenderError> {
         let clock = self.clock;
         for node in &plan.open {
             if let Some(tile) = self.tiles.get_mut(node) {
@@ -643,6 +673,7 @@ impl Stage {
                 Some((_, tile)) => {
                     self.take_in(tile?, plan);
                     new += 1;
+                    progress(new as f32 / wanted.len().max(new) as f32);
                 }
                 None if wait.is_zero() => break,
                 None => {}
@@ -850,6 +881,9 @@ impl Stage {
     }
 }
 
+/// The share of the work for a picture, about, after which its land is there, and its plants.
+const LAND_SHARE: f32 = 0.4;
+const PLANTS_SHARE: f32 = 0.7;
 /// How far beyond what is needed a tile is at its finest.
 const MORPH: f64 = 0.4;
 /// How far a tile changes over in a frame, at most.
@@ -953,7 +987,7 @@ mod tests {
             self.clock += 1;
             let aspect = f64::from(shot.size[0]) / f64::from(shot.size[1]);
             let plan = self.plan(shot, aspect, budget);
-            self.fetch(&plan, budget, &Cancel::new()).unwrap();
+            self.fetch(&plan, budget, &Cancel::new(), &|_| {}).unwrap();
             let cut = self.cut(&plan);
             for node in &cut {
                 for (_, dx, dy) in SIDES {

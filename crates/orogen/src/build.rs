@@ -63,11 +63,16 @@ pub struct BuildOptions<'a> {
 
 /// Takes pictures of lands.
 pub trait TakesView: Sync {
-    /// A picture of a land from a good place; a sentence where none can be taken.
+    /// A picture of a land from a good place; a sentence where none can be taken. `progress` hears which share of the work is done.
     ///
     /// # Errors
     /// When the work was cancelled.
-    fn view(&self, land: &Terrain, cancel: &Cancel) -> Result<Result<Picture, String>, Cancelled>;
+    fn view(
+        &self,
+        land: &Terrain,
+        cancel: &Cancel,
+        progress: &(dyn Fn(f32) + Sync),
+    ) -> Result<Result<Picture, String>, Cancelled>;
 }
 
 /// The file of the view.
@@ -341,7 +346,8 @@ pub fn build_to_folder(
     if let Some(viewer) = options.view {
         observer.step_started(0, 0, "view", "picture");
         let view_start = Stopwatch::start();
-        let taken = with_threads(options.threads, || viewer.view(&built.terrain, cancel))?;
+        let progress = |share| observer.progress(share);
+        let taken = with_threads(options.threads, || viewer.view(&built.terrain, cancel, &progress))?;
         let view = taken.map_err(|_| BuildError::Cancelled)?;
         let warnings = match view {
             Ok(picture) => {

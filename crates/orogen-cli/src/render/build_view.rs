@@ -11,9 +11,16 @@ use orogen_render::{Gpu, Land, Materials, Options, RenderError, render};
 pub struct BuildView;
 
 const SIZE: [u32; 2] = [960, 540];
+/// The share of the work, about, that textures of the ground take.
+const TEXTURES_SHARE: f32 = 0.15;
 
 impl TakesView for BuildView {
-    fn view(&self, land: &Terrain, cancel: &Cancel) -> Result<Result<Picture, String>, Cancelled> {
+    fn view(
+        &self,
+        land: &Terrain,
+        cancel: &Cancel,
+        progress: &(dyn Fn(f32) + Sync),
+    ) -> Result<Result<Picture, String>, Cancelled> {
         if !land.layers().contains_key(&layer::HEIGHT.name()) {
             return Ok(Err(String::from("no view.png: the land has no heights")));
         }
@@ -27,7 +34,10 @@ impl TakesView for BuildView {
         let materials = Arc::new(Materials::of_layers(&layers));
         // The layers themselves are shared.
         let land: Arc<dyn Land> = Arc::new(land.clone());
-        match render(&gpu, &land, &materials, &options, cancel, &|_| {}) {
+        // Textures come first.
+        let share = |done: f32| progress(TEXTURES_SHARE + (1.0 - TEXTURES_SHARE) * done);
+        share(0.0);
+        match render(&gpu, &land, &materials, &options, cancel, &share) {
             Ok(done) => Ok(Ok(done.picture)),
             Err(RenderError::Cancelled) => Err(Cancelled),
             Err(error) => Ok(Err(format!("no view.png: {error}"))),

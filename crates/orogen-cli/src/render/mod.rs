@@ -198,7 +198,11 @@ impl Studio<'_> {
     }
 
     fn take(&self, stage: &mut Stage, options: &Options) -> Result<Rendered, RenderError> {
-        take(stage, options, self.cancel, &|_| {})
+        let start = Instant::now();
+        self.bars.start(String::from("picture"));
+        let taken = take(stage, options, self.cancel, &|share| self.bars.share(share))?;
+        self.bars.finish(&format!("{:.2} s", start.elapsed().as_secs_f64()));
+        Ok(taken)
     }
 
     /// A picture for each shot, with its name.
