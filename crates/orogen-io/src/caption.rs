@@ -63,7 +63,7 @@ pub fn stamp(picture: &mut Picture, captions: &[Caption]) {
     // Letters grow with the picture, and the panel never fills it.
     let wanted = (rows / 480.0).clamp(0.8, 4.0) * 1.25;
     let unit = wanted.min(0.9 * cols / (widest + 2.0 * GAP)).min(0.9 * rows / (tall + 2.0 * GAP)).max(0.3);
-    let pen = Pen { letter_px: unit, pen_px: (0.8 * unit).max(0.9), ink: INK };
+    let pen = Pen { letter_px: unit, pen_px: (1.15 * unit).max(1.1), ink: INK };
     let margin = GAP * unit;
     let panel = [(widest + 2.0 * GAP) * unit, (tall + 2.0 * GAP) * unit];
     let corner = [margin, rows - margin - panel[1]];
