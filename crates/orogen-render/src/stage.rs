@@ -1087,7 +1087,8 @@ mod tests {
             let frame = stage.frame(&shot, Budget::Tiles(2), &Cancel::new()).unwrap();
             assert!(frame.new <= 2 && frame.tiles > 0, "{frame:?}");
             frames += 1;
-            if frame.complete {
+            // Coarser tiles that stand by are on their way a little longer.
+            if frame.complete && stage.crew.open() == 0 {
                 break;
             }
             assert!(frames < 2000, "{frame:?}");
