@@ -55,7 +55,10 @@ impl Shot {
         let png = folder.join(format!("{}.png", self.name));
         let recipe = format!("recipes/{}.toml", self.recipe);
         let mut program = cargo(&["run", "--quiet", "--release", "--package", "orogen-cli", "--", "render"]);
-        program.arg(recipe).args(self.options.split_whitespace()).args(["--size", "1280x720", "--force", "-o"]);
+        program
+            .arg(recipe)
+            .args(self.options.split_whitespace())
+            .args(["--size", "1280x720", "--force", "-o"]);
         run(program.arg(&png))?;
         let picture = image::read_colors(&png, &Limits::default())?;
         let (width, height) = (u16::try_from(picture.cols())?, u16::try_from(picture.rows())?);
@@ -63,7 +66,9 @@ impl Shot {
         let path = self.path();
         fs::create_dir_all(root().join(FOLDER))?;
         let encoder = jpeg_encoder::Encoder::new_file(&path, QUALITY).context("cannot write the picture")?;
-        encoder.encode(&pixels, width, height, jpeg_encoder::ColorType::Rgb).context("cannot write the picture")
+        encoder
+            .encode(&pixels, width, height, jpeg_encoder::ColorType::Rgb)
+            .context("cannot write the picture")
     }
 
     fn path(&self) -> PathBuf {

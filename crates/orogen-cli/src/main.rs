@@ -70,7 +70,8 @@ fn quiet_drivers() {
     use std::os::unix::process::CommandExt as _;
     const TOLD: &str = "NODEVICE_SELECT";
     let has = |name: &str| std::env::var_os(name).is_some();
-    let draws = std::env::args_os().nth(1).is_some_and(|word| ["build", "render", "fly"].iter().any(|w| word == *w));
+    let draws =
+        std::env::args_os().nth(1).is_some_and(|word| ["build", "render", "fly"].iter().any(|w| word == *w));
     if !draws || has("XDG_RUNTIME_DIR") || has(TOLD) {
         return;
     }

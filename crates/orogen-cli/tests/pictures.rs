@@ -151,8 +151,7 @@ fn a_forest_looks_as_it_did_from_near_and_far() {
 
 #[test]
 fn what_an_erosion_took_and_left_looks_as_it_did() {
-    let (after, before) =
-        (land("badlands", 257, &[]), land("badlands", 257, &["ribs.enabled=false"]));
+    let (after, before) = (land("badlands", 257, &[]), land("badlands", 257, &["ribs.enabled=false"]));
     let values = Values::difference(&*after, &*before, &Cancel::new()).unwrap();
     let overlay = Overlay { paint: Paint::Values(Arc::new(values)), ..Overlay::default() };
     let options = Options { overlay, plants: false, ..small(from(120.0, 4000.0, 1500.0)) };

@@ -433,7 +433,8 @@ impl Stage {
         progress: &dyn Fn(f32),
     ) -> Result<Frame, RenderError> {
         let aspect = shot.aspect();
-        let (drawn, cut, mut frame) = self.ready(shot, budget, cancel, &|share| progress(LAND_SHARE * share))?;
+        let (drawn, cut, mut frame) =
+            self.ready(shot, budget, cancel, &|share| progress(LAND_SHARE * share))?;
         progress(LAND_SHARE);
         if shot.plants {
             let Source { land, overview, .. } = &*self.source;

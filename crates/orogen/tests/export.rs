@@ -111,7 +111,8 @@ fn a_file_in_the_way_of_any_kind_is_found_before_the_work() {
         }
     }
     let kinds: String = ExportKind::names().map(|name| format!("[[export]]\nkind = \"{name}\"\n")).collect();
-    let text = format!("{LAND}{LEAN}{FERNS}{}", kinds.replace("\"mesh\"", "\"mesh\"\nformats = [\"glb\", \"obj\"]"));
+    let text =
+        format!("{LAND}{LEAN}{FERNS}{}", kinds.replace("\"mesh\"", "\"mesh\"\nformats = [\"glb\", \"obj\"]"));
     let folder = tempfile::tempdir().unwrap();
     let made = orogen::build_to_folder(&recipe(&text), &BuildOptions::default(), &Unobserved, folder.path())
         .unwrap();
