@@ -72,7 +72,7 @@ def test_progress_names_what_is_done() -> None:
         ({"size": (64, 36), "samples_per_pixel": 0}, "samples_per_pixel: 0 is outside 1 to 1024"),
         ({"size": (64, 36), "overlay": "hight"}, "hight"),
         ({"size": (64, 36), "haze": float("nan")}, "haze"),
-        ({"size": (64, 36), "camera": (1e12, 0)}, "camera"),
+        ({"size": (64, 36), "camera": (1e12, 0)}, "1000000000000 m is outside"),
         ({"size": (64, 36), "height_m": 1, "altitude_m": 2}, "not both"),
         ({"size": (64, 36), "map": True, "camera": (0, 0)}, "leave out camera"),
         ({"size": (64, 36), "device": "no such card"}, "no such card"),

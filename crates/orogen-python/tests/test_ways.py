@@ -221,7 +221,7 @@ def test_one_kind_of_file_may_be_a_plain_text(tmp_path: Path) -> None:
 
 def test_steps_tell_what_was_measured() -> None:
     t = orogen.build(ISLAND, samples=65, set={"island.polygons": 300})
-    assert t.steps[0].id == "island" and [step.op for step in t.steps[-2:]] == ["water.rivers", "cover.biomes"]
+    assert t.steps[0].id == "island" and [step.op for step in t.steps[-2:]] == ["cover.materials", "cover.scatter"]
     flat = orogen.Terrain.flat(samples=33, size_m=330.0)
     flat.apply("source.noise", amplitude_m=20.0)
     flat.apply("erode.pipes", id="rain", duration_s=30.0)
