@@ -10,12 +10,13 @@ use std::time::Duration;
 use orogen_core::{Cancel, Place, Raster, Rect};
 
 use crate::camera::{Camera, NEAR_M, PARALLEL_M};
+use crate::cascades::{CASCADES, Cascade, cascades};
 use crate::crew::Crew;
 use crate::draw::{Draw, Drawn, Targets};
 use crate::error::RenderError;
 use crate::gpu::{Gpu, Shape};
 use crate::land::Land;
-use crate::light::{self, Asked};
+use crate::light::{self, Asked, Light};
 use crate::materials::Materials;
 use crate::noises::{noises, waves};
 use crate::overlay::{Legend, Overlay, Painted};
@@ -403,24 +404,6 @@ impl Stage {
     fn draw(&mut self, shot: &Shot, budget: Budget, cancel: &Cancel) -> Result<Frame, RenderError> {
         let aspect = shot.aspect();
         let (drawn, cut, mut frame) = self.ready(shot, budget, cancel)?;
-        if shot.plants {
-            let Source { land, overview, .. } = &*self.source;
-            let place = land.place();
-            let sight = Sight {
-                camera: &shot.camera,
-                aspect,
-                size: shot.size,
-                moment: &shot.moment,
-                latitude_deg: place.latitude_deg.unwrap_or(45.0),
-                whole: budget == Budget::Whole,
-            };
-            let ground =
-                Ground::new(overview, cut.iter().filter_map(|node| Some((*node, self.tiles.get(node)?))));
-            frame.complete &= self.plants.prepare(&self.gpu, &**land, &sight, &ground, cancel)?;
-        } else {
-            self.plants.clear();
-        }
-        frame.plants = self.plants.counts();
         let sun = self.sun(&shot.moment);
         let north_deg = self.place().north_deg.unwrap_or(0.0);
         let ground = self.materials.ground(&self.source.overview);
@@ -434,6 +417,27 @@ impl Stage {
             ground,
         };
         let light = self.light.light(&self.gpu, &asked);
+        let near = near_squares(&self.source.overview, &shot.camera, &light);
+        if shot.plants {
+            let Source { land, overview, .. } = &*self.source;
+            let place = land.place();
+            let sight = Sight {
+                camera: &shot.camera,
+                aspect,
+                size: shot.size,
+                moment: &shot.moment,
+                latitude_deg: place.latitude_deg.unwrap_or(45.0),
+                lamp: light.sun,
+                near,
+                whole: budget == Budget::Whole,
+            };
+            let ground =
+                Ground::new(overview, cut.iter().filter_map(|node| Some((*node, self.tiles.get(node)?))));
+            frame.complete &= self.plants.prepare(&self.gpu, &**land, &sight, &ground, cancel)?;
+        } else {
+            self.plants.clear();
+        }
+        frame.plants = self.plants.counts();
         self.shade(&shot.camera, sun.lamp().0.azimuth_deg + north_deg, cancel)?;
         let Source { land, overview, .. } = &*self.source;
         if !self.painted.as_ref().is_some_and(|(painted, _)| painted.serves(overview, &shot.camera)) {
@@ -462,6 +466,7 @@ impl Stage {
             shot,
             aspect,
             light: &light,
+            near,
             sun,
             shades: &shade.view,
             fogs: &self.fogs,
@@ -840,6 +845,18 @@ impl Stage {
     }
 }
 
+/// The squares near an eye as the lamp sees them; none where nothing lights the land from above.
+fn near_squares(overview: &Overview, camera: &Camera, light: &Light) -> Option<[Cascade; CASCADES]> {
+    // A plan is lit from far shade alone: its eye is nowhere near the land.
+    let parallel = camera.wide_m.is_some();
+    if parallel || light.sun[2] <= 0.01 || light.direct.iter().all(|c| *c <= 0.0) {
+        return None;
+    }
+    let [x, y, z] = camera.eye;
+    let above = (z - overview.height_at(x, y).max(0.0)).max(1.0);
+    Some(cascades(camera.eye, above, camera.axes()[2], light.sun))
+}
+
 /// How far beyond what is needed a tile is at its finest.
 const MORPH: f64 = 0.4;
 /// How far a tile changes over in a frame, at most.
@@ -995,6 +1012,7 @@ mod tests {
                 shot,
                 aspect,
                 light: &light,
+                near: None,
                 sun: asked.sun,
                 shades: &shade.view,
                 fogs: &self.fogs,

@@ -349,7 +349,9 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     roughness = mix(roughness, 0.45, damp * 0.6);
 
     let reflected = 0.04;
-    let lit = scene.sun_light.rgb * shade.sun * under_sun * near_light(in.place, smooth_normal);
+    let near = near_light(in.place, smooth_normal, in.position.xy, 4);
+    // The crowns above throw their shadows where squares know them; beyond, their mean is all there is.
+    let lit = scene.sun_light.rgb * shade.sun * near.light * mix(1.0, under_sun, near.open);
     var light = color * lit * scattered(normal, eye, scene.sun.xyz, roughness, reflected) * mix(1.0, open, 0.35);
     light += lit * mirrored(normal, eye, scene.sun.xyz, roughness, reflected) * open;
     // Light of the sky, and of the ground around where it hides the sky.

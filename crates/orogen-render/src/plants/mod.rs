@@ -14,11 +14,13 @@ mod season;
 use orogen_core::Cancel;
 
 use crate::camera::Camera;
+use crate::cascades::{CASCADES, Cascade};
 use crate::error::RenderError;
 use crate::gpu::Gpu;
 use crate::land::Land;
 use crate::overview::Overview;
 use crate::sun::Moment;
+use crate::vec3::Vec3;
 
 use cells::Cells;
 use choose::{Chosen, choose};
@@ -57,6 +59,9 @@ pub(crate) struct Sight<'a> {
     pub size: [u32; 2],
     pub moment: &'a Moment,
     pub latitude_deg: f64,
+    /// The direction to the lamp, and the squares near the eye as it sees them.
+    pub lamp: Vec3,
+    pub near: Option<[Cascade; CASCADES]>,
     /// Whether the picture waits for all plants; else each frame makes a few.
     pub whole: bool,
 }
@@ -131,7 +136,8 @@ impl Plants {
         let filled = self.cells.fill(land, ground.overview(), sight, cancel)?;
         self.cells.grow(sight, ground);
         let chosen: Chosen = choose(&self.cells, sight, ground);
-        let made = self.models.make(gpu, &self.drawing, &self.cells.species, &chosen, sight.whole, cancel)?;
+        let wanted = chosen.models();
+        let made = self.models.make(gpu, &self.drawing, &self.cells.species, &wanted, sight.whole, cancel)?;
         self.counts = self.drawing.upload(gpu, &chosen, &self.models, sight.focal_px());
         self.shown = true;
         Ok(filled && made)
@@ -146,14 +152,19 @@ impl Plants {
         self.counts
     }
 
-    /// Says which sample of the pixels comes next, the time in seconds and how strong the wind is: 0 in stills.
-    pub fn begin(&self, gpu: &Gpu, sample: u32, samples: u32, time_s: f32, wind: f32) {
-        self.drawing.begin(gpu, sample, samples, time_s, wind);
+    /// Says the time in seconds and how strong the wind is: 0 in stills.
+    pub fn begin(&self, gpu: &Gpu, time_s: f32, wind: f32) {
+        self.drawing.begin(gpu, time_s, wind);
     }
 
     /// Draws all of them; the scene is bound.
     pub fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
         self.drawing.draw(pass, &self.models);
+    }
+
+    /// Draws what throws shadows into a square near the eye; the scene as the lamp sees it is bound.
+    pub fn cast(&self, pass: &mut wgpu::RenderPass<'_>, square: usize) {
+        self.drawing.cast(pass, &self.models, square);
     }
 }
 
@@ -299,13 +310,15 @@ mod tests {
                 size: [1280, 720],
                 moment: &moment,
                 latitude_deg: 45.0,
+                lamp: [0.0, 0.0, 1.0],
+                near: None,
                 whole: true,
             };
             cells.fill(&land, &level.0, &sight, &Cancel::new()).unwrap();
             // Shares of the levels, and of nothing.
             let mut shares = [0.0; 6];
             let mut parts: Vec<[u8; 2]> = Vec::new();
-            for ((_, level), plants) in choose(&cells, &sight, &level) {
+            for ((_, level), plants) in choose(&cells, &sight, &level).seen {
                 for plant in plants {
                     let [from, to, ..] = plant.shares;
                     shares[level] += f64::from(to - from) / 255.0;
