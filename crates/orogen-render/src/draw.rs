@@ -375,7 +375,9 @@ impl Draw<'_> {
             mood: [light.night, shot.clouds as f32, 0.0, f32::from(u8::from(shot.plain))],
             fog: fog::numbers(self.overview, fog),
             clouds: four(eye.map(|x| (x * 0.001) as f32), 0.0),
-            cascades: self.near.map_or([[[0.0; 4]; 4]; CASCADES], |squares| squares.map(|square| square.clip)),
+            cascades: self
+                .near
+                .map_or([[[0.0; 4]; 4]; CASCADES], |squares| squares.map(|square| square.clip)),
             near,
             turns: [sun[0] / sun_flat, sun[1] / sun_flat, wind_cos, wind_sin].map(|x| x as f32),
             materials,

@@ -187,40 +187,23 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     var normal = vec4(0.0);
     var cover = 0.0;
     var depth = 0.0;
-    if level < 1.5 {
-        var frames = array<vec2<f32>, 3>(in.frames.xy, in.frames.zw, in.frame_last);
-        var uvs = array<vec2<f32>, 3>(in.first.xy, in.first.zw, in.last);
-        var shifts = array<vec2<f32>, 3>(in.shift.xy, in.shift.zw, in.shift_last);
-        for (var i = 0u; i < 3u; i++) {
-            let share = in.parts[i];
-            if share > 0.04 {
-                let found = found_at(frames[i], uvs[i], shifts[i], level);
-                let part = share * found.color.a;
-                cover += part;
-                color += part * found.color.rgb;
-                normal += part * vec4(found.normal.xyz * 2.0 - 1.0, found.normal.a);
-                depth += part * found.depth;
-            }
-        }
-    } else {
-        // One of the three, by chance: far away nobody tells them apart.
-        let drawn = fract(at * 5.77 + 0.31);
-        var found: Found;
-        if drawn < in.parts.x {
-            found = found_at(in.frames.xy, in.first.xy, in.shift.xy, level);
-        } else if drawn < in.parts.x + in.parts.y {
-            found = found_at(in.frames.zw, in.first.zw, in.shift.zw, level);
-        } else {
-            found = found_at(in.frame_last, in.last, in.shift_last, level);
-        }
-        cover = found.color.a;
-        color = cover * found.color.rgb;
-        normal = cover * vec4(found.normal.xyz * 2.0 - 1.0, found.normal.a);
-        depth = cover * found.depth;
+    var frames = array<vec2<f32>, 3>(in.frames.xy, in.frames.zw, in.frame_last);
+    var uvs = array<vec2<f32>, 3>(in.first.xy, in.first.zw, in.last);
+    var shifts = array<vec2<f32>, 3>(in.shift.xy, in.shift.zw, in.shift_last);
+    // All three sides, or one of them by chance: far away nobody tells them apart.
+    let drawn = fract(at * 5.77 + 0.31);
+    let some = select(select(2u, 1u, drawn < in.parts.x + in.parts.y), 0u, drawn < in.parts.x);
+    let all = level < 1.5;
+    for (var i = select(some, 0u, all); i < select(some + 1u, 3u, all); i++) {
+        let found = found_at(frames[i], uvs[i], shifts[i], level);
+        let part = select(1.0, in.parts[i], all) * found.color.a;
+        cover += part;
+        color += part * found.color.rgb;
+        normal += part * vec4(found.normal.xyz * 2.0 - 1.0, found.normal.a);
+        depth += part * found.depth;
     }
-    // Near edges are clear; far ones are as dense as what they cover.
-    let soft = mix(0.25, 1.0, smoothstep(0.5, 2.5, level));
-    if cover < 0.5 + soft * (fract(at * 3.33 + 0.17) - 0.5) || cover < 0.02 {
+    // As dense as what they cover: thresholds alone would close the gaps of a crown.
+    if cover < max(fract(at * 3.33 + 0.17), 0.02) {
         discard;
     }
     color = tinted(color / cover, in.state);

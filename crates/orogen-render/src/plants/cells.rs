@@ -266,7 +266,8 @@ fn seen(overview: &Overview, sight: &Sight<'_>) -> Vec<[i32; 2]> {
     }
     // Trees beside the picture throw shadows into it.
     let shadow = sight.near.map_or([0.0; 2], |_| {
-        let long = (SHADOW_M / sight.lamp[2].max(0.05)).min(MOST_SHADOW_M / math::hypot(sight.lamp[0], sight.lamp[1]).max(1e-6));
+        let long = (SHADOW_M / sight.lamp[2].max(0.05))
+            .min(MOST_SHADOW_M / math::hypot(sight.lamp[0], sight.lamp[1]).max(1e-6));
         [0, 1].map(|k| -sight.lamp[k] * long)
     });
     let mut found = Vec::new();

@@ -14,11 +14,13 @@ use crate::cascades::{CASCADES, Cascade, SHADOW_SIDE};
 use crate::vec3::{Vec3, dot};
 
 /// Pixels of height below which a plant goes over to the next level: from the finest mesh to the impostor.
-const PIXELS: [f64; LEVELS - 1] = [1300.0, 560.0, 250.0, 120.0];
+pub const PIXELS: [f64; LEVELS - 1] = [1300.0, 560.0, 250.0, 120.0];
 /// How much farther a fade ends than it begins.
 const FADE: f64 = 1.25;
 /// Plants of fewer pixels are not drawn.
 const LEAST_PX: f64 = 2.5;
+/// Plants lower than this all have one shape.
+const PLAIN_M: f64 = 1.0;
 /// In its shadow a plant need not be as fine as in the picture: its samples count for so many pixels.
 const IN_SHADOW: f64 = 0.42;
 /// Plants of fewer samples throw no shadow.
@@ -78,8 +80,8 @@ pub fn choose(cells: &Cells, sight: &Sight<'_>, ground: &dyn Footing) -> Chosen 
         .map(|(plants, most)| {
             let mut out = Vec::new();
             for plant in *plants {
-                let [height, radius] =
-                    cells.species[usize::from(plant.species)].size_m.map(|v| v * f64::from(plant.scale));
+                let [grown, radius] = cells.species[usize::from(plant.species)].size_m;
+                let [height, radius] = [grown, radius].map(|v| v * f64::from(plant.scale));
                 let flat = [plant.at[0] - eye[0], plant.at[1] - eye[1]];
                 let far = (flat[0] * flat[0] + flat[1] * flat[1]).sqrt();
                 // Trees are gone where the cover of the ground has taken over, small plants before.
@@ -90,7 +92,9 @@ pub fn choose(cells: &Cells, sight: &Sight<'_>, ground: &dyn Footing) -> Chosen 
                 let foot = ground.height_at(plant.at) - eye[2];
                 let middle = [flat[0], flat[1], foot - curve_m(far) + 0.5 * height];
                 let reach = 0.5 * height + radius;
-                let key = Key { species: plant.species, variant: (plant.bits as usize % VARIANTS) as u8 };
+                // Of what is small nobody tells two shapes apart.
+                let shapes = if grown < PLAIN_M { 1 } else { VARIANTS };
+                let key = Key { species: plant.species, variant: (plant.bits as usize % shapes) as u8 };
                 let distance = dot(middle, middle).sqrt();
                 let leaves = 1.0 - fade(distance, 0.8 * end, end);
                 if let Some(squares) = sight.near.as_ref().filter(|_| leaves > 0.0) {

@@ -93,9 +93,8 @@ impl Drawing {
         ];
         let of = |far: usize| &buffers[..2 - far];
         let shown = [0, 1].map(|far| pipeline(gpu, &shaders[far], &layouts, of(far)));
-        let cast = [0, 1].map(|far| {
-            caster(gpu, &shaders[far], "cast_vertex", Some("cast_fragment"), &layouts, of(far))
-        });
+        let cast = [0, 1]
+            .map(|far| caster(gpu, &shaders[far], "cast_vertex", Some("cast_fragment"), &layouts, of(far)));
         Self {
             plant,
             shown,
