@@ -36,17 +36,34 @@ impl Cascade {
         2.0 * self.radius_m / f64::from(SHADOW_SIDE)
     }
 
+    /// Where a place relative to the eye lies in it: from -1 to 1 across, and from 0 to 1 in depth.
+    fn seen(&self, place: Vec3) -> Vec3 {
+        [0, 1, 2].map(|row| {
+            let along: f64 = (0..3).map(|col| f64::from(self.clip[col][row]) * place[col]).sum();
+            along + f64::from(self.clip[3][row])
+        })
+    }
+
     /// Whether a ball relative to the eye may throw a shadow into it.
     #[must_use]
-    pub fn may_see(&self, middle: Vec3, radius_m: f64, lamp: Vec3) -> bool {
-        let off = sub(middle, self.middle);
-        let along = dot(off, lamp);
-        let aside = sub(off, scale(lamp, along));
-        // The corners of the square are farther than its sides.
-        let reach = self.radius_m * std::f64::consts::SQRT_2 + radius_m;
-        dot(aside, aside) < reach * reach && along.abs() < depth_m(self.radius_m) + radius_m
+    pub fn may_see(&self, middle: Vec3, radius_m: f64) -> bool {
+        let [x, y, z] = self.seen(middle);
+        let wide = 1.0 + radius_m / self.radius_m;
+        let deep = 0.5 * radius_m / depth_m(self.radius_m);
+        x.abs() < wide && y.abs() < wide && (-deep..1.0 + deep).contains(&z)
+    }
+
+    /// Whether the shadow of a ball relative to the eye falls where no wider square is asked for it.
+    #[must_use]
+    pub fn holds(&self, middle: Vec3, radius_m: f64) -> bool {
+        let [x, y, z] = self.seen(middle);
+        let within = ALONE - radius_m / self.radius_m;
+        x.abs() < within && y.abs() < within && (0.3..1.0).contains(&z)
     }
 }
+
+/// Up to this share of its half side a square is the only one that is asked (`near_light` in `common.wgsl`).
+const ALONE: f64 = 0.78;
 
 /// How far before and behind its middle a square looks.
 fn depth_m(radius_m: f64) -> f64 {
@@ -153,21 +170,14 @@ mod tests {
     use super::*;
     use crate::vec3::toward;
 
-    fn clip(cascade: &Cascade, place: Vec3) -> [f64; 3] {
-        [0, 1, 2].map(|row| {
-            (0..3).map(|col| f64::from(cascade.clip[col][row]) * place[col]).sum::<f64>()
-                + f64::from(cascade.clip[3][row])
-        })
-    }
-
     #[test]
     fn what_is_nearer_to_the_lamp_has_more_depth_and_the_eyes_foot_is_inside() {
         let (eye, lamp) = ([5000.0, 7000.0, 302.0], toward(120.0, 35.0));
         for cascade in cascades(eye, 2.0, [0.6, 0.8, 0.0], lamp) {
-            let foot = clip(&cascade, [0.0, 0.0, -2.0]);
+            let foot = cascade.seen([0.0, 0.0, -2.0]);
             assert!(foot[0].abs() < 0.95 && foot[1].abs() < 0.95, "{foot:?}");
-            let above = clip(&cascade, scale(lamp, 10.0));
-            let below = clip(&cascade, scale(lamp, -10.0));
+            let above = cascade.seen(scale(lamp, 10.0));
+            let below = cascade.seen(scale(lamp, -10.0));
             assert!(above[2] > below[2] && below[2] > 0.0 && above[2] < 1.0);
             assert!((above[0] - below[0]).abs() < 1e-3, "along the light nothing moves sideways");
         }
@@ -179,7 +189,7 @@ mod tests {
         let place = [5010.0, 7020.0, 301.0];
         let at = |eye: Vec3| {
             let cascade = cascades(eye, 2.0, [1.0, 0.0, 0.0], lamp)[0];
-            let found = clip(&cascade, sub(place, eye));
+            let found = cascade.seen(sub(place, eye));
             [0, 1].map(|i| 0.5 * f64::from(SHADOW_SIDE) * found[i])
         };
         let (before, after) = (at([5000.0, 7000.0, 302.0]), at([5000.517, 7000.291, 302.04]));
@@ -187,5 +197,16 @@ mod tests {
             let moved = after[i] - before[i];
             assert!((moved - moved.round()).abs() < 0.02, "{moved}");
         }
+    }
+    #[test]
+    fn what_a_square_holds_alone_throws_no_shadow_beyond_it() {
+        let lamp = toward(120.0, 35.0);
+        let [near, wider, _] = cascades([5000.0, 7000.0, 302.0], 2.0, [0.6, 0.8, 0.0], lamp);
+        let ball = add(near.middle, scale(lamp, 20.0));
+        assert!(near.holds(ball, 5.0) && near.may_see(ball, 5.0) && wider.may_see(ball, 5.0));
+        let aside = add(ball, scale(direction(cross(lamp, [0.0, 0.0, 1.0]), [1.0, 0.0, 0.0]), 20.0));
+        assert!(!near.holds(aside, 5.0) && near.may_see(aside, 5.0));
+        let beyond = add(aside, scale(direction(cross(lamp, [0.0, 0.0, 1.0]), [1.0, 0.0, 0.0]), 20.0));
+        assert!(!near.may_see(beyond, 5.0) && wider.may_see(beyond, 5.0));
     }
 }

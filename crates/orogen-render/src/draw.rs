@@ -5,7 +5,7 @@ use orogen_core::{Cancel, Rect, math};
 use crate::air::{BLOCK, BLOCK_M};
 use crate::apron;
 use crate::camera::{EARTH_M, NEAR_M, PARALLEL_M, curve_m};
-use crate::cascades::{CASCADES, Cascade, ShadowTargets, cascades};
+use crate::cascades::{CASCADES, Cascade, SHADOW_SIDE, ShadowTargets};
 use crate::error::RenderError;
 use crate::fog;
 use crate::gpu::{DEPTH, Gpu, LIGHT, bind};
@@ -25,6 +25,9 @@ use crate::vec3::{Vec3, add, as_f32, cross, direction, scale};
 
 /// Strength of colours after toning.
 const SATURATION: f32 = 1.25;
+
+/// The golden ratio: thresholds of samples that are moved by it are spread evenly.
+const GOLDEN: f32 = 0.618_034;
 
 /// A tile that is drawn.
 #[derive(Clone, Debug)]
@@ -100,6 +103,8 @@ pub(crate) struct Draw<'a> {
     /// Width over height.
     pub aspect: f64,
     pub light: &'a Light,
+    /// The squares near the eye as the lamp sees them.
+    pub near: Option<[Cascade; CASCADES]>,
     pub sun: Sun,
     pub shades: &'a wgpu::TextureView,
     /// Where fog lies.
@@ -126,6 +131,7 @@ impl Draw<'_> {
         let Self { gpu, passes, shot, .. } = *self;
         let scene = self.bind_scene(&targets.scene, targets, &targets.shadows.all);
         let instances = self.instances();
+        self.plants.begin(gpu, 0.0, 0.0);
         self.cast(targets, &instances);
         let eye = shot.camera.eye;
         let (sea_vertices, sea_indices) = sea_mesh(eye[2]);
@@ -147,7 +153,6 @@ impl Draw<'_> {
                 return Err(RenderError::Cancelled);
             }
             gpu.queue.write_buffer(&targets.scene, 0, bytemuck::bytes_of(&self.scene(sample)));
-            self.plants.begin(gpu, sample, shot.samples, 0.0, 0.0);
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             {
                 let mut pass = begin(&mut encoder, "ground", first, true, Some(first_depth));
@@ -231,28 +236,16 @@ impl Draw<'_> {
         gpu.queue.submit([encoder.finish()]);
     }
 
-    /// The squares near the eye as the lamp sees them; none where nothing lights the land from above.
-    fn cascades(&self) -> Option<[Cascade; CASCADES]> {
-        let lamp = self.light.sun;
-        // A plan is lit from far shade alone: its eye is nowhere near the land.
-        let parallel = self.shot.camera.wide_m.is_some();
-        if parallel || lamp[2] <= 0.01 || self.light.direct.iter().all(|c| *c <= 0.0) {
-            return None;
-        }
-        let Shot { camera, .. } = self.shot;
-        let [x, y, z] = camera.eye;
-        let above = (z - self.overview.height_at(x, y).max(0.0)).max(1.0);
-        Some(cascades(camera.eye, above, camera.axes()[2], lamp))
-    }
-
     /// Draws what throws shadows near the eye.
     fn cast(&self, targets: &Targets, instances: &wgpu::Buffer) {
-        let Some(squares) = self.cascades() else { return };
+        let Some(squares) = self.near else { return };
         let (gpu, passes, shadows) = (self.gpu, self.passes, &targets.shadows);
         let eye = self.shot.camera.eye;
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         for (i, square) in squares.iter().enumerate() {
-            let seen = Scene { clip: square.clip, ..self.scene(0) };
+            let side = SHADOW_SIDE as f32;
+            let size = [side, side, 1.0 / side, 1.0 / side];
+            let seen = Scene { clip: square.clip, size, ..self.scene(0) };
             gpu.queue.write_buffer(&shadows.scenes[i], 0, bytemuck::bytes_of(&seen));
             let scene = self.bind_scene(&shadows.scenes[i], targets, &shadows.none);
             let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -279,12 +272,13 @@ impl Draw<'_> {
                     let middle = [0, 1].map(|axis| 0.5 * (tile.rect.min[axis] + tile.rect.max[axis]));
                     let height = self.overview.height_at(middle[0], middle[1]);
                     let middle = [middle[0] - eye[0], middle[1] - eye[1], height - eye[2]];
-                    if square.may_see(middle, size[0] + size[1], self.light.sun) {
+                    if square.may_see(middle, size[0] + size[1]) {
                         pass.set_vertex_buffer(0, instances.slice(instance_bytes(k)));
                         pass.draw_indexed(passes.ranges[tile.coarser].clone(), 0, 0..1);
                     }
                 }
             }
+            self.plants.cast(&mut pass, i);
         }
         gpu.queue.submit([encoder.finish()]);
     }
@@ -333,6 +327,7 @@ impl Draw<'_> {
         } else {
             [halton(sample + 1, 2) - 0.5, halton(sample + 1, 3) - 0.5]
         };
+        let turn = if shot.samples == 1 { 0.0 } else { (sample as f32 * GOLDEN).fract() };
         let [width, height] = shot.size.map(f64::from);
         let in_clip = [2.0 * shift[0] / width, -2.0 * shift[1] / height];
         let four = |[x, y, z]: [f32; 3], w: f32| [x, y, z, w];
@@ -360,8 +355,7 @@ impl Draw<'_> {
         // A plan lies on a plane.
         let curve = if parallel { 0.0 } else { 0.5 / EARTH_M };
         let flag = |x: bool| f32::from(u8::from(x));
-        let squares = self.cascades();
-        let near = squares.map_or([0.0; 4], |squares| {
+        let near = self.near.map_or([0.0; 4], |squares| {
             let [a, b, c] = squares.map(|square| square.texel_m() as f32);
             [a, b, c, 1.0]
         });
@@ -375,7 +369,7 @@ impl Draw<'_> {
             sky: light.harmonics.map(|c| four(c, 0.0)),
             bounce: four(light.bounce, 0.0),
             size: [width, height, 1.0 / width, 1.0 / height].map(|x| x as f32),
-            shift: [shift[0] as f32, shift[1] as f32, self.plants.far_m(), 0.0],
+            shift: [shift[0] as f32, shift[1] as f32, self.plants.far_m(), turn],
             counts: [self.squares.len() as f32, BLOCK[2] as f32, BLOCK_M, 1.0 / SIDE as f32],
             squares: boxes,
             noise: NOISE_M.map(|size| four([at(size)[0], at(size)[1], (1.0 / size) as f32], 0.0)),
@@ -387,7 +381,9 @@ impl Draw<'_> {
             mood: [light.night, shot.clouds as f32, 0.0, f32::from(u8::from(shot.plain))],
             fog: fog::numbers(self.overview, fog),
             clouds: four(eye.map(|x| (x * 0.001) as f32), 0.0),
-            cascades: squares.map_or([[[0.0; 4]; 4]; CASCADES], |squares| squares.map(|square| square.clip)),
+            cascades: self
+                .near
+                .map_or([[[0.0; 4]; 4]; CASCADES], |squares| squares.map(|square| square.clip)),
             near,
             turns: [sun[0] / sun_flat, sun[1] / sun_flat, wind_cos, wind_sin].map(|x| x as f32),
             materials,

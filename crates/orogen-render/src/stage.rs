@@ -10,12 +10,13 @@ use std::time::Duration;
 use orogen_core::{Cancel, Place, Raster, Rect};
 
 use crate::camera::{Camera, NEAR_M, PARALLEL_M};
+use crate::cascades::{CASCADES, Cascade, cascades};
 use crate::crew::Crew;
 use crate::draw::{Draw, Drawn, Targets};
 use crate::error::RenderError;
 use crate::gpu::{Gpu, Shape};
 use crate::land::Land;
-use crate::light::{self, Asked};
+use crate::light::{self, Asked, Light};
 use crate::materials::Materials;
 use crate::noises::{noises, waves};
 use crate::overlay::{Legend, Overlay, Painted};
@@ -436,24 +437,6 @@ impl Stage {
         let (drawn, cut, mut frame) =
             self.ready(shot, budget, cancel, &|share| progress(LAND_SHARE * share))?;
         progress(LAND_SHARE);
-        if shot.plants {
-            let Source { land, overview, .. } = &*self.source;
-            let place = land.place();
-            let sight = Sight {
-                camera: &shot.camera,
-                aspect,
-                size: shot.size,
-                moment: &shot.moment,
-                latitude_deg: place.latitude_deg.unwrap_or(45.0),
-                whole: budget.waits(),
-            };
-            let ground =
-                Ground::new(overview, cut.iter().filter_map(|node| Some((*node, self.tiles.get(node)?))));
-            frame.complete &= self.plants.prepare(&self.gpu, &**land, &sight, &ground, cancel)?;
-        } else {
-            self.plants.clear();
-        }
-        frame.plants = self.plants.counts();
         let sun = self.sun(&shot.moment);
         let north_deg = self.place().north_deg.unwrap_or(0.0);
         let ground = self.materials.ground(&self.source.overview);
@@ -467,6 +450,27 @@ impl Stage {
             ground,
         };
         let light = self.light.light(&self.gpu, &asked);
+        let near = near_squares(&self.source.overview, &shot.camera, &light);
+        if shot.plants {
+            let Source { land, overview, .. } = &*self.source;
+            let place = land.place();
+            let sight = Sight {
+                camera: &shot.camera,
+                aspect,
+                size: shot.size,
+                moment: &shot.moment,
+                latitude_deg: place.latitude_deg.unwrap_or(45.0),
+                lamp: light.sun,
+                near,
+                whole: budget.waits(),
+            };
+            let ground =
+                Ground::new(overview, cut.iter().filter_map(|node| Some((*node, self.tiles.get(node)?))));
+            frame.complete &= self.plants.prepare(&self.gpu, &**land, &sight, &ground, cancel)?;
+        } else {
+            self.plants.clear();
+        }
+        frame.plants = self.plants.counts();
         self.shade(&shot.camera, sun.lamp().0.azimuth_deg + north_deg, cancel)?;
         let Source { land, overview, .. } = &*self.source;
         if !self.painted.as_ref().is_some_and(|(painted, _)| painted.serves(overview, &shot.camera)) {
@@ -495,6 +499,7 @@ impl Stage {
             shot,
             aspect,
             light: &light,
+            near,
             sun,
             shades: &shade.view,
             fogs: &self.fogs,
@@ -882,6 +887,18 @@ impl Stage {
     }
 }
 
+/// The squares near an eye as the lamp sees them; none where nothing lights the land from above.
+fn near_squares(overview: &Overview, camera: &Camera, light: &Light) -> Option<[Cascade; CASCADES]> {
+    // A plan is lit from far shade alone: its eye is nowhere near the land.
+    let parallel = camera.wide_m.is_some();
+    if parallel || light.sun[2] <= 0.01 || light.direct.iter().all(|c| *c <= 0.0) {
+        return None;
+    }
+    let [x, y, z] = camera.eye;
+    let above = (z - overview.height_at(x, y).max(0.0)).max(1.0);
+    Some(cascades(camera.eye, above, camera.axes()[2], light.sun))
+}
+
 /// The share of the work for a picture, about, after which its land is there, and its plants.
 const LAND_SHARE: f32 = 0.4;
 const PLANTS_SHARE: f32 = 0.7;
@@ -1040,6 +1057,7 @@ mod tests {
                 shot,
                 aspect,
                 light: &light,
+                near: None,
                 sun: asked.sun,
                 shades: &shade.view,
                 fogs: &self.fogs,

@@ -16,7 +16,7 @@ struct Scene {
     bounce: vec4<f32>,
     // Width and height of the picture, and 1 / those.
     size: vec4<f32>,
-    // Shift of this sample, in pixels; up to where plants are drawn, 0 without any; the last is unused.
+    // Shift of this sample, in pixels; up to where plants are drawn, 0 without any; shift of its thresholds.
     shift: vec4<f32>,
     // Squares of shade; slices of air; their reach in metres; 1 / side of a square in samples.
     counts: vec4<f32>,
@@ -168,39 +168,58 @@ fn sky_on(normal: vec3<f32>) -> vec3<f32> {
     return max(light, vec3(0.0));
 }
 
-// The share of the lamp's light that what is near leaves: land and what stands on it, as the lamp sees them.
-fn near_light(place: vec3<f32>, normal: vec3<f32>) -> f32 {
+struct Near {
+    // The share of the lamp's light that what is near leaves: land and what stands on it, as the lamp sees them.
+    light: f32,
+    // How far nothing is known of that.
+    open: f32,
+}
+
+// Evenly spread thresholds from 0 to 1, other ones for each sample of a pixel.
+fn threshold(pixel: vec2<f32>) -> f32 {
+    return fract(52.9829189 * fract(dot(floor(pixel), vec2(0.06711056, 0.00583715))) + scene.shift.w);
+}
+
+// What near squares say of a place, by one look (a mean of four samples) or by four, which are soft for two samples around.
+fn near_light(place: vec3<f32>, normal: vec3<f32>, pixel: vec2<f32>, looks: i32) -> Near {
     if scene.near.w <= 0.0 {
-        return 1.0;
+        return Near(1.0, 1.0);
     }
-    var light = 1.0;
-    var open = 1.0;
+    let drawn = threshold(pixel);
     for (var i = 0u; i < 3u; i++) {
         // A little off the surface, so that it does not shade itself: more where a sample of the shadow is wide.
         let texel = scene.near[i];
-        let off = place + normal * texel * 1.6 + scene.sun.xyz * texel * 1.0;
+        let off = place + (normal * 1.6 + scene.sun.xyz) * texel;
         let seen = scene.cascades[i] * vec4(off, 1.0);
         let edge = max(abs(seen.x), abs(seen.y));
         if edge >= 0.98 || seen.z <= 0.0 || seen.z >= 1.0 {
             continue;
         }
+        // The next square takes over before this one ends: each pixel is drawn from one of them.
+        let begin = select(0.80, 0.55, i == 2u);
+        let share = 1.0 - smoothstep(begin, 0.98, edge);
+        if i < 2u && share < 1.0 && drawn >= share {
+            continue;
+        }
         let uv = vec2(0.5 + 0.5 * seen.x, 0.5 - 0.5 * seen.y);
         let step = 1.0 / f32(textureDimensions(shadows).x);
-        var sum = 0.0;
-        // Nine looks, each a mean of four: soft for two samples around.
-        for (var k = 0; k < 9; k++) {
-            let aside = vec2(f32(k % 3) - 1.0, f32(k / 3) - 1.0) * 1.3 * step;
-            sum += textureSampleCompareLevel(shadows, compared, uv + aside, i32(i), seen.z);
+        var light = 0.0;
+        if looks == 1 {
+            let aside = (vec2(drawn, fract(drawn * 7.7)) - 0.5) * 2.0 * step;
+            light = textureSampleCompareLevel(shadows, compared, uv + aside, i32(i), seen.z);
+        } else {
+            // Moved from sample to sample.
+            let at = uv + scene.shift.xy * 0.8 * step;
+            for (var k = 0; k < 4; k++) {
+                let turn = vec2(f32(k & 1), f32(k >> 1)) * 2.0 - 1.0;
+                let aside = (turn + vec2(turn.y, -turn.x) * 0.4) * 0.95 * step;
+                light += 0.25 * textureSampleCompareLevel(shadows, compared, at + aside, i32(i), seen.z);
+            }
         }
-        // The next square takes over before this one ends.
-        let share = open * (1.0 - smoothstep(0.80, 0.98, edge));
-        light -= share * (1.0 - sum / 9.0);
-        open -= share;
-        if open < 0.01 {
-            break;
-        }
+        let open = select(0.0, 1.0 - share, i == 2u);
+        return Near(mix(light, 1.0, open), open);
     }
-    return clamp(light, 0.0, 1.0);
+    return Near(1.0, 1.0);
 }
 
 // How high above the floor of its valley a place is, as a share of the height of fog, and how thick fog is over that floor.

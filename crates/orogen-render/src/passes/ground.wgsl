@@ -66,8 +66,10 @@ struct Point {
     place: vec3<f32>,
     dx: vec3<f32>,
     dy: vec3<f32>,
-    // Shares of the three ways to look at a texture: along x, y and z.
+    // Shares of the three ways to look at a texture: along x, y and z; those that count, and how many they are.
     planes: vec3<f32>,
+    order: vec3<u32>,
+    ways: u32,
     // Metres of ground across the pixel.
     wide: f32,
 }
@@ -81,73 +83,34 @@ struct Ground {
     open: f32,
 }
 
-// One look at a texture: along one axis.
-fn look(number: u32, at: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>) -> Ground {
-    let turned = scene.materials[4u * number + 2u];
-    let other = scene.materials[4u * number + 3u];
-    let layer = i32(other.z);
-    let albedo = textureSampleGrad(albedos, repeated, at, layer, dx, dy);
-    let surface = textureSampleGrad(surfaces, repeated, at, layer, dx, dy);
-    var color = albedo.rgb;
-    if turned.w < 0.0 {
-        // The texture once more, turned and larger.
-        let c = turned.y * turned.x;
-        let s = turned.z * turned.x;
-        let again = vec2(c * at.x - s * at.y, s * at.x + c * at.y) + other.xy;
-        let dx2 = vec2(c * dx.x - s * dx.y, s * dx.x + c * dx.y);
-        let dy2 = vec2(c * dy.x - s * dy.y, s * dy.x + c * dy.y);
-        color = 0.5 * (color + textureSampleGrad(albedos, repeated, again, layer, dx2, dy2).rgb);
+// Processors that draw skip no branch but end loops: what may be left out is a turn of a loop wherever it can be.
+
+// The ways to look at textures, the one with the largest share first.
+fn ways_of(planes: vec3<f32>) -> vec4<u32> {
+    var first = 2u;
+    if planes.x > planes.z && planes.x >= planes.y {
+        first = 0u;
+    } else if planes.y > planes.z {
+        first = 1u;
     }
-    let tilt = surface.xy * 2.0 - 1.0;
-    return Ground(color, albedo.a, vec3(tilt, 0.0), surface.z, surface.w);
+    var second = (first + 1u) % 3u;
+    var third = (first + 2u) % 3u;
+    if planes[third] > planes[second] {
+        let other = second;
+        second = third;
+        third = other;
+    }
+    let ways = 1u + select(0u, 1u, planes[second] > 0.04) + select(0u, 1u, planes[third] > 0.04);
+    return vec4(first, second, third, ways);
 }
 
-// What is left of a texture far away: itself once more, larger and larger, so that rock is rock from any distance. Gives a
-// factor of the colour in `color`, about 1, and how the normal is moved.
-fn from_afar(number: u32, at: vec3<f32>, point: Point, periods: f32) -> Ground {
-    let where_ = scene.materials[4u * number];
-    let mean = scene.materials[4u * number + 1u];
-    let layer = i32(scene.materials[4u * number + 3u].z);
-    // Each step is four times as large; the places of the eye repeat after four steps.
-    let level = clamp(log2(periods * 150.0) * 0.5, 0.0, 3.999);
-    let step = floor(level);
-    var out = Ground(vec3(0.0), 0.0, vec3(0.0), 0.0, 1.0);
-    for (var i = 0u; i < 2u; i++) {
-        let by = exp2(-2.0 * (step + f32(i)));
-        let share = select(1.0 - fract(level), fract(level), i == 1u) * pow(0.86, step + f32(i));
-        if share < 0.08 || step + f32(i) < 0.5 {
-            continue;
-        }
-        let place = at * by;
-        // By level, which is much cheaper than by slopes of the place: only the mean across a pixel counts.
-        let fine = max(log2(periods * by * f32(textureDimensions(albedos).x)) - 0.5, 0.0);
-        let bumps = i == 0u || share > 0.6;
-        if point.planes.z > 0.2 {
-            let xy = vec2(place.x, -place.y);
-            out.color += share * point.planes.z * (textureSampleLevel(albedos, repeated, xy, layer, fine).rgb / mean.rgb - 1.0);
-            if bumps {
-                let tilt = textureSampleLevel(surfaces, repeated, xy, layer, fine).xy;
-                out.tilt += share * point.planes.z * vec3(tilt * 2.0 - 1.0, 0.0);
-            }
-        }
-        if point.planes.x > 0.2 {
-            let yz = vec2(place.y, -place.z);
-            out.color += share * point.planes.x * (textureSampleLevel(albedos, repeated, yz, layer, fine).rgb / mean.rgb - 1.0);
-            if bumps {
-                let tilt = textureSampleLevel(surfaces, repeated, yz, layer, fine).xy;
-                out.tilt += share * point.planes.x * vec3(0.0, tilt * 2.0 - 1.0);
-            }
-        }
-        if point.planes.y > 0.2 {
-            let xz = vec2(place.x, -place.z);
-            out.color += share * point.planes.y * (textureSampleLevel(albedos, repeated, xz, layer, fine).rgb / mean.rgb - 1.0);
-            if bumps {
-                let tilt = textureSampleLevel(surfaces, repeated, xz, layer, fine).xy;
-                out.tilt += share * point.planes.y * vec3(tilt.x * 2.0 - 1.0, 0.0, tilt.y * 2.0 - 1.0);
-            }
-        }
-    }
-    return out;
+// A place as one way to look has it, and back.
+fn onto(way: u32, place: vec3<f32>) -> vec2<f32> {
+    return select(vec2(select(place.x, place.y, way == 0u), -place.z), vec2(place.x, -place.y), way == 2u);
+}
+
+fn from_way(way: u32, tilt: vec2<f32>) -> vec3<f32> {
+    return select(vec3(select(tilt.x, 0.0, way == 0u), select(0.0, tilt.x, way == 0u), tilt.y), vec3(tilt, 0.0), way == 2u);
 }
 
 // Beds of rock, seen where it is steep: bands by height, a little uneven. `uneven` is a noise of the place.
@@ -163,71 +126,78 @@ fn beds(point: Point, uneven: f32) -> vec4<f32> {
     return vec4(vec3(1.0) + steep * (here.x * vec3(0.34, 0.36, 0.38) + here.y * vec3(0.10, 0.0, -0.12)), steep * (here.z - above.z));
 }
 
-fn material(number: u32, weight: f32, point: Point, uneven: f32) -> Ground {
+fn material(number: u32, weight: f32, point: Point, bed: vec4<f32>) -> Ground {
     let where_ = scene.materials[4u * number];
     let mean = scene.materials[4u * number + 1u];
     let turned = scene.materials[4u * number + 2u];
     let other = scene.materials[4u * number + 3u];
+    let layer = i32(other.z);
     let fine = 1.0 / where_.w;
-    var out = Ground(mean.rgb, 0.5, vec3(0.0), mean.a, 1.0);
     // Where a pixel holds the whole texture, its mean is what is seen.
     let near = 1.0 - smoothstep(0.35, 0.9, point.wide / fine);
-    if near > 0.0 {
-        let at = where_.xyz + point.place * where_.w;
-        let dx = point.dx * where_.w;
-        let dy = point.dy * where_.w;
-        var sum = Ground(vec3(0.0), 0.0, vec3(0.0), 0.0, 0.0);
-        if point.planes.z > 0.02 {
-            let one = look(number, vec2(at.x, -at.y), vec2(dx.x, -dx.y), vec2(dy.x, -dy.y));
-            sum.color += point.planes.z * one.color;
-            sum.height += point.planes.z * one.height;
-            sum.tilt += point.planes.z * vec3(one.tilt.xy, 0.0);
-            sum.roughness += point.planes.z * one.roughness;
-            sum.open += point.planes.z * one.open;
+    let at = where_.xyz + point.place * where_.w;
+    // What is left of the texture from afar: itself once more, larger and larger, so that rock is rock from any distance. Each
+    // step is four times as large; the places of the eye repeat after four steps.
+    let periods = point.wide / fine;
+    let level = clamp(log2(periods * 150.0) * 0.5, 0.0, 3.999);
+    let step = floor(level);
+    let far = select(0.0, fract(other.w), periods > 0.008 && weight > 0.12);
+    let texels = f32(textureDimensions(albedos).x);
+    var sum = Ground(vec3(0.0), 0.0, vec3(0.0), 0.0, 0.0);
+    var afar = vec3(0.0);
+    var afar_tilt = vec3(0.0);
+    for (var k = 0u; k < point.ways; k++) {
+        let way = point.order[k];
+        let share = point.planes[way];
+        let uv = onto(way, at);
+        let dx = onto(way, point.dx) * where_.w;
+        let dy = onto(way, point.dy) * where_.w;
+        let albedo = textureSampleGrad(albedos, repeated, uv, layer, dx, dy);
+        let surface = textureSampleGrad(surfaces, repeated, uv, layer, dx, dy);
+        var color = albedo.rgb;
+        if turned.w < 0.0 && near > 0.0 {
+            // The texture once more, turned and larger.
+            let turn = mat2x2<f32>(turned.y, turned.z, -turned.z, turned.y) * turned.x;
+            color = 0.5 * (color + textureSampleGrad(albedos, repeated, turn * uv + other.xy, layer, turn * dx, turn * dy).rgb);
         }
-        if point.planes.x > 0.02 {
-            let one = look(number, vec2(at.y, -at.z), vec2(dx.y, -dx.z), vec2(dy.y, -dy.z));
-            sum.color += point.planes.x * one.color;
-            sum.height += point.planes.x * one.height;
-            sum.tilt += point.planes.x * vec3(0.0, one.tilt.xy);
-            sum.roughness += point.planes.x * one.roughness;
-            sum.open += point.planes.x * one.open;
+        sum.color += share * color;
+        sum.height += share * albedo.a;
+        sum.tilt += share * from_way(way, surface.xy * 2.0 - 1.0);
+        sum.roughness += share * surface.z;
+        sum.open += share * surface.w;
+        // Two steps; the lesser counts little where it is seen from far away.
+        for (var i = 0u; i < 2u; i++) {
+            let by = exp2(-2.0 * (step + f32(i)));
+            var part = select(1.0 - fract(level), fract(level), i == 1u) * pow(0.86, step + f32(i)) * share * far;
+            if step + f32(i) < 0.5 {
+                part = 0.0;
+            }
+            // By level, which is much cheaper than by slopes of the place: only the mean across a pixel counts.
+            let lod = max(log2(periods * by * texels) - 0.5, 0.0);
+            afar += part * (textureSampleLevel(albedos, repeated, uv * by, layer, lod).rgb / mean.rgb - 1.0);
+            let tilt = textureSampleLevel(surfaces, repeated, uv * by, layer, lod).xy;
+            afar_tilt += part * from_way(way, tilt * 2.0 - 1.0);
         }
-        if point.planes.y > 0.02 {
-            let one = look(number, vec2(at.x, -at.z), vec2(dx.x, -dx.z), vec2(dy.x, -dy.z));
-            sum.color += point.planes.y * one.color;
-            sum.height += point.planes.y * one.height;
-            sum.tilt += point.planes.y * vec3(one.tilt.x, 0.0, one.tilt.y);
-            sum.roughness += point.planes.y * one.roughness;
-            sum.open += point.planes.y * one.open;
-        }
-        out.color = mix(out.color, sum.color, near);
-        out.height = mix(out.height, sum.height, near);
-        out.tilt = sum.tilt * near;
-        out.roughness = mix(out.roughness, sum.roughness, near);
-        out.open = mix(out.open, sum.open, near);
     }
+    var out: Ground;
+    out.color = mix(mean.rgb, sum.color, near);
+    out.height = mix(0.5, sum.height, near);
+    out.tilt = sum.tilt * near;
+    out.roughness = mix(mean.a, sum.roughness, near);
+    out.open = mix(1.0, sum.open, near);
     if turned.w >= 0.0 {
         // A pattern much larger than the texture; on walls it is seen from the side.
-        let level = vec2(point.place.x, -point.place.y) * turned.x + other.xy;
+        let level_at = vec2(point.place.x, -point.place.y) * turned.x + other.xy;
         let dx = vec2(point.dx.x, -point.dx.y) * turned.x;
         let dy = vec2(point.dy.x, -point.dy.y) * turned.x;
-        let factor = textureSampleGrad(patterns, repeated, level, i32(turned.w), dx, dy).rgb * (255.0 / 128.0);
+        let factor = textureSampleGrad(patterns, repeated, level_at, i32(turned.w), dx, dy).rgb * (255.0 / 128.0);
         out.color *= mix(vec3(1.0), factor, point.planes.z);
     }
-    let far = fract(other.w);
-    let periods = point.wide / fine;
-    if far > 0.02 && periods > 0.008 && weight > 0.12 {
-        let more = from_afar(number, where_.xyz + point.place * where_.w, point, periods);
-        out.color *= max(vec3(1.0) + 1.3 * far * more.color, vec3(0.2));
-        out.tilt += 1.2 * far * more.tilt;
-    }
-    let bedded = floor(other.w) / 8.0;
-    if bedded > 0.0 && point.planes.z < 0.9 && weight > 0.12 {
-        let found = beds(point, uneven);
-        out.color *= mix(vec3(1.0), max(found.rgb, vec3(0.25)), bedded);
-        out.tilt.z -= bedded * found.w * 1.2;
-    }
+    out.color *= max(vec3(1.0) + 1.3 * afar, vec3(0.2));
+    out.tilt += 1.2 * afar_tilt;
+    let bedded = select(0.0, floor(other.w) / 8.0, point.planes.z < 0.9 && weight > 0.12);
+    out.color *= mix(vec3(1.0), max(bed.rgb, vec3(0.25)), bedded);
+    out.tilt.z -= bedded * bed.w * 1.2;
     return out;
 }
 
@@ -259,7 +229,8 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     planes /= planes.x + planes.y + planes.z;
     let wide = max(length(dx), length(dy));
     // A little sharper than the longer side of the pixel asks for: samples are averaged afterwards.
-    let point = Point(in.place, dx * 0.7, dy * 0.7, planes, min(length(dx), length(dy)) * 0.6 + wide * 0.2);
+    let ways = ways_of(planes);
+    let point = Point(in.place, dx * 0.7, dy * 0.7, planes, ways.xyz, ways.w, min(length(dx), length(dy)) * 0.6 + wide * 0.2);
 
     let broad = noise(2u, in.place.xy, dx.xy, dy.xy);
     let middle = noise(1u, in.place.xy, dx.xy, dy.xy);
@@ -269,14 +240,25 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     var ground = Ground(vec3(0.2), 0.0, vec3(0.0), 0.9, 1.0);
     var height = -1.0;
     let ragged = 0.5 * middle.x + 0.5 * small.y;
+    let bed = beds(point, middle.x + 0.4 * small.x);
+    // What lies so far below the strongest that it never comes through is left out.
+    let strong = max(first, second);
+    let least = max(max(max(strong.x, strong.y), max(strong.z, strong.w)) - 0.7, 0.03);
+    var found: array<vec2<f32>, 8>;
+    var count = 0u;
     for (var i = 0u; i < 8u; i++) {
         let number = select(in.more[i & 3u], in.palette[i & 3u], i < 4u);
-        var weight = select(second[i & 3u], first[i & 3u], i < 4u);
-        if number == NO_MATERIAL || weight < 0.012 {
-            continue;
+        let weight = select(second[i & 3u], first[i & 3u], i < 4u);
+        if number != NO_MATERIAL && weight >= least {
+            found[count] = vec2(f32(number), weight);
+            count += 1u;
         }
+    }
+    for (var i = 0u; i < count; i++) {
+        let number = u32(found[i].x);
+        let weight = found[i].y;
         // Edges between materials are ragged, whatever the spacing of the weights.
-        let one = material(number, weight, point, middle.x + 0.4 * small.x);
+        let one = material(number, weight, point, bed);
         if height < 0.0 {
             ground = one;
             height = one.height + weight;
@@ -349,7 +331,9 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     roughness = mix(roughness, 0.45, damp * 0.6);
 
     let reflected = 0.04;
-    let lit = scene.sun_light.rgb * shade.sun * under_sun * near_light(in.place, smooth_normal);
+    let near = near_light(in.place, smooth_normal, in.position.xy, 4);
+    // The crowns above throw their shadows where squares know them; beyond, their mean is all there is.
+    let lit = scene.sun_light.rgb * shade.sun * near.light * mix(1.0, under_sun, near.open);
     var light = color * lit * scattered(normal, eye, scene.sun.xyz, roughness, reflected) * mix(1.0, open, 0.35);
     light += lit * mirrored(normal, eye, scene.sun.xyz, roughness, reflected) * open;
     // Light of the sky, and of the ground around where it hides the sky.

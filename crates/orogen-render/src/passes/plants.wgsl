@@ -11,7 +11,7 @@ struct Kind {
 }
 
 struct Now {
-    // Shift of the thresholds of this sample, seconds, how strong the wind is, pixels of a metre at a distance of one.
+    // Seconds, how strong the wind is, pixels of a metre at a distance of one; the last is unused.
     clock: vec4<f32>,
     // Where the wind blows to; the rest is unused.
     wind: vec4<f32>,
@@ -41,11 +41,9 @@ fn axes(turn: vec4<f32>) -> mat3x3<f32> {
     return lean * mat3x3<f32>(vec3(c, s, 0.0), vec3(-s, c, 0.0), vec3(0.0, 0.0, 1.0));
 }
 
-// Evenly spread thresholds from 0 to 1, other ones for each sample of a pixel.
-fn threshold(pixel: vec2<f32>) -> f32 {
-    let at = floor(pixel);
-    return fract(52.9829189 * fract(dot(at, vec2(0.06711056, 0.00583715))) + now.clock.x);
-}
+// What a plant's own shade leaves of the sun on it in the mean, and what comes through leaves and from leaf to leaf in full shade.
+const OWN_SHADE: f32 = 0.72;
+const THROUGH: f32 = 0.14;
 
 // What the air and the fog before a place add to its light, and the share of it that they leave.
 fn air_at(place: vec3<f32>, clip: vec4<f32>) -> vec4<f32> {
@@ -56,11 +54,12 @@ fn air_at(place: vec3<f32>, clip: vec4<f32>) -> vec4<f32> {
     return vec4(added, dot(kept, vec3(0.33333)));
 }
 
-// What others around leave of sun and sky at a height within the crowns: 0 at the ground, 1 at their top.
-fn among(above: f32, cover: f32) -> vec2<f32> {
+// What others around leave of sun and sky at a height within the crowns: 0 at the ground, 1 at their top. The sun's share is a
+// mean, for where no near square knows better.
+fn among(above: f32, cover: f32, near: Near) -> vec2<f32> {
     let below = clamp(1.0 - above, 0.0, 1.0);
-    let sun = mix(0.12, 1.0, exp(-1.5 * cover * below / max(scene.sun.z, 0.3)));
-    return vec2(sun, 1.0 - 0.42 * cover * below);
+    let sun = mix(THROUGH, 1.0, exp(-1.5 * cover * below / max(scene.sun.z, 0.3))) * OWN_SHADE;
+    return vec2(mix(THROUGH, 1.0, near.light) * mix(1.0, sun, near.open), 1.0 - 0.42 * cover * below);
 }
 
 // Old and ill leaves are paler; no two plants have quite the same colour.

@@ -24,6 +24,8 @@ struct Vertex {
     @location(9) open: vec4<f32>,
     @location(10) air: vec4<f32>,
     @location(11) @interpolate(flat) turn: vec4<f32>,
+    // On the quad, relative to the eye; metres by which depth moves that away from it.
+    @location(12) place: vec4<f32>,
 }
 
 struct Frame {
@@ -66,6 +68,26 @@ fn on_frame(grid: vec2<f32>, place: vec3<f32>, back: vec3<f32>) -> Look {
     return Look(vec2(0.5) + at * flip, -followed * ways / slope * flip);
 }
 
+// A corner of the quad that looks along `back`, from the middle of the plant: two triangles.
+fn on_quad(index: u32, back: vec3<f32>) -> vec3<f32> {
+    let quad = frame_of(back);
+    let wide = kind.reach.x;
+    let level = sqrt(max(1.0 - back.z * back.z, 0.0));
+    let tall = sqrt(kind.reach.y * kind.reach.y * level * level + wide * wide * back.z * back.z);
+    // 0 1 2, 2 1 3.
+    let k = select(index, select(5u - index, 3u, index == 5u), index > 2u);
+    let corner = vec2(f32(k & 1u), f32(k >> 1u)) * 2.0 - 1.0;
+    return quad.right * corner.x * wide + quad.up * corner.y * tall;
+}
+
+// Where the direction to the viewer lies among the frames.
+fn on_grid(back: vec3<f32>) -> vec2<f32> {
+    let all = abs(back.x) + abs(back.y) + max(back.z, 0.0);
+    let flat_way = back.xy / all;
+    let st = vec2(flat_way.x + flat_way.y, flat_way.x - flat_way.y);
+    return clamp((0.5 + 0.5 * st) * (SIDE - 1.0), vec2(0.0), vec2(SIDE - 1.0));
+}
+
 @vertex
 fn vertex(
     @builtin(vertex_index) index: u32,
@@ -78,21 +100,14 @@ fn vertex(
     let middle = curved(foot.xyz + own * kind.middle.xyz * foot.w);
     let far = length(middle);
     let back = transpose(own) * (-middle / far);
-    let quad = frame_of(back);
-    let wide = kind.reach.x;
-    let level = sqrt(max(1.0 - back.z * back.z, 0.0));
-    let tall = sqrt(kind.reach.y * kind.reach.y * level * level + wide * wide * back.z * back.z);
-    let corner = vec2(f32(index & 1u), f32(index >> 1u)) * 2.0 - 1.0;
-    let place = quad.right * corner.x * wide + quad.up * corner.y * tall;
+    let place = on_quad(index, back);
     let on_land = middle + own * place * foot.w;
 
     var out: Vertex;
     out.position = to_clip(on_land);
+    out.place = vec4(on_land, foot.w);
     // The three frames around the direction to the eye.
-    let all = abs(back.x) + abs(back.y) + max(back.z, 0.0);
-    let flat_way = back.xy / all;
-    let st = vec2(flat_way.x + flat_way.y, flat_way.x - flat_way.y);
-    let grid = clamp((0.5 + 0.5 * st) * (SIDE - 1.0), vec2(0.0), vec2(SIDE - 1.0));
+    let grid = on_grid(back);
     let cell = min(floor(grid), vec2(SIDE - 2.0));
     let t = grid - cell;
     var one = cell;
@@ -113,7 +128,7 @@ fn vertex(
     out.frames = vec4(one, two);
     out.frame_last = three;
     // Samples of a frame that a pixel takes.
-    let pixel_m = far / now.clock.w;
+    let pixel_m = far / now.clock.z;
     let sample_m = 2.0 * kind.middle.w * foot.w / kind.reach.w;
     out.parts = vec4(parts, clamp(log2(pixel_m / sample_m), 0.0, 4.0));
     out.shares = shares;
@@ -172,45 +187,76 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
     var normal = vec4(0.0);
     var cover = 0.0;
     var depth = 0.0;
-    if level < 1.5 {
-        var frames = array<vec2<f32>, 3>(in.frames.xy, in.frames.zw, in.frame_last);
-        var uvs = array<vec2<f32>, 3>(in.first.xy, in.first.zw, in.last);
-        var shifts = array<vec2<f32>, 3>(in.shift.xy, in.shift.zw, in.shift_last);
-        for (var i = 0u; i < 3u; i++) {
-            let share = in.parts[i];
-            if share > 0.04 {
-                let found = found_at(frames[i], uvs[i], shifts[i], level);
-                let part = share * found.color.a;
-                cover += part;
-                color += part * found.color.rgb;
-                normal += part * vec4(found.normal.xyz * 2.0 - 1.0, found.normal.a);
-                depth += part * found.depth;
-            }
-        }
-    } else {
-        // One of the three, by chance: far away nobody tells them apart.
-        let drawn = fract(at * 5.77 + 0.31);
-        var found: Found;
-        if drawn < in.parts.x {
-            found = found_at(in.frames.xy, in.first.xy, in.shift.xy, level);
-        } else if drawn < in.parts.x + in.parts.y {
-            found = found_at(in.frames.zw, in.first.zw, in.shift.zw, level);
-        } else {
-            found = found_at(in.frame_last, in.last, in.shift_last, level);
-        }
-        cover = found.color.a;
-        color = cover * found.color.rgb;
-        normal = cover * vec4(found.normal.xyz * 2.0 - 1.0, found.normal.a);
-        depth = cover * found.depth;
+    var frames = array<vec2<f32>, 3>(in.frames.xy, in.frames.zw, in.frame_last);
+    var uvs = array<vec2<f32>, 3>(in.first.xy, in.first.zw, in.last);
+    var shifts = array<vec2<f32>, 3>(in.shift.xy, in.shift.zw, in.shift_last);
+    // All three sides, or one of them by chance: far away nobody tells them apart.
+    let drawn = fract(at * 5.77 + 0.31);
+    let some = select(select(2u, 1u, drawn < in.parts.x + in.parts.y), 0u, drawn < in.parts.x);
+    let all = level < 1.5;
+    for (var i = select(some, 0u, all); i < select(some + 1u, 3u, all); i++) {
+        let found = found_at(frames[i], uvs[i], shifts[i], level);
+        let part = select(1.0, in.parts[i], all) * found.color.a;
+        cover += part;
+        color += part * found.color.rgb;
+        normal += part * vec4(found.normal.xyz * 2.0 - 1.0, found.normal.a);
+        depth += part * found.depth;
     }
-    // Near edges are clear; far ones are as dense as what they cover.
-    let soft = mix(0.25, 1.0, smoothstep(0.5, 2.5, level));
-    if cover < 0.5 + soft * (fract(at * 3.33 + 0.17) - 0.5) || cover < 0.02 {
+    // As dense as what they cover: thresholds alone would close the gaps of a crown.
+    if cover < max(fract(at * 3.33 + 0.17), 0.02) {
         discard;
     }
     color = tinted(color / cover, in.state);
     normal /= cover;
     let above = (in.open.x - depth / cover * in.open.y) / max(2.0 * in.shares.w, 0.05);
-    let light = lit(color, axes(in.turn) * normal.xyz, normal.a, in.open.zw, among(above, in.shares.z));
+    let place = in.place.xyz + normalize(in.place.xyz) * (depth / cover * in.place.w);
+    let near = near_light(place, vec3(0.0), in.position.xy, 1);
+    let light = lit(color, axes(in.turn) * normal.xyz, normal.a, in.open.zw, among(above, in.shares.z, near));
     return vec4(light * in.air.a + in.air.rgb, 1.0);
+}
+
+// What the lamp sees of a plant: the nearest of its pictures.
+struct Cast {
+    @builtin(position) position: vec4<f32>,
+    @location(0) uv: vec2<f32>,
+    @location(1) @interpolate(flat) frame: vec2<f32>,
+    // The level of the textures; by how much a metre of depth moves it away from the lamp.
+    @location(2) @interpolate(flat) fine: vec2<f32>,
+}
+
+@vertex
+fn cast_vertex(
+    @builtin(vertex_index) index: u32,
+    @location(0) foot: vec4<f32>,
+    @location(1) turn: vec4<f32>,
+    @location(2) shares: vec4<f32>,
+    @location(3) state: vec4<f32>,
+) -> Cast {
+    let own = axes(turn);
+    let middle = curved(foot.xyz + own * kind.middle.xyz * foot.w);
+    let back = transpose(own) * scene.sun.xyz;
+    let place = on_quad(index, back);
+    let frame = floor(on_grid(back) + 0.5);
+    // What the lamp sees is so wide and so deep.
+    let across = vec3(scene.clip[0].x, scene.clip[1].x, scene.clip[2].x);
+    let along = vec3(scene.clip[0].z, scene.clip[1].z, scene.clip[2].z);
+    let sample_m = 2.0 * kind.middle.w * foot.w / kind.reach.w;
+    let level = clamp(log2(2.0 * scene.size.z / length(across) / sample_m), 0.0, 4.0);
+    let uv = on_frame(frame, place, back).uv;
+    return Cast(to_clip(middle + own * place * foot.w), uv, frame, vec2(level, foot.w * length(along)));
+}
+
+struct Deep {
+    @builtin(frag_depth) depth: f32,
+}
+
+@fragment
+fn cast_fragment(in: Cast) -> Deep {
+    let found = textureSampleLevel(far_color, clamped, in_atlas(in.frame, in.uv, in.fine.x), in.fine.x);
+    if found.a < 0.4 || any(in.uv < vec2(0.0)) || any(in.uv > vec2(1.0)) {
+        discard;
+    }
+    // A little behind what it shows, so that it does not shade itself.
+    let depth = depth_at(in.frame, in.uv, in.fine.x) + 0.04 * kind.body.x;
+    return Deep(in.position.z - depth * in.fine.y);
 }

@@ -13,6 +13,25 @@ struct Vertex {
     @location(7) place: vec3<f32>,
 }
 
+// Where a corner is, away from the foot of its plant.
+fn away_at(foot: vec4<f32>, turn: vec4<f32>, state: vec4<f32>, at: vec3<f32>, sway: vec4<f32>) -> vec3<f32> {
+    let own = axes(turn);
+    var away = own * at * foot.w;
+    // The whole plant leans with gusts, its branches swing, its leaves tremble.
+    let give = (1.0 - sway.x) * now.clock.y;
+    if give > 0.0 {
+        let time = now.clock.x;
+        let phase = state.z * 6.283;
+        let gust = 0.6 + 0.4 * sin(time * 0.8 + phase - 0.06 * dot(foot.xy, now.wind.xy));
+        let tall = kind.body.x * foot.w;
+        let swing = sin(time * 2.1 + phase + sway.y * 6.283);
+        let tremble = sway.z * sin(time * 9.0 + sway.y * 40.0 + phase);
+        away += vec3(now.wind.xy * (0.05 * gust + 0.012 * swing) * give * tall * kind.body.y, 0.0);
+        away.z += (0.008 * swing * tall * give + 0.02 * tremble * now.clock.y) * kind.body.y;
+    }
+    return away;
+}
+
 @vertex
 fn vertex(
     @location(0) foot: vec4<f32>,
@@ -24,25 +43,12 @@ fn vertex(
     @location(6) uv: vec2<f32>,
     @location(7) sway: vec4<f32>,
 ) -> Vertex {
-    let own = axes(turn);
-    var away = own * at * foot.w;
-    // The whole plant leans with gusts, its branches swing, its leaves tremble.
-    let give = (1.0 - sway.x) * now.clock.z;
-    if give > 0.0 {
-        let time = now.clock.y;
-        let phase = state.z * 6.283;
-        let gust = 0.6 + 0.4 * sin(time * 0.8 + phase - 0.06 * dot(foot.xy, now.wind.xy));
-        let tall = kind.body.x * foot.w;
-        let swing = sin(time * 2.1 + phase + sway.y * 6.283);
-        let tremble = sway.z * sin(time * 9.0 + sway.y * 40.0 + phase);
-        away += vec3(now.wind.xy * (0.05 * gust + 0.012 * swing) * give * tall * kind.body.y, 0.0);
-        away.z += (0.008 * swing * tall * give + 0.02 * tremble * now.clock.z) * kind.body.y;
-    }
+    let away = away_at(foot, turn, state, at, sway);
     let place = curved(foot.xyz + away);
     var out: Vertex;
     out.position = to_clip(place);
     out.uv = uv;
-    out.normal = own * normal.xyz;
+    out.normal = axes(turn) * normal.xyz;
     let shade = shade_at(place.xy);
     let tall = max(kind.body.x * foot.w, 0.01);
     let above = away.z / tall / max(2.0 * shares.w, 0.05);
@@ -83,6 +89,38 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
         color = textureSampleGrad(bark, repeated, in.uv, dx, dy).rgb;
     }
     let normal = facing(in.normal, -in.place, leaf);
-    let light = lit(color * in.open.x, normal, through, in.open.zw, among(in.open.y, in.shares.z));
+    // Leaves hang any way: only bark is looked at from its own side.
+    let near = near_light(in.place, select(normal, vec3(0.0), leaf), in.position.xy, 1);
+    let light = lit(color * in.open.x, normal, through, in.open.zw, among(in.open.y, in.shares.z, near));
     return vec4(light * in.air.a + in.air.rgb, 1.0);
+}
+
+// What the lamp sees of a corner.
+struct Cast {
+    @builtin(position) position: vec4<f32>,
+    @location(0) uv: vec2<f32>,
+    @location(1) @interpolate(flat) leaf: f32,
+}
+
+@vertex
+fn cast_vertex(
+    @location(0) foot: vec4<f32>,
+    @location(1) turn: vec4<f32>,
+    @location(2) shares: vec4<f32>,
+    @location(3) state: vec4<f32>,
+    @location(4) at: vec3<f32>,
+    @location(5) normal: vec4<f32>,
+    @location(6) uv: vec2<f32>,
+    @location(7) sway: vec4<f32>,
+) -> Cast {
+    return Cast(to_clip(curved(foot.xyz + away_at(foot, turn, state, at, sway))), uv, normal.w);
+}
+
+@fragment
+fn cast_fragment(in: Cast) {
+    let dx = dpdx(in.uv);
+    let dy = dpdy(in.uv);
+    if in.leaf > 0.5 && textureSampleGrad(leaves, repeated, in.uv, dx, dy).a < 0.5 {
+        discard;
+    }
 }

@@ -178,7 +178,7 @@ fn fragment(in: Vertex) -> @location(0) vec4<f32> {
         sky = mix(sky, land.rgb, land.a);
     }
 
-    let lit = scene.sun_light.rgb * shade.sun * near_light(in.place, vec3(0.0, 0.0, 1.0));
+    let lit = scene.sun_light.rgb * shade.sun * near_light(in.place, vec3(0.0, 0.0, 1.0), in.position.xy, 1).light;
     let down = lit * max(scene.sun.z, 0.0) * 0.95 + sky_on(vec3(0.0, 0.0, 1.0)) * shade.sky;
     // What water takes of red, green and blue in a metre, and what it sends back where it is deep.
     let takes = mix(vec3(0.55, 0.16, 0.18), vec3(0.42, 0.085, 0.060), in.sea);

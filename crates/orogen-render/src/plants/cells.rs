@@ -21,6 +21,10 @@ const CELL_M: f64 = 512.0;
 pub const FAR_M: f64 = 3000.0;
 /// The highest that stands, for the bounds of a cell.
 const TALLEST_M: f64 = 60.0;
+/// Trees up to so high throw shadows from beside the picture into it, up to so far, where they are nearer than the last.
+const SHADOW_M: f64 = 25.0;
+const MOST_SHADOW_M: f64 = 100.0;
+const SHADOWS_M: f64 = 300.0;
 /// Cells that are kept though nobody sees them.
 const SPARE: usize = 64;
 
@@ -260,6 +264,12 @@ fn seen(overview: &Overview, sight: &Sight<'_>) -> Vec<[i32; 2]> {
     if (0..2).any(|k| first[k] > last[k] || first[k].abs() > 1e9 || last[k].abs() > 1e9) {
         return Vec::new();
     }
+    // Trees beside the picture throw shadows into it.
+    let shadow = sight.near.map_or([0.0; 2], |_| {
+        let long = (SHADOW_M / sight.lamp[2].max(0.05))
+            .min(MOST_SHADOW_M / math::hypot(sight.lamp[0], sight.lamp[1]).max(1e-6));
+        [0, 1].map(|k| -sight.lamp[k] * long)
+    });
     let mut found = Vec::new();
     for row in first[1] as i32..=last[1] as i32 {
         for col in first[0] as i32..=last[0] as i32 {
@@ -273,13 +283,17 @@ fn seen(overview: &Overview, sight: &Sight<'_>) -> Vec<[i32; 2]> {
             let slack = 0.1 * (high - low) + 10.0;
             let near = [0, 1].map(|k| (rect.min[k] - eye[k]).max(eye[k] - rect.max[k]).max(0.0));
             let flat = (near[0] * near[0] + near[1] * near[1]).sqrt();
+            let aside = if flat < SHADOWS_M { shadow } else { [0.0; 2] };
             let min = [
-                rect.min[0] - eye[0] - 10.0,
-                rect.min[1] - eye[1] - 10.0,
+                rect.min[0] - eye[0] - 10.0 + aside[0].min(0.0),
+                rect.min[1] - eye[1] - 10.0 + aside[1].min(0.0),
                 low - slack - curve_m(flat + CELL_M) - eye[2],
             ];
-            let max =
-                [rect.max[0] - eye[0] + 10.0, rect.max[1] - eye[1] + 10.0, high + slack + TALLEST_M - eye[2]];
+            let max = [
+                rect.max[0] - eye[0] + 10.0 + aside[0].max(0.0),
+                rect.max[1] - eye[1] + 10.0 + aside[1].max(0.0),
+                high + slack + TALLEST_M - eye[2],
+            ];
             let out = [0, 1, 2].map(|k| min[k].max(-max[k]).max(0.0));
             let distance = dot(out, out).sqrt();
             let is_seen = sides.iter().all(|side| {

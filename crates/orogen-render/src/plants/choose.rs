@@ -1,5 +1,7 @@
 //! Which plants are drawn, and how finely.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bytemuck::{Pod, Zeroable};
 use orogen_core::math;
 use rayon::prelude::*;
@@ -8,14 +10,21 @@ use super::cells::{Cells, Standing};
 use super::model::{Key, LEVELS, VARIANTS};
 use super::{Footing, Sight};
 use crate::camera::curve_m;
-use crate::vec3::dot;
+use crate::cascades::{CASCADES, Cascade, SHADOW_SIDE};
+use crate::vec3::{Vec3, dot};
 
 /// Pixels of height below which a plant goes over to the next level: from the finest mesh to the impostor.
-const PIXELS: [f64; LEVELS - 1] = [1300.0, 560.0, 250.0, 120.0];
+pub const PIXELS: [f64; LEVELS - 1] = [1300.0, 560.0, 250.0, 120.0];
 /// How much farther a fade ends than it begins.
 const FADE: f64 = 1.25;
 /// Plants of fewer pixels are not drawn.
 const LEAST_PX: f64 = 2.5;
+/// Plants lower than this all have one shape.
+const PLAIN_M: f64 = 1.0;
+/// In its shadow a plant need not be as fine as in the picture: its samples count for so many pixels.
+const IN_SHADOW: f64 = 0.42;
+/// Plants of fewer samples throw no shadow.
+const LEAST_SHADOW: f64 = 3.0;
 
 /// A plant as the device takes it.
 #[repr(C)]
@@ -31,22 +40,48 @@ pub struct Instance {
     pub state: [u8; 4],
 }
 
-/// What is drawn: the plants of each model at each level, nearest first.
-pub type Chosen = std::collections::BTreeMap<(Key, usize), Vec<Instance>>;
+/// The plants of each model at each level, nearest first.
+pub type Batches = BTreeMap<(Key, usize), Vec<Instance>>;
 
-/// Chooses the level of every plant in view.
+/// What is drawn.
+#[derive(Default)]
+pub struct Chosen {
+    /// In the picture.
+    pub seen: Batches,
+    /// Into each square of shadows, each plant once.
+    pub cast: [Batches; CASCADES],
+}
+
+impl Chosen {
+    /// The models and levels that are needed.
+    pub fn models(&self) -> BTreeSet<(Key, usize)> {
+        self.cast.iter().chain([&self.seen]).flat_map(BTreeMap::keys).copied().collect()
+    }
+}
+
+/// A plant that was chosen.
+struct Pick {
+    distance: f32,
+    /// The square of shadows that it is drawn into; none for the picture.
+    square: Option<usize>,
+    key: Key,
+    level: usize,
+    instance: Instance,
+}
+
+/// Chooses the level of every plant in view, and of every one that throws a shadow near the eye.
 pub fn choose(cells: &Cells, sight: &Sight<'_>, ground: &dyn Footing) -> Chosen {
     let focal = sight.focal_px();
     let eye = sight.camera.eye;
     let sides = sight.camera.sides(sight.aspect);
-    let parts: Vec<Vec<(f32, Key, usize, Instance)>> = cells
+    let parts: Vec<Vec<Pick>> = cells
         .shown()
         .par_iter()
         .map(|(plants, most)| {
             let mut out = Vec::new();
             for plant in *plants {
-                let [height, radius] =
-                    cells.species[usize::from(plant.species)].size_m.map(|v| v * f64::from(plant.scale));
+                let [grown, radius] = cells.species[usize::from(plant.species)].size_m;
+                let [height, radius] = [grown, radius].map(|v| v * f64::from(plant.scale));
                 let flat = [plant.at[0] - eye[0], plant.at[1] - eye[1]];
                 let far = (flat[0] * flat[0] + flat[1] * flat[1]).sqrt();
                 // Trees are gone where the cover of the ground has taken over, small plants before.
@@ -57,15 +92,26 @@ pub fn choose(cells: &Cells, sight: &Sight<'_>, ground: &dyn Footing) -> Chosen 
                 let foot = ground.height_at(plant.at) - eye[2];
                 let middle = [flat[0], flat[1], foot - curve_m(far) + 0.5 * height];
                 let reach = 0.5 * height + radius;
+                // Of what is small nobody tells two shapes apart.
+                let shapes = if grown < PLAIN_M { 1 } else { VARIANTS };
+                let key = Key { species: plant.species, variant: (plant.bits as usize % shapes) as u8 };
+                let distance = dot(middle, middle).sqrt();
+                let leaves = 1.0 - fade(distance, 0.8 * end, end);
+                if let Some(squares) = sight.near.as_ref().filter(|_| leaves > 0.0) {
+                    out.extend(shadows(squares, middle, reach, height).map(|(square, level)| Pick {
+                        distance: distance as f32,
+                        square: Some(square),
+                        key,
+                        level,
+                        instance: instance(plant, [flat[0], flat[1], foot], height, [0.0, 1.0]),
+                    }));
+                }
                 if sides.iter().any(|side| dot(*side, middle) < -reach) {
                     continue;
                 }
-                let distance = dot(middle, middle).sqrt();
-                let leaves = 1.0 - fade(distance, 0.8 * end, end);
                 if leaves <= 0.0 {
                     continue;
                 }
-                let key = Key { species: plant.species, variant: (plant.bits as usize % VARIANTS) as u8 };
                 let mut from = 0.0;
                 for level in 0..LEVELS {
                     // The share of this level and all finer ones.
@@ -75,12 +121,13 @@ pub fn choose(cells: &Cells, sight: &Sight<'_>, ground: &dyn Footing) -> Chosen 
                     });
                     let to = next.min(leaves);
                     if to > from {
-                        out.push((
-                            distance as f32,
+                        out.push(Pick {
+                            distance: distance as f32,
+                            square: None,
                             key,
                             level,
-                            instance(plant, [flat[0], flat[1], foot], height, [from, to]),
-                        ));
+                            instance: instance(plant, [flat[0], flat[1], foot], height, [from, to]),
+                        });
                     }
                     from = from.max(next);
                     if from >= 1.0 {
@@ -88,15 +135,39 @@ pub fn choose(cells: &Cells, sight: &Sight<'_>, ground: &dyn Footing) -> Chosen 
                     }
                 }
             }
-            out.sort_by(|a, b| a.0.total_cmp(&b.0));
+            out.sort_by(|a, b| a.distance.total_cmp(&b.distance));
             out
         })
         .collect();
-    let mut chosen = Chosen::new();
-    for (_, key, level, instance) in parts.into_iter().flatten() {
-        chosen.entry((key, level)).or_default().push(instance);
+    let mut chosen = Chosen::default();
+    for pick in parts.into_iter().flatten() {
+        let batches = match pick.square {
+            Some(square) => &mut chosen.cast[square],
+            None => &mut chosen.seen,
+        };
+        batches.entry((pick.key, pick.level)).or_default().push(pick.instance);
     }
     chosen
+}
+
+/// The squares that a plant throws its shadow into, and at which level.
+fn shadows(
+    squares: &[Cascade; CASCADES],
+    middle: Vec3,
+    reach: f64,
+    height: f64,
+) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let alone = squares.iter().position(|square| square.holds(middle, reach));
+    // Wider squares are not asked about places that a narrower one knows alone.
+    let last = alone.unwrap_or(CASCADES - 1);
+    (0..=last).filter_map(move |i| {
+        let samples = height * f64::from(SHADOW_SIDE) / (2.0 * squares[i].radius_m);
+        if samples < LEAST_SHADOW || !squares[i].may_see(middle, reach) {
+            return None;
+        }
+        let level = PIXELS.iter().position(|pixels| samples * IN_SHADOW >= *pixels);
+        Some((i, level.unwrap_or(LEVELS - 1)))
+    })
 }
 
 /// From 0 to 1 between two distances.

@@ -12,7 +12,6 @@ use orogen_flora::{
 use orogen_texture::color::{from_srgb, to_srgb};
 use rayon::prelude::*;
 
-use super::choose::Chosen;
 use super::draw::{Drawing, Kind};
 use crate::error::RenderError;
 use crate::gpu::{Gpu, Shape, bind};
@@ -153,22 +152,22 @@ impl Models {
         self.models.values().map(of).sum()
     }
 
-    /// Makes what is chosen and not there yet.
+    /// Makes what is wanted and not there yet.
     pub fn make(
         &mut self,
         gpu: &Gpu,
         drawing: &Drawing,
         names: &[super::cells::Kind],
-        chosen: &Chosen,
+        wanted: &BTreeSet<(Key, usize)>,
         whole: bool,
         cancel: &Cancel,
     ) -> Result<bool, RenderError> {
         self.clock += 1;
         // In a flight those that are missing come one after another.
         let most = if whole { usize::MAX } else { A_FRAME };
-        self.grow(names, chosen, most, cancel)?;
-        let mut missing: Vec<(Key, usize)> = chosen
-            .keys()
+        self.grow(names, wanted, most, cancel)?;
+        let mut missing: Vec<(Key, usize)> = wanted
+            .iter()
             .copied()
             .filter(|(key, level)| {
                 self.grown.contains_key(key)
@@ -219,20 +218,20 @@ impl Models {
                 }
             }
         }
-        self.forget(chosen);
-        Ok(all && chosen.keys().all(|(key, _)| self.tried.contains(key)))
+        self.forget(wanted);
+        Ok(all && wanted.iter().all(|(key, _)| self.tried.contains(key)))
     }
 
     /// Grows the plants whose shapes are needed for the first time.
     fn grow(
         &mut self,
         names: &[super::cells::Kind],
-        chosen: &Chosen,
+        wanted: &BTreeSet<(Key, usize)>,
         most: usize,
         cancel: &Cancel,
     ) -> Result<(), RenderError> {
-        let wanted = chosen.keys().map(|(key, _)| *key).filter(|key| !self.tried.contains(key));
-        let wanted: BTreeSet<Key> = wanted.collect::<BTreeSet<Key>>().into_iter().take(most).collect();
+        let untried = wanted.iter().map(|(key, _)| *key).filter(|key| !self.tried.contains(key));
+        let wanted: BTreeSet<Key> = untried.collect::<BTreeSet<Key>>().into_iter().take(most).collect();
         let bare: BTreeSet<u16> = wanted
             .iter()
             .map(|key| key.species)
@@ -282,11 +281,11 @@ impl Models {
     }
 
     /// Drops meshes that nobody has seen for a while; the finest at once.
-    fn forget(&mut self, chosen: &Chosen) {
+    fn forget(&mut self, wanted: &BTreeSet<(Key, usize)>) {
         for (key, model) in &mut self.models {
             for (level, slot) in model.meshes.iter_mut().enumerate() {
                 let Some(mesh) = slot else { continue };
-                if chosen.contains_key(&(*key, level)) {
+                if wanted.contains(&(*key, level)) {
                     mesh.seen = self.clock;
                 }
                 let kept = if level == 0 { 0 } else { KEPT };
