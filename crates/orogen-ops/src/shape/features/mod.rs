@@ -31,6 +31,20 @@ pub use peaks::{Crater, Hill, Mountain, Volcano};
 pub use river::{River, RiverPoint};
 pub use sand::DuneField;
 
+/// Features with everything worked out that does not depend on the sample: what a twin on another processor works with.
+pub mod ready {
+    pub use super::Ready;
+    pub use super::area::{Area, Form as AreaForm, Slope};
+    pub use super::flats::Flat;
+    pub use super::fractal::Fractal;
+    pub use super::lines::Profile;
+    pub use super::peaks::{Peak, Shape};
+    pub use super::round::{Form, Round};
+    pub use super::sand::Sand;
+    pub use super::spline::{Arc, Spline};
+    pub use super::trace::Trace;
+}
+
 use crate::brush::changed;
 use crate::held_lines::{self, HOLD};
 use fractal::Grain;
@@ -353,13 +367,9 @@ struct Traced {
 
 impl Traced {
     fn new(params: &Features, frame: &Frame, seed: Seed) -> Self {
-        let seed = if params.seed.is_empty() { seed } else { Seed::from_text(&params.seed) };
-        let (seed, finest_m) = (seed.child("features"), Self::finest_m(frame));
-        let ready: Vec<Ready> = (params.features.iter())
-            .map(|feature| feature.ready(Grain { seed: feature.own_seed(seed), finest_m }))
-            .collect();
+        let ready = params.ready(frame, seed);
         let parts = ready.iter().enumerate().flat_map(|(i, ready)| ready.parts(i as u32)).collect();
-        Self { params: params.clone(), finest_m, ready, parts }
+        Self { params: params.clone(), finest_m: Self::finest_m(frame), ready, parts }
     }
 
     /// The shortest waves that a frame can show.
@@ -432,6 +442,15 @@ impl Features {
         Self { features, ..Self::default() }
     }
 
+    /// All features ready to be laid on frames of one spacing, with the seed of the step.
+    #[must_use]
+    pub fn ready(&self, frame: &Frame, seed: Seed) -> Vec<Ready> {
+        let seed = if self.seed.is_empty() { seed } else { Seed::from_text(&self.seed) };
+        let (seed, finest_m) = (seed.child("features"), Traced::finest_m(frame));
+        let ready = |feature: &Feature| feature.ready(Grain { seed: feature.own_seed(seed), finest_m });
+        self.features.iter().map(ready).collect()
+    }
+
     /// Numbers of the lakes that hold water.
     fn lakes(&self) -> impl Iterator<Item = usize> + '_ {
         self.features.iter().enumerate().filter_map(|(i, feature)| match feature {
@@ -471,9 +490,12 @@ impl Features {
 }
 
 /// A feature with everything worked out that does not depend on the sample.
-enum Ready {
+pub enum Ready {
+    /// Around a point.
     Round(Box<round::Round>),
+    /// Along a line.
     Line(Box<trace::Trace>),
+    /// Inside an outline.
     Area(Box<area::Area>),
 }
 
@@ -496,7 +518,7 @@ impl From<area::Area> for Ready {
 }
 
 impl Ready {
-    /// What it can touch.
+    /// What it can touch, piece by piece.
     fn parts(&self, feature: u32) -> Vec<(Part, Rect)> {
         match self {
             Self::Round(round) => vec![(Part { feature, arc: 0 }, round.bounds())],
