@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use orogen_core::{Frame, Rect, Seed};
 use orogen_ops::noise::{Noise, WaveParts};
 use orogen_ops::shape::Features;
-use orogen_ops::shape::features::ready::{Flat, Form, Fractal, Ready, Round, Sand, Shape};
+use orogen_ops::shape::features::Feature;
+use orogen_ops::shape::features::ready::{
+    Arc as LineArc, Area, AreaForm, Flat, Form, Fractal, Profile, Ready, Round, Sand, Shape, Trace,
+};
 
 use crate::numbers::Numbers;
 
@@ -34,19 +37,13 @@ impl std::fmt::Debug for FeatureStep {
 }
 
 impl FeatureStep {
-    /// The step of these parameters, or why it cannot be had.
-    pub fn of(op: &Features, seed: Seed) -> Result<Self, String> {
+    /// The step of these parameters.
+    pub fn of(op: &Features, seed: Seed) -> Self {
         let mut relief_m = 0f64;
         for feature in &op.features {
             relief_m = relief_m.max(height_m(feature).abs());
         }
-        let step = Self { op: op.clone(), seed, relief_m, ready: Arc::default() };
-        for (feature, ready) in op.features.iter().zip(&*step.ready(&some_frame()?)) {
-            if !matches!(ready, Ready::Round(_)) {
-                return Err(format!("it has a {} that is not round", feature.kind()));
-            }
-        }
-        Ok(step)
+        Self { op: op.clone(), seed, relief_m, ready: Arc::default() }
     }
 
     /// The features for the spacing of a frame.
@@ -69,21 +66,23 @@ impl FeatureStep {
     /// The features that a tile meets: where their list starts, and how many there are.
     pub fn list(&self, frame: &Frame, numbers: &mut Numbers) -> [u32; 2] {
         let mut listed = Vec::new();
+        // Rivers that follow each other are one run.
+        let (mut run, mut river) = (0, false);
         for ready in &*self.ready(frame) {
-            listed.extend(match ready {
+            let is_river = matches!(ready, Ready::Line(line) if matches!(line.profile, Profile::River));
+            run += u32::from(!(is_river && river));
+            river = is_river;
+            let found = match ready {
                 Ready::Round(feature) => round(feature, frame, numbers),
-                Ready::Line(_) | Ready::Area(_) => None,
-            });
+                Ready::Line(feature) => line(feature, frame, numbers),
+                Ready::Area(feature) => area(feature, frame, numbers),
+            };
+            listed.extend(found.map(|(first, kind)| [first, kind | (run << 8)]));
         }
         let first = numbers.next();
         listed.iter().for_each(|pair| numbers.push(*pair));
         [first, listed.len() as u32]
     }
-}
-
-/// A frame to find out by what kinds of features there are.
-fn some_frame() -> Result<Frame, String> {
-    Frame::square(1000.0, 2).map_err(|e| e.to_string())
 }
 
 /// The samples of a tile that something touches.
@@ -121,7 +120,7 @@ impl Part {
 }
 
 /// A feature around a point: where its numbers are, and its kind.
-fn round(feature: &Round, frame: &Frame, numbers: &mut Numbers) -> Option<[u32; 2]> {
+fn round(feature: &Round, frame: &Frame, numbers: &mut Numbers) -> Option<(u32, u32)> {
     let part = Part::of(frame, &feature.bounds())?;
     let places = part.places(frame, feature.at);
     let dunes = match &feature.form {
@@ -159,7 +158,135 @@ fn round(feature: &Round, frame: &Frame, numbers: &mut Numbers) -> Option<[u32; 
     numbers.push_floats([(1.0 / feature.radius) as f32, feature.strength]);
     numbers.push_floats([wander, 0.0]);
     form.iter().for_each(|pair| numbers.push(*pair));
-    Some([first, kind])
+    Some((first, kind))
+}
+
+/// A number as two floats: what `split.wgsl` takes the difference of.
+fn split(x: f64) -> [f32; 2] {
+    let near = x as f32;
+    [near, (x - f64::from(near)) as f32]
+}
+
+/// The difference of two such numbers, with the bits of the device.
+fn difference(a: [f32; 2], b: [f32; 2]) -> f32 {
+    (a[0] - b[0]) + (a[1] - b[1])
+}
+
+/// A feature along a line: where its numbers are, and its kind.
+fn line(feature: &Trace, frame: &Frame, numbers: &mut Numbers) -> Option<(u32, u32)> {
+    let spline = &feature.spline;
+    // With a little to spare: an arc that hardly counts must count in both of two tiles that share a sample.
+    let reach = 1.001 * (feature.reach + 2.0 * spline.bow);
+    let (mut arcs, mut touched) = (Vec::new(), None::<Rect>);
+    for (i, arc) in spline.arcs.iter().enumerate() {
+        let around = spline.bounds(i).grown([reach; 2]);
+        if around.intersection(&frame.extent()).is_some() {
+            touched = Some(touched.map_or(around, |rect| rect.union(&around)));
+            arcs.push(arc);
+        }
+    }
+    let part = Part::of(frame, &touched?)?;
+    let places = part.places(frame, spline.origin);
+    let table = numbers.next();
+    places.iter().flatten().for_each(|at| numbers.push_floats(split(*at)));
+    let (wander, fractal) = match &feature.wander {
+        Some((wander, fractal)) => {
+            (*wander, fractal_table(fractal, &part.places(frame, feature.at), numbers))
+        }
+        None => (0.0, 0),
+    };
+    let of_arcs = numbers.next();
+    arcs.iter().copied().chain(&spline.beyond).for_each(|arc| arc_numbers(arc, numbers));
+    let (kind, shape) = match feature.profile {
+        Profile::Ridge { pointed } => (5, [pointed, 0.0]),
+        Profile::Canyon { floor, ledges } => (6, [floor, ledges]),
+        Profile::River => (7, [0.0; 2]),
+    };
+    let first = numbers.next();
+    numbers.push(part.pair());
+    numbers.push([table, fractal]);
+    numbers.push_floats([feature.reach as f32, feature.strength]);
+    numbers.push_floats([feature.floor as f32, wander]);
+    numbers.push([of_arcs, arcs.len() as u32]);
+    numbers.push_floats(shape);
+    numbers.push_floats([spline.bow as f32, 0.0]);
+    Some((first, kind))
+}
+
+/// An arc, as `spline.wgsl` has it.
+fn arc_numbers(arc: &LineArc, numbers: &mut Numbers) {
+    let [x, y] = arc.from;
+    let [_, c1, c2, c3] = arc.c.map(|c| c.map(|v| v as f32));
+    let ([a, b, c, d], [e, f, g, h]) = (arc.values.map(|v| v as f32), arc.rise.map(|v| v as f32));
+    let along = arc.along.map(|v| v as f32);
+    let length = [arc.length as f32, 0.0];
+    for pair in [split(x), split(y), along, length, c1, c2, c3, [a, b], [c, d], [e, f], [g, h]] {
+        numbers.push_floats(pair);
+    }
+}
+
+/// A feature with an outline: where its numbers are, and its kind.
+fn area(feature: &Area, frame: &Frame, numbers: &mut Numbers) -> Option<(u32, u32)> {
+    let part = Part::of(frame, &feature.bounds())?;
+    let places = part.places(frame, feature.at);
+    let dunes = match &feature.form {
+        AreaForm::Sand { sand, .. } => sand.way,
+        _ => [0.0; 2],
+    };
+    let [xs, ys] = places.clone().map(|places| -> Vec<[f32; 2]> { places.into_iter().map(split).collect() });
+    // With a little to spare, as for lines.
+    let reach = 1.01 * feature.reach;
+    let (west, east) = (places[0][0] - reach, places[0][places[0].len() - 1] + reach);
+    let (north, south) = (places[1][0] + reach, places[1][places[1].len() - 1] - reach);
+    let mut crossed = vec![false; ys.len()];
+    let mut edges = Vec::new();
+    for edge in &feature.edges {
+        let [a, b] = edge.map(|corner| [corner[0] - feature.at[0], corner[1] - feature.at[1]]);
+        if a[0].min(b[0]) > east || a[1].min(b[1]) > north || a[1].max(b[1]) < south {
+            continue;
+        }
+        if a[0].max(b[0]) >= west {
+            edges.push([a, b]);
+            continue;
+        }
+        let [a, b] = [split(a[1]), split(b[1])];
+        for (crossed, y) in crossed.iter_mut().zip(&ys) {
+            *crossed ^= (difference(*y, a) >= 0.0) != (difference(*y, b) >= 0.0);
+        }
+    }
+    let table = numbers.next();
+    xs.iter().chain(&ys).for_each(|at| numbers.push_floats(*at));
+    let phase = |at: f64, axis: usize| {
+        let dunes = at * dunes[axis];
+        ((dunes - dunes.floor()) as f32).to_bits()
+    };
+    places[0].iter().for_each(|at| numbers.push([phase(*at, 0), 0]));
+    places[1].iter().zip(&crossed).for_each(|(at, odd)| numbers.push([phase(*at, 1), u32::from(*odd)]));
+    let of_edges = numbers.next();
+    for place in edges.iter().flatten().flatten() {
+        numbers.push_floats(split(*place));
+    }
+    let mut noise = |fractal: &Fractal| fractal_table(fractal, &places, numbers);
+    let (kind, fractal, scale, outside, form) = match &feature.form {
+        AreaForm::Slope(slope) => {
+            let fractal = slope.fractal.as_ref().map_or(0, &mut noise);
+            let form = vec![[slope.height, slope.rough].map(f32::to_bits)];
+            (8, fractal, [slope.apron, slope.per_m], 0.0, form)
+        }
+        AreaForm::Flat { flat, shore, inside, outside } => {
+            (9, 0, [*shore, *inside], *outside, flat_numbers(flat))
+        }
+        AreaForm::Sand { sand, per_m } => (10, 0, [0.0, *per_m], 0.0, sand_numbers(sand, &mut noise)),
+    };
+    let first = numbers.next();
+    numbers.push(part.pair());
+    numbers.push([table, fractal]);
+    numbers.push([of_edges, edges.len() as u32]);
+    numbers.push_floats([feature.strength, 0.0]);
+    numbers.push_floats(scale);
+    numbers.push_floats([outside, 0.0]);
+    form.iter().for_each(|pair| numbers.push(*pair));
+    Some((first, kind))
 }
 
 fn flat_numbers(flat: &Flat) -> Vec<[u32; 2]> {
@@ -217,8 +344,7 @@ fn wave_table(wave: &WaveParts, places: &[Vec<f64>; 2], numbers: &mut Numbers) -
 }
 
 /// How high a feature stands, or the level that it has.
-fn height_m(feature: &orogen_ops::shape::features::Feature) -> f64 {
-    use orogen_ops::shape::features::Feature;
+fn height_m(feature: &Feature) -> f64 {
     match feature {
         Feature::Mountain(f) => f.height_m,
         Feature::Massif(f) => f.height_m,

@@ -109,12 +109,7 @@ impl Generator {
     }
 
     /// Halves a batch whose numbers are too many for one texture.
-    fn heights_of(
-        &self,
-        plan: &Plan,
-        frames: &[Frame],
-        out: &mut Vec<Raster<f32>>,
-    ) -> Result<(), GpuError> {
+    fn heights_of(&self, plan: &Plan, frames: &[Frame], out: &mut Vec<Raster<f32>>) -> Result<(), GpuError> {
         match self.run(plan, frames, false) {
             Ok(batch) => out.extend(batch.read_heights()?),
             Err(GpuError::Tiles(_)) if frames.len() > 1 => {

@@ -113,7 +113,7 @@ fn pass(step: &RecipeStep) -> Result<Pass, Unsupported> {
         return Ok(Pass::Noise(Box::new(NoiseStep::of(noise, step.seed).map_err(refused)?)));
     }
     if let Some(features) = op.downcast_ref::<Features>() {
-        return Ok(Pass::Features(Box::new(FeatureStep::of(features, step.seed).map_err(refused)?)));
+        return Ok(Pass::Features(Box::new(FeatureStep::of(features, step.seed))));
     }
     match ChangeStep::of(&*step.op) {
         Some(change) => Ok(Pass::Change(change.map_err(refused)?)),

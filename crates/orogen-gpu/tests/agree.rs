@@ -1,4 +1,5 @@
 //! Heights of the device beside those of the processor.
+#![allow(clippy::print_stdout, reason = "how far they differ is worth reading")]
 
 use std::sync::OnceLock;
 
@@ -34,7 +35,7 @@ fn seeded(seed: &str, steps: &str) -> Checked {
         Operator::of::<mask::Height>(),
     ]);
     let recipe = Recipe::parse("agree", text.as_bytes()).expect("the recipe parses");
-    recipe.check(&catalog, &Limits::default()).unwrap_or_else(|e| panic!("{e}\n{text}"))
+    recipe.check(&catalog, &Limits::default()).map_err(|e| format!("{e}\n{text}")).expect("no faults")
 }
 
 fn noise(params: &str) -> String {
@@ -92,7 +93,8 @@ fn assert_agrees(what: &str, checked: &Checked, frames: &[Frame]) {
 fn every_basis_in_every_fractal_agrees_far_from_the_origin_and_at_every_spacing() {
     for basis in ["value", "perlin", "simplex", "worley", "white"] {
         for fractal in ["none", "fbm", "translate_scale", "multifractal", "hybrid", "ridged", "billow"] {
-            let params = format!("basis = {basis:?}, fractal = {fractal:?}, octaves = 8, amplitude_m = 300.0");
+            let params =
+                format!("basis = {basis:?}, fractal = {fractal:?}, octaves = 8, amplitude_m = 300.0");
             assert_agrees(&params, &checked(&noise(&params)), &everywhere());
         }
     }
@@ -131,7 +133,13 @@ fn features(kinds: &[&str], at: [f64; 2]) -> String {
         let place = [at[0] + 3000.0 * unit(0) - 500.0, at[1] + 3000.0 * unit(1) - 500.0];
         let kind = kinds[i as usize % kinds.len()];
         let strength = if i % 4 == 3 { 0.7 } else { 1.0 };
-        text += &format!("[[step.params.features]]\nkind = {kind:?}\nstrength = {strength}\n");
+        let named = match kind {
+            "a mesa" => "plateau",
+            "a tarn" => "lake",
+            "an erg" => "dune_field",
+            _ => kind,
+        };
+        text += &format!("[[step.params.features]]\nkind = {named:?}\nstrength = {strength}\n");
         let points: Vec<[f64; 2]> = (0..5)
             .map(|k| [place[0] + 400.0 * k as f64 * unit(4), place[1] + 900.0 * unit(5 + k) - 450.0])
             .collect();
@@ -141,26 +149,42 @@ fn features(kinds: &[&str], at: [f64; 2]) -> String {
                 .collect();
             format!("points = [{}]\n", points.join(", "))
         };
-        let ring = "outline = [[[-1, -0.8], [0.9, -1.1], [1.2, 0.4], [0.3, 0.2], [-0.2, 1.0], [-1.1, 0.5]]]\n";
+        let ring =
+            "outline = [[[-1, -0.8], [0.9, -1.1], [1.2, 0.4], [0.3, 0.2], [-0.2, 1.0], [-1.1, 0.5]]]\n";
         let around = format!("at_m = {place:?}\nradius_m = {}\n", 200.0 + 900.0 * unit(2));
         let height = 40.0 + 200.0 * unit(3);
         text += &match kind {
-            "mountain" => format!("{around}height_m = {height}\npeakiness = {}\nroughness = {}\n", unit(8), unit(9)),
+            "mountain" => {
+                format!("{around}height_m = {height}\npeakiness = {}\nroughness = {}\n", unit(8), unit(9))
+            }
             "hill" => format!("{around}height_m = {height}\n"),
             "volcano" => format!("{around}height_m = {height}\ncrater_depth_m = {}\n", 0.6 * height),
             "crater" => format!("{around}depth_m = {height}\npeak_m = {}\n", 0.3 * height),
             "plateau" => format!("{around}level_m = {}\n", 250.0 + height),
             "lake" => format!("{around}level_m = {}\ndepth_m = {}\n", 200.0 + height, 0.2 * height),
-            "dune_field" => format!("{around}height_m = {}\nspacing_m = {}\n", 0.1 * height, 40.0 + 100.0 * unit(4)),
-            "ridge" => format!("{}radius_m = {}\nheight_m = {height}\n", line(&|_| String::new()), 80.0 + 300.0 * unit(2)),
-            "canyon" => format!("{}radius_m = {}\ndepth_m = {height}\n", line(&|_| String::new()), 80.0 + 300.0 * unit(2)),
+            "dune_field" => {
+                format!("{around}height_m = {}\nspacing_m = {}\n", 0.1 * height, 40.0 + 100.0 * unit(4))
+            }
+            "ridge" => format!(
+                "{}radius_m = {}\nheight_m = {height}\n",
+                line(&|_| String::new()),
+                80.0 + 300.0 * unit(2)
+            ),
+            "canyon" => format!(
+                "{}radius_m = {}\ndepth_m = {height}\n",
+                line(&|_| String::new()),
+                80.0 + 300.0 * unit(2)
+            ),
             "river" => {
-                let at = |k: usize| format!(", width_m = 30, depth_m = {}, z_m = {}", 3 + k, 300.0 - 5.0 * k as f64);
+                let at = |k: usize| {
+                    format!(", width_m = 30, depth_m = {}, z_m = {}", 3 + k, 300.0 - 5.0 * k as f64)
+                };
                 format!("{}bank_m = {}\n", line(&at), 80.0 + 200.0 * unit(2))
             }
             "massif" => format!("{around}{ring}height_m = {height}\nedge_m = {}\n", 100.0 + 300.0 * unit(4)),
-            "mesa" => unreachable!("a plateau with an outline"),
-            _ => unreachable!("{kind}"),
+            "a mesa" => format!("{around}{ring}level_m = {}\n", 250.0 + height),
+            "a tarn" => format!("{around}{ring}level_m = {}\ndepth_m = {}\n", 200.0 + height, 0.2 * height),
+            _ => format!("{around}{ring}height_m = {}\nedge_m = 150\n", 0.1 * height),
         };
     }
     text
@@ -174,15 +198,68 @@ fn over(at: [f64; 2]) -> Vec<Frame> {
     tiles.collect()
 }
 
+/// The same, and that features change the land at all.
+fn assert_features_agree(what: &str, kinds: &[&str], at: [f64; 2]) {
+    let (land, frames) = (checked(&features(kinds, at)), over(at));
+    assert_agrees(what, &land, &frames);
+    let bare = checked(&features(&[], at));
+    let mut most = 0f32;
+    for (a, b) in from_processor(&bare, &frames).iter().zip(from_processor(&land, &frames)) {
+        a.as_slice().iter().zip(b.as_slice()).for_each(|(a, b)| most = most.max((a - b).abs()));
+    }
+    assert!(most > 5.0, "{what} change the land by {most} m");
+}
+
 const ROUND: [&str; 7] = ["mountain", "hill", "volcano", "crater", "plateau", "lake", "dune_field"];
 
 #[test]
 fn features_around_a_point_agree() {
     for at in [[0.0, 0.0], [2e6, -1e6]] {
         for kind in ROUND {
-            assert_agrees(kind, &checked(&features(&[kind], at)), &over(at));
+            assert_features_agree(kind, &[kind], at);
         }
-        assert_agrees("all of them", &checked(&features(&ROUND, at)), &over(at));
+        assert_features_agree("all of them", &ROUND, at);
+    }
+}
+
+#[test]
+fn features_along_a_line_agree() {
+    for at in [[0.0, 0.0], [2e6, -1e6]] {
+        for kind in ["ridge", "canyon", "river"] {
+            assert_features_agree(kind, &[kind], at);
+        }
+    }
+}
+
+#[test]
+fn hairpins_and_loops_of_lines_agree() {
+    let at = |points: &[[f64; 2]], more: &str| -> String {
+        let points: Vec<String> =
+            points.iter().map(|[x, y]| format!("{{ x_m = {x}, y_m = {y}{more} }}")).collect();
+        points.join(", ")
+    };
+    let bends =
+        [[100.0, 100.0], [1500.0, 160.0], [1560.0, 260.0], [200.0, 300.0], [150.0, 900.0], [700.0, 50.0]];
+    let mut steps = noise("octaves = 4, amplitude_m = 40.0");
+    steps += "[[step]]\nid = \"f\"\nop = \"shape.features\"\nparams.features = [\n";
+    steps +=
+        &format!("{{ kind = \"ridge\", radius_m = 150, height_m = 90, points = [{}] }},\n", at(&bends, ""));
+    let depths = ", z_m = 20, width_m = 40, depth_m = 4";
+    steps += &format!("{{ kind = \"river\", bank_m = 120, points = [{}] }},\n]\n", at(&bends, depths));
+    let spacings = [20.0, 5.0, 0.5];
+    let places = [[0.0, 0.0], [1400.0, 150.0], [120.0, 250.0], [400.0, 180.0]];
+    let tiles: Vec<Frame> = places.iter().flat_map(|place| spacings.map(|s| tile(*place, s))).collect();
+    assert_agrees("hairpins", &checked(&steps), &tiles);
+}
+
+#[test]
+fn features_with_an_outline_agree() {
+    for at in [[0.0, 0.0], [2e6, -1e6]] {
+        for kind in ["massif", "a mesa", "a tarn", "an erg"] {
+            assert_features_agree(kind, &[kind], at);
+        }
+        let mixed = ["massif", "river", "river", "mountain", "canyon", "a mesa", "ridge", "lake", "river"];
+        assert_features_agree("a mixture", &mixed, at);
     }
 }
 
@@ -207,13 +284,12 @@ fn changes_of_every_height_agree() {
 
 #[test]
 fn samples_that_two_tiles_share_are_equal_to_the_bit() {
-    let land = checked(&features(&["mountain", "dune_field", "lake"], [1e6, 1e6]));
+    let land = checked(&features(&["mountain", "dune_field", "lake", "river", "massif"], [1e6, 1e6]));
     let plan = Plan::of(&land).expect("a plan");
     for spacing in [37.0, 0.25] {
         // Tiles of one lattice, cut as a quadtree does: the borders of one lie inside the other.
         let all = Frame::new([1e6, 1e6], [192.0 * spacing; 2], [193, 193]).expect("a frame");
-        let frames: Vec<Frame> =
-            (0..9).map(|i| all.window(i % 3 * 64 - 1, i / 3 * 64 - 1, 67, 67)).collect();
+        let frames: Vec<Frame> = (0..9).map(|i| all.window(i % 3 * 64 - 1, i / 3 * 64 - 1, 67, 67)).collect();
         let tiles = generator().heights(&plan, &frames).expect("heights");
         // Also when they are made alone.
         let alone = generator().heights(&plan, &frames[4..5]).expect("heights");
@@ -234,7 +310,8 @@ fn normals_stand_upright_on_the_heights() {
     // A number in half precision; the smallest of all count as nothing.
     let full = |bits: u16| {
         let exponent = i32::from(bits >> 10 & 31) - 15;
-        let size = (1.0 + f64::from(bits & 0x3ff) / 1024.0) * orogen_core::math::pow(2.0, f64::from(exponent));
+        let size =
+            (1.0 + f64::from(bits & 0x3ff) / 1024.0) * orogen_core::math::pow(2.0, f64::from(exponent));
         if exponent == -15 { 0.0 } else { size.copysign(if bits >> 15 == 1 { -1.0 } else { 1.0 }) }
     };
     for (height, normal) in heights.iter().zip(&normals) {
@@ -263,7 +340,11 @@ fn what_the_device_has_no_twin_of_is_said_in_a_sentence() {
     let why = |steps: &str| Plan::of(&checked(steps)).expect_err("it is supported").to_string();
     assert_eq!(why(&after("source.cracks", "")), "step \"next\": the graphics device has no source.cracks");
     let masked = "[[step]]\nid = \"low\"\nop = \"mask.height\"\n[[step]]\nid = \"next\"\nop = \"combine.add\"\nmask = \"mask\"\nparams.operand = 5\n";
-    assert!(why(&format!("{noise}{masked}")).contains("it has a mask"), "{}", why(&format!("{noise}{masked}")));
+    assert!(
+        why(&format!("{noise}{masked}")).contains("it has a mask"),
+        "{}",
+        why(&format!("{noise}{masked}"))
+    );
     let two = after("combine.add", "with = \"noise\"\n");
     assert!(why(&two).contains("it combines two layers"), "{}", why(&two));
     let white = "[[step]]\nid = \"w\"\nop = \"source.noise\"\nparams = { basis = \"white\", warp_m = 20 }\n";

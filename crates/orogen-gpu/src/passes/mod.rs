@@ -5,7 +5,16 @@ pub(crate) const SHADERS: [(&str, &[&str]); 4] = [
     ("noise", &[TILE, include_str!("basis.wgsl"), include_str!("fractal.wgsl"), include_str!("field.wgsl")]),
     (
         "features",
-        &[TILE, include_str!("octaves.wgsl"), include_str!("round.wgsl"), include_str!("features.wgsl")],
+        &[
+            TILE,
+            include_str!("split.wgsl"),
+            include_str!("octaves.wgsl"),
+            include_str!("round.wgsl"),
+            include_str!("spline.wgsl"),
+            include_str!("lines.wgsl"),
+            include_str!("area.wgsl"),
+            include_str!("features.wgsl"),
+        ],
     ),
     ("change", &[TILE, include_str!("change.wgsl")]),
     ("normals", &[TILE, include_str!("normals.wgsl")]),

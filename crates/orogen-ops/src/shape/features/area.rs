@@ -98,6 +98,8 @@ pub struct Area {
     pub edges: Vec<[[f64; 2]; 2]>,
     /// How much of its effect is applied.
     pub strength: f32,
+    /// How far from the outline anything changes with the distance.
+    pub reach: f64,
     bounds: Rect,
     /// What it does to the land.
     pub form: Form,
@@ -176,7 +178,7 @@ impl Area {
             bounds.max[k] = bounds.max[k].max(corner[k] + outside);
         }
         let rings = rings.iter().map(|ring| Path::new(ring, true, inside.max(outside))).collect();
-        Self { at, rings, edges, strength: strength as f32, bounds, form }
+        Self { at, rings, edges, strength: strength as f32, reach: inside.max(outside), bounds, form }
     }
 
     /// What it can touch.
@@ -217,7 +219,14 @@ impl Area {
     }
 
     /// Lays it on a row whose samples lie at `xs`.
-    pub(super) fn row(&self, frame: &Frame, row: usize, xs: &[f64], heights: &mut [f32], buffers: &mut AreaBuffers) {
+    pub(super) fn row(
+        &self,
+        frame: &Frame,
+        row: usize,
+        xs: &[f64],
+        heights: &mut [f32],
+        buffers: &mut AreaBuffers,
+    ) {
         let Some(start) = self.inside(frame, row, xs, buffers) else { return };
         let heights = &mut heights[start..start + buffers.east.len()];
         match &self.form {

@@ -213,7 +213,15 @@ impl Profile {
     /// The height that it makes of one. The bed of a river that acts fully is noted in `bed`, to be carved when all
     /// rivers that follow each other have made their banks: so no bank dams another river where they meet.
     #[inline]
-    pub(super) fn apply(&self, strength: f32, near: Near, noise: f32, reach: f64, h: f32, bed: &mut f32) -> f32 {
+    pub(super) fn apply(
+        &self,
+        strength: f32,
+        near: Near,
+        noise: f32,
+        reach: f64,
+        h: f32,
+        bed: &mut f32,
+    ) -> f32 {
         match *self {
             Self::Ridge { pointed } => {
                 let t = (near.distance / reach) as f32;

@@ -260,7 +260,10 @@ impl Crater {
 
 /// Height by distance, before noise.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "they are named as the parameters of the kinds; `per_flank` is one over the flank at the rim")]
+#[allow(
+    missing_docs,
+    reason = "they are named as the parameters of the kinds; `per_flank` is one over the flank at the rim"
+)]
 pub enum Shape {
     /// A mountain, or a hill, which is not pointed at all.
     Mountain { height: f32, pointed: f32 },
@@ -288,7 +291,13 @@ impl Peak {
     }
 
     /// The fractal along a row; `false` when there is none.
-    pub(super) fn noise(&self, east: &[f64], north: f64, buffers: &mut OctaveBuffers, out: &mut Vec<f32>) -> bool {
+    pub(super) fn noise(
+        &self,
+        east: &[f64],
+        north: f64,
+        buffers: &mut OctaveBuffers,
+        out: &mut Vec<f32>,
+    ) -> bool {
         match &self.fractal {
             None => false,
             Some((_, fractal)) => {
@@ -299,7 +308,14 @@ impl Peak {
     }
 
     /// Adds it to a row: `plain` distances, `shares` with the outline's noise, and the fractal.
-    pub(super) fn row(&self, strength: f32, plain: &[f32], shares: &[f32], noise: &[f32], heights: &mut [f32]) {
+    pub(super) fn row(
+        &self,
+        strength: f32,
+        plain: &[f32],
+        shares: &[f32],
+        noise: &[f32],
+        heights: &mut [f32],
+    ) {
         let rough = self.fractal.as_ref().map_or(0.0, |(rough, _)| *rough);
         let middle = self.middle;
         let by = |t: f32, noise: f32| rough * (noise - middle * cubic(t));

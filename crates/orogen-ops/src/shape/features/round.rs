@@ -75,7 +75,14 @@ pub(super) struct RoundBuffers {
 }
 
 impl Round {
-    pub(super) fn new(at: [f64; 2], radius: f64, strength: f64, roughness: f64, grain: Grain, form: Form) -> Self {
+    pub(super) fn new(
+        at: [f64; 2],
+        radius: f64,
+        strength: f64,
+        roughness: f64,
+        grain: Grain,
+        form: Form,
+    ) -> Self {
         // What is rough all over needs no fine outline.
         let octaves = if matches!(form, Form::Flat(_)) { 4 } else { 2 };
         let outline = (roughness > 0.0).then(|| {
