@@ -18,8 +18,13 @@ const SIDE: usize = 67;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let wanted = std::env::args().nth(1);
-    let device = Device::open(wanted.as_deref())?;
-    let generator = Generator::new(&device);
+    let generator = match Device::open(wanted.as_deref()) {
+        Ok(device) => Some(Generator::new(&device)),
+        Err(e) => {
+            println!("{e}");
+            None
+        }
+    };
     for (name, count) in [("noise", 0), ("noise and 40 features", 40)] {
         let land = land(count)?;
         let plan = Plan::of(&land)?;
@@ -35,6 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             })?;
             say(&format!("processor, {threads} thread(s)"), frames.len(), seconds);
         }
+        let Some(generator) = &generator else { continue };
+        let name = generator.device().name();
         let most = generator.most_tiles([SIDE, SIDE]);
         let seconds = best(3, || {
             for part in frames.chunks(most) {
@@ -42,9 +49,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             Ok(())
         })?;
-        say(&format!("{}, heights and normals left there", device.name()), frames.len(), seconds);
+        say(&format!("{}, heights and normals left there", name), frames.len(), seconds);
         let seconds = best(3, || Ok(drop(generator.heights(&plan, &frames)?)))?;
-        say(&format!("{}, heights read back", device.name()), frames.len(), seconds);
+        say(&format!("{}, heights read back", name), frames.len(), seconds);
     }
     Ok(())
 }

@@ -14,12 +14,13 @@ mod spline;
 mod trace;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use orogen_core::param::{Fault, Segment};
 use orogen_core::vector::{Shape, VectorLayer};
 use orogen_core::{
-    Cancelled, Ctx, Footprint, Frame, Layers, Op, OpError, Prepared, Raster, Reach, Rect, Seed, Terrain,
-    layer,
+    Cancelled, Ctx, Footprint, Frame, LayerName, Layers, Op, OpError, Prepared, Raster, Reach, Rect, Seed,
+    Terrain, layer,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -349,7 +350,8 @@ impl Op for Features {
     }
 
     fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
-        Ok(Some(Box::new(Traced::new(self, world, ctx.seed()))))
+        let world = Traced::new(self, world, ctx.seed());
+        Ok(Some(Box::new(AtSpacings { world, others: Mutex::default() })))
     }
 
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -365,6 +367,37 @@ struct Traced {
     parts: Vec<(Part, Rect)>,
 }
 
+/// Features traced for the world, and for the spacings of windows as they come.
+struct AtSpacings {
+    world: Traced,
+    /// By the shortest waves, in bits.
+    others: Mutex<BTreeMap<u64, Arc<Traced>>>,
+}
+
+/// Spacings that are remembered: the levels of a quadtree.
+const MOST_SPACINGS: usize = 24;
+
+impl Prepared for AtSpacings {
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let finest_m = Traced::finest_m(terrain.frame());
+        if finest_m == self.world.finest_m {
+            return self.world.run(terrain, ctx);
+        }
+        let others = || self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = others().get(&finest_m.to_bits()).cloned();
+        let traced = known.unwrap_or_else(|| {
+            let made = Arc::new(Traced::new(&self.world.params, terrain.frame(), ctx.seed()));
+            let mut others = others();
+            if others.len() >= MOST_SPACINGS {
+                others.clear();
+            }
+            others.insert(finest_m.to_bits(), made.clone());
+            made
+        });
+        traced.run(terrain, ctx)
+    }
+}
+
 impl Traced {
     fn new(params: &Features, frame: &Frame, seed: Seed) -> Self {
         let ready = params.ready(frame, seed);
@@ -378,12 +411,10 @@ impl Traced {
     }
 }
 
-impl Prepared for Traced {
+impl Traced {
+    /// Lays the features on land of their spacing.
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let frame = *terrain.frame();
-        if Self::finest_m(&frame) != self.finest_m {
-            return Self::new(&self.params, &frame, ctx.seed()).run(terrain, ctx);
-        }
         let Self { params, ready, parts, .. } = self;
         let layers = Op::layers(params);
         let height = lay(ready, parts, terrain.get(layer::HEIGHT)?, &frame, ctx)?;
@@ -394,7 +425,8 @@ impl Prepared for Traced {
         };
         terrain.set(layer::HEIGHT, height);
 
-        if layers.writes.contains(&layer::WATER.name()) {
+        let wants_water = ctx.wants(&orogen_core::Part::Layer(layer::WATER.name()));
+        if layers.writes.contains(&layer::WATER.name()) && wants_water {
             let mut water = params.water(ready, parts, terrain.get(layer::HEIGHT)?, &frame);
             if let Some((height, former)) = wet {
                 let now = terrain.get(layer::HEIGHT)?;
@@ -409,9 +441,12 @@ impl Prepared for Traced {
             }
             terrain.set(layer::WATER, water);
         }
-        let touched: Vec<Rect> = parts.iter().map(|(_, rect)| *rect).collect();
         let own = layers.writes_vectors.iter().any(|name| name.as_str() == RIVERS);
+        let wants_rivers = ctx.wants(&orogen_core::Part::Vectors(LayerName::fixed(RIVERS)));
+        let touched: Vec<Rect> =
+            if wants_rivers { parts.iter().map(|(_, rect)| *rect).collect() } else { Vec::new() };
         match former {
+            _ if !wants_rivers => {}
             // Lines of other steps keep all they know while nothing moves their ground.
             Some(former)
                 if !own && (0..former.len()).all(|line| !marks::is_touched(&former, line, &touched)) =>
