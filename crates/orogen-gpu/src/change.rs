@@ -1,4 +1,4 @@
-//! What changes one height at a time: `combine.*` with a number, and `shape.remap`.
+//! What changes one height at a time: `combine.*` with a number or with the heights of another step, and `shape.remap`.
 
 use orogen_core::{AnyOp, Coef, LayerName, layer};
 use orogen_ops::combine::{Add, Max, Min, Multiply};
@@ -23,8 +23,10 @@ pub(crate) struct ChangeStep {
     pub kind: Kind,
     /// Operand and what else it takes; the pieces of a curve.
     pairs: Vec<[f32; 2]>,
-    /// How much higher the land gets by it, and how many times as high.
-    pub grows: [f64; 2],
+    /// How high the land is that is combined with it, where that is a number, and how many times as high it gets.
+    grows: [f64; 2],
+    /// Whether it combines two lands.
+    pub takes_second: bool,
 }
 
 impl ChangeStep {
@@ -48,15 +50,27 @@ impl ChangeStep {
 
     fn with(kind: Kind, changed: &LayerName, operand: &Coef, second: f64) -> Result<Self, String> {
         of_height(changed)?;
-        let Coef::Const(operand) = operand else {
-            return Err(String::from("it combines two layers"));
+        let operand = match operand {
+            Coef::Const(operand) => Some(*operand),
+            Coef::Layer(name) => {
+                of_height(name)?;
+                None
+            }
         };
-        let grows = match kind {
-            Kind::Add => [(operand * second).abs(), 1.0],
-            Kind::Multiply => [0.0, operand.abs()],
-            _ => [0.0, 1.0],
-        };
-        Ok(Self { kind, pairs: vec![[*operand as f32, second as f32]], grows })
+        let pairs = vec![[operand.unwrap_or(0.0) as f32, second as f32]];
+        Ok(Self { kind, pairs, grows: [operand.unwrap_or(0.0).abs(), 1.0], takes_second: operand.is_none() })
+    }
+
+    /// How high land becomes that was so high before, with the second land, if it takes one.
+    pub fn relief_m(&self, before_m: f64, second_m: f64) -> f64 {
+        let other = if self.takes_second { second_m } else { self.grows[0] };
+        match self.kind {
+            Kind::Add => before_m + other * self.pairs.first().map_or(1.0, |pair| f64::from(pair[1].abs())),
+            Kind::Multiply => before_m * other,
+            Kind::Min | Kind::Max if self.takes_second => before_m.max(other),
+            Kind::Min | Kind::Max => before_m,
+            Kind::Remap => before_m * self.grows[1],
+        }
     }
 
     fn remap(op: &Remap) -> Result<Self, String> {
@@ -70,7 +84,7 @@ impl ChangeStep {
         for points in op.points.windows(2) {
             steepest = steepest.max(((points[1][1] - points[0][1]) / (points[1][0] - points[0][0])).abs());
         }
-        Ok(Self { kind: Kind::Remap, pairs, grows: [0.0, steepest] })
+        Ok(Self { kind: Kind::Remap, pairs, grows: [0.0, steepest], takes_second: false })
     }
 
     /// What tiles look up: where it starts, and how many pieces there are.
@@ -83,5 +97,5 @@ impl ChangeStep {
 
 fn of_height(name: &LayerName) -> Result<(), String> {
     let height = layer::HEIGHT.name();
-    if *name == height { Ok(()) } else { Err(format!("it changes {name}, not {height}")) }
+    if *name == height { Ok(()) } else { Err(format!("it is about {name}, not {height}")) }
 }

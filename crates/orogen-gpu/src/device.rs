@@ -54,14 +54,15 @@ impl Device {
             wgpu::DeviceDescriptor { label: Some("orogen"), required_limits, ..Default::default() };
         let opened = adapter.request_device(&descriptor).await;
         let (device, queue) = opened.map_err(|e| refused(e.to_string()))?;
-        Ok(Self::of(device, queue, &info))
+        Ok(Self::of(device, queue))
     }
 
     /// A device that was opened by somebody else, such as a window.
     #[must_use]
-    pub fn of(device: wgpu::Device, queue: wgpu::Queue, info: &wgpu::AdapterInfo) -> Self {
+    pub fn of(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let info = device.adapter_info();
         let is_software = info.device_type == wgpu::DeviceType::Cpu;
-        Self { device, queue, name: info.name.clone(), is_software }
+        Self { device, queue, name: info.name, is_software }
     }
 
     /// What the adapter is called.

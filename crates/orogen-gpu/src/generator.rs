@@ -16,14 +16,21 @@ use crate::plan::{Pass, Plan};
 
 /// The format of heights, and of normals.
 const HEIGHTS: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
+/// How heights are bound to be looked at.
+const HEIGHTS_BOUND: wgpu::BindingType = wgpu::BindingType::Texture {
+    sample_type: wgpu::TextureSampleType::Float { filterable: false },
+    view_dimension: wgpu::TextureViewDimension::D2,
+    multisampled: false,
+};
 const NORMALS: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
 /// Makes tiles by the plans of recipes. Any thread may ask it.
 pub struct Generator {
     device: Device,
-    /// Numbers and heights; and a uniform block beside them.
+    /// Numbers and heights; beside them a uniform block, or other heights.
     plain: wgpu::BindGroupLayout,
     with_uniform: wgpu::BindGroupLayout,
+    with_second: wgpu::BindGroupLayout,
     shaders: BTreeMap<&'static str, wgpu::ShaderModule>,
     pipelines: Mutex<BTreeMap<Shader, wgpu::RenderPipeline>>,
 }
@@ -34,6 +41,7 @@ enum Shader {
     Noise(NoiseKind),
     Features,
     Change(u32),
+    Pair(u32),
     Normals,
 }
 
@@ -60,6 +68,30 @@ struct Instance {
     target: [u32; 2],
 }
 
+/// What tiles look up in a pass: where it starts, and how many there are; and so for the passes of a second land.
+struct Listed {
+    tiles: Vec<[u32; 2]>,
+    second: Vec<Listed>,
+}
+
+/// What the passes of a batch share.
+struct Work<'a> {
+    numbers: wgpu::TextureView,
+    corners: &'a [[u32; 2]],
+    size: [u32; 2],
+    target: [u32; 2],
+    /// Stands for heights where there are none yet.
+    blank: wgpu::Texture,
+    encoder: wgpu::CommandEncoder,
+}
+
+/// What a pass looks at beside numbers and the heights before.
+enum Beside<'a> {
+    Nothing,
+    Uniform(&'a wgpu::Buffer),
+    Heights(&'a wgpu::Texture),
+}
+
 impl Generator {
     /// What does the work: never the reference, so that its results have no place in files and caches.
     pub const BACKEND: Backend = Backend::Gpu;
@@ -74,7 +106,15 @@ impl Generator {
         };
         Self {
             plain: layout(device, None),
-            with_uniform: layout(device, NonZeroU64::new(size_of::<Uniform>() as u64)),
+            with_uniform: layout(
+                device,
+                Some(wgpu::BindingType::Buffer {
+                    ty: wgpu::BufferBindingType::Uniform,
+                    has_dynamic_offset: false,
+                    min_binding_size: NonZeroU64::new(size_of::<Uniform>() as u64),
+                }),
+            ),
+            with_second: layout(device, Some(HEIGHTS_BOUND)),
             shaders: passes::SHADERS.iter().map(|(name, _)| shader(name)).collect(),
             pipelines: Mutex::default(),
             device: device.clone(),
@@ -147,8 +187,7 @@ impl Generator {
         let corners: Vec<[u32; 2]> =
             (0..frames.len() as u32).map(|i| [i % across * size[0], i / across * size[1]]).collect();
         let mut numbers = Numbers::new();
-        let lists: Vec<Vec<[u32; 2]>> =
-            plan.passes.iter().map(|pass| lists(pass, frames, &mut numbers)).collect();
+        let listed = listed(&plan.passes, frames, &mut numbers);
         let per_m: Vec<[u32; 2]> = (frames.iter())
             .map(|frame| {
                 let first = numbers.next();
@@ -156,61 +195,94 @@ impl Generator {
                 [first, 0]
             })
             .collect();
-        let numbers = numbers.texture(&self.device)?;
-        let instances = |lists: &[[u32; 2]]| -> wgpu::Buffer {
-            let one = |(&[x, y], &list): (&[u32; 2], &[u32; 2])| Instance {
-                tile: [x, y, size[0], size[1]],
-                list,
-                target,
-            };
-            let all: Vec<Instance> = corners.iter().zip(lists).map(one).collect();
-            self.buffer(bytemuck::cast_slice(&all), wgpu::BufferUsages::VERTEX)
+        let mut work = Work {
+            numbers: numbers.texture(&self.device)?,
+            corners: &corners,
+            size,
+            target,
+            blank: self.target([1, 1], HEIGHTS),
+            encoder: self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default()),
         };
-        let mut textures = [self.target(target, HEIGHTS), self.target(target, HEIGHTS)];
-        let mut encoder =
-            self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        for (pass, lists) in plan.passes.iter().zip(&lists) {
-            let [to, before] = &textures;
-            let uniform = match pass {
-                Pass::Noise(noise) => {
-                    Some(self.buffer(bytemuck::bytes_of(&noise.uniform), wgpu::BufferUsages::UNIFORM))
-                }
-                Pass::Features(_) | Pass::Change(_) => None,
-            };
-            let shader = match pass {
-                Pass::Noise(noise) => Shader::Noise(noise.kind),
-                Pass::Features(_) => Shader::Features,
-                Pass::Change(change) => Shader::Change(change.kind as u32),
-            };
-            let bind = self.bind(&numbers, before, uniform.as_ref());
-            self.draw(&mut encoder, shader, &bind, &instances(lists), frames.len(), to);
-            textures.swap(0, 1);
-        }
-        // The last pass has drawn into what is now the second.
-        let [spare, heights] = textures;
-        drop(spare);
+        let heights = self.passes(&plan.passes, &listed, &mut work);
         let normals = normals.then(|| {
             let to = self.target(target, NORMALS);
-            let bind = self.bind(&numbers, &heights, None);
-            self.draw(&mut encoder, Shader::Normals, &bind, &instances(&per_m), frames.len(), &to);
+            self.draw(&mut work, Shader::Normals, &heights, Beside::Nothing, &per_m, &to);
             to
         });
-        self.device.queue.submit([encoder.finish()]);
+        self.device.queue.submit([work.encoder.finish()]);
         Ok(Batch { device: self.device.clone(), heights, normals, corners, size })
     }
 
+    /// Draws passes, each on the heights of the one before; the last of those.
+    fn passes(&self, passes: &[Pass], listed: &[Listed], work: &mut Work<'_>) -> wgpu::Texture {
+        let mut made = work.blank.clone();
+        let mut spare = None;
+        for (pass, listed) in passes.iter().zip(listed) {
+            let to = spare.take().unwrap_or_else(|| self.target(work.target, HEIGHTS));
+            let second;
+            let uniform;
+            let (shader, beside) = match pass {
+                Pass::Noise(noise) => {
+                    let bytes = bytemuck::bytes_of(&noise.uniform);
+                    uniform = self.buffer(bytes, wgpu::BufferUsages::UNIFORM);
+                    (Shader::Noise(noise.kind), Beside::Uniform(&uniform))
+                }
+                Pass::Features(_) => (Shader::Features, Beside::Nothing),
+                Pass::Change(change) => (Shader::Change(change.kind as u32), Beside::Nothing),
+                Pass::Pair(change, passes) => {
+                    second = self.passes(passes, &listed.second, work);
+                    (Shader::Pair(change.kind as u32), Beside::Heights(&second))
+                }
+            };
+            self.draw(work, shader, &made, beside, &listed.tiles, &to);
+            // What the first pass looked at is too small to draw into.
+            let before = std::mem::replace(&mut made, to);
+            spare = (before.width() == work.target[0] && before.height() == work.target[1]).then_some(before);
+        }
+        made
+    }
+
+    /// Draws all tiles of a pass, which looks at the heights before.
     fn draw(
         &self,
-        encoder: &mut wgpu::CommandEncoder,
+        work: &mut Work<'_>,
         shader: Shader,
-        bind: &wgpu::BindGroup,
-        instances: &wgpu::Buffer,
-        count: usize,
+        before: &wgpu::Texture,
+        beside: Beside<'_>,
+        lists: &[[u32; 2]],
         to: &wgpu::Texture,
     ) {
-        let view = to.create_view(&wgpu::TextureViewDescriptor::default());
+        let view = |texture: &wgpu::Texture| texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let (before, target) = (view(before), view(to));
+        let second;
+        let (layout, more) = match beside {
+            Beside::Nothing => (&self.plain, None),
+            Beside::Uniform(uniform) => (&self.with_uniform, Some(uniform.as_entire_binding())),
+            Beside::Heights(heights) => {
+                second = view(heights);
+                (&self.with_second, Some(wgpu::BindingResource::TextureView(&second)))
+            }
+        };
+        let textures = [&work.numbers, &before].map(wgpu::BindingResource::TextureView);
+        let entries: Vec<wgpu::BindGroupEntry<'_>> = (0..)
+            .zip(textures.into_iter().chain(more))
+            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
+            .collect();
+        let bind = self.device.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout,
+            entries: &entries,
+        });
+        let [cols, rows] = work.size;
+        let one = |(&[x, y], &list): (&[u32; 2], &[u32; 2])| Instance {
+            tile: [x, y, cols, rows],
+            list,
+            target: work.target,
+        };
+        let all: Vec<Instance> = work.corners.iter().zip(lists).map(one).collect();
+        let instances = self.buffer(bytemuck::cast_slice(&all), wgpu::BufferUsages::VERTEX);
         let attachment = wgpu::RenderPassColorAttachment {
-            view: &view,
+            view: &target,
             depth_slice: None,
             resolve_target: None,
             ops: wgpu::Operations {
@@ -218,38 +290,15 @@ impl Generator {
                 store: wgpu::StoreOp::Store,
             },
         };
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        let mut pass = work.encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("tiles"),
             color_attachments: &[Some(attachment)],
             ..Default::default()
         });
         pass.set_pipeline(&self.pipeline(shader));
-        pass.set_bind_group(0, bind, &[]);
+        pass.set_bind_group(0, &bind, &[]);
         pass.set_vertex_buffer(0, instances.slice(..));
-        pass.draw(0..4, 0..count as u32);
-    }
-
-    fn bind(
-        &self,
-        numbers: &wgpu::TextureView,
-        before: &wgpu::Texture,
-        uniform: Option<&wgpu::Buffer>,
-    ) -> wgpu::BindGroup {
-        let before = before.create_view(&wgpu::TextureViewDescriptor::default());
-        let resources = [
-            Some(wgpu::BindingResource::TextureView(numbers)),
-            Some(wgpu::BindingResource::TextureView(&before)),
-            uniform.map(wgpu::Buffer::as_entire_binding),
-        ];
-        let entries: Vec<wgpu::BindGroupEntry<'_>> = (0..)
-            .zip(resources.into_iter().flatten())
-            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
-            .collect();
-        self.device.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: if uniform.is_some() { &self.with_uniform } else { &self.plain },
-            entries: &entries,
-        })
+        pass.draw(0..4, 0..all.len() as u32);
     }
 
     /// The pipeline of a pass, which is made when it is first needed.
@@ -273,6 +322,7 @@ impl Generator {
             }
             Shader::Features => ("features", &self.plain, HEIGHTS, Vec::new()),
             Shader::Change(kind) => ("change", &self.plain, HEIGHTS, vec![("KIND", f64::from(kind))]),
+            Shader::Pair(kind) => ("pair", &self.with_second, HEIGHTS, vec![("KIND", f64::from(kind))]),
             Shader::Normals => ("normals", &self.plain, NORMALS, Vec::new()),
         };
         let device = &self.device.device;
@@ -348,32 +398,33 @@ impl Generator {
     }
 }
 
-/// What each tile looks up in a pass: where it starts, and how many there are.
-fn lists(pass: &Pass, frames: &[Frame], numbers: &mut Numbers) -> Vec<[u32; 2]> {
-    match pass {
-        Pass::Noise(noise) => frames.iter().map(|frame| [noise.list(frame, numbers), 0]).collect(),
-        Pass::Features(features) => frames.iter().map(|frame| features.list(frame, numbers)).collect(),
-        Pass::Change(change) => vec![change.list(numbers); frames.len()],
-    }
+/// What tiles look up, pass by pass.
+fn listed(passes: &[Pass], frames: &[Frame], numbers: &mut Numbers) -> Vec<Listed> {
+    let one = |pass: &Pass| {
+        let mut second = Vec::new();
+        let tiles = match pass {
+            Pass::Noise(noise) => frames.iter().map(|frame| [noise.list(frame, numbers), 0]).collect(),
+            Pass::Features(features) => frames.iter().map(|frame| features.list(frame, numbers)).collect(),
+            Pass::Change(change) => vec![change.list(numbers); frames.len()],
+            Pass::Pair(change, passes) => {
+                second = listed(passes, frames, numbers);
+                vec![change.list(numbers); frames.len()]
+            }
+        };
+        Listed { tiles, second }
+    };
+    passes.iter().map(one).collect()
 }
 
-fn layout(device: &Device, uniform: Option<NonZeroU64>) -> wgpu::BindGroupLayout {
-    let texture = |sample_type| wgpu::BindingType::Texture {
-        sample_type,
+/// Numbers, heights, and what else a pass looks at.
+fn layout(device: &Device, more: Option<wgpu::BindingType>) -> wgpu::BindGroupLayout {
+    let numbers = wgpu::BindingType::Texture {
+        sample_type: wgpu::TextureSampleType::Uint,
         view_dimension: wgpu::TextureViewDimension::D2,
         multisampled: false,
     };
-    let types = [
-        Some(texture(wgpu::TextureSampleType::Uint)),
-        Some(texture(wgpu::TextureSampleType::Float { filterable: false })),
-        uniform.map(|size| wgpu::BindingType::Buffer {
-            ty: wgpu::BufferBindingType::Uniform,
-            has_dynamic_offset: false,
-            min_binding_size: Some(size),
-        }),
-    ];
     let entries: Vec<wgpu::BindGroupLayoutEntry> = (0..)
-        .zip(types.into_iter().flatten())
+        .zip([numbers, HEIGHTS_BOUND].into_iter().chain(more))
         .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
             binding,
             visibility: wgpu::ShaderStages::FRAGMENT,

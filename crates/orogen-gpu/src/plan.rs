@@ -32,6 +32,9 @@ pub enum Unsupported {
     /// Land that loops.
     #[error("the graphics device makes no land that loops")]
     Loops,
+    /// Steps that use each other's results many times over.
+    #[error("the graphics device would need more than {MOST_PASSES} passes")]
+    TooMany,
     /// No step makes heights.
     #[error("no step makes heights")]
     NoHeight,
@@ -43,7 +46,12 @@ pub(crate) enum Pass {
     Noise(Box<NoiseStep>),
     Features(Box<FeatureStep>),
     Change(ChangeStep),
+    /// Two lands made one: the passes of the second.
+    Pair(ChangeStep, Vec<Pass>),
 }
+
+/// Passes of a plan at most: a step that several others combine with is made for each of them.
+const MOST_PASSES: usize = 64;
 
 /// The heights of a recipe as passes of the device.
 #[derive(Clone, Debug)]
@@ -61,13 +69,28 @@ impl Plan {
         if checked.frame().loops() {
             return Err(Unsupported::Loops);
         }
+        let mut left = MOST_PASSES;
+        Self::up_to(checked, checked.steps().len().checked_sub(1), &mut left)
+    }
+
+    /// The plan of a step and those before it; `left` is how many passes there may be yet.
+    fn up_to(checked: &Checked, last: Option<usize>, left: &mut usize) -> Result<Self, Unsupported> {
         let (mut passes, mut relief_m) = (Vec::new(), 0.0);
-        for step in steps_of_height(checked) {
-            let pass = pass(step)?;
+        for step in steps_of_height(checked, last) {
+            *left = left.checked_sub(1).ok_or(Unsupported::TooMany)?;
+            let pass = match pass(step)? {
+                Pass::Change(change) if change.takes_second => {
+                    let second = Self::up_to(checked, step.second, left)?;
+                    relief_m = change.relief_m(relief_m, second.relief_m);
+                    Pass::Pair(change, second.passes)
+                }
+                pass => pass,
+            };
             match &pass {
                 Pass::Noise(noise) => relief_m = noise.amplitude_m,
                 Pass::Features(features) => relief_m += features.relief_m,
-                Pass::Change(change) => relief_m = relief_m * change.grows[1] + change.grows[0],
+                Pass::Change(change) => relief_m = change.relief_m(relief_m, 0.0),
+                Pass::Pair(..) => {}
             }
             passes.push(pass);
         }
@@ -85,10 +108,10 @@ impl Plan {
 }
 
 /// The steps that make heights, in order, from the last one that makes them from nothing.
-fn steps_of_height(checked: &Checked) -> Vec<&RecipeStep> {
+fn steps_of_height(checked: &Checked, last: Option<usize>) -> Vec<&RecipeStep> {
     let height = Part::Layer(layer::HEIGHT.name());
     let mut steps = Vec::new();
-    let mut next = checked.steps().len().checked_sub(1);
+    let mut next = last;
     while let Some(number) = next {
         let step = &checked.steps()[number];
         next = step.input;

@@ -283,6 +283,20 @@ fn changes_of_every_height_agree() {
 }
 
 #[test]
+fn two_lands_made_one_agree() {
+    let mut steps = noise("octaves = 6, amplitude_m = 200.0");
+    steps += "[[step]]\nid = \"other\"\nop = \"source.noise\"\nparams = { basis = \"perlin\", fractal = \"ridged\" }\n";
+    for (op, params) in
+        [("add", "factor = -0.5"), ("multiply", ""), ("min", "smooth_m = 30"), ("max", "smooth_m = 50")]
+    {
+        let steps = format!(
+            "{steps}[[step]]\nid = \"both\"\nop = \"combine.{op}\"\nfrom = \"noise\"\nwith = \"other\"\nparams = {{ {params} }}\n"
+        );
+        assert_agrees(op, &checked(&steps), &everywhere());
+    }
+}
+
+#[test]
 fn samples_that_two_tiles_share_are_equal_to_the_bit() {
     let land = checked(&features(&["mountain", "dune_field", "lake", "river", "massif"], [1e6, 1e6]));
     let plan = Plan::of(&land).expect("a plan");
@@ -345,8 +359,13 @@ fn what_the_device_has_no_twin_of_is_said_in_a_sentence() {
         "{}",
         why(&format!("{noise}{masked}"))
     );
-    let two = after("combine.add", "with = \"noise\"\n");
-    assert!(why(&two).contains("it combines two layers"), "{}", why(&two));
+    // Each step takes the one before twice: a pass for every path.
+    let mut doubled = noise.clone();
+    for i in 0..8 {
+        let with = if i == 0 { String::from("noise") } else { format!("s{}", i - 1) };
+        doubled += &format!("[[step]]\nid = \"s{i}\"\nop = \"combine.add\"\nwith = {with:?}\n");
+    }
+    assert_eq!(why(&doubled), "the graphics device would need more than 64 passes");
     let white = "[[step]]\nid = \"w\"\nop = \"source.noise\"\nparams = { basis = \"white\", warp_m = 20 }\n";
     assert!(why(white).contains("white noise"), "{}", why(white));
     // What does not change heights is nobody's concern.

@@ -1,7 +1,7 @@
 //! The shaders: one `.wgsl` file for each file of the operators whose twin it is, put together pass by pass.
 
 /// The shaders, by name.
-pub(crate) const SHADERS: [(&str, &[&str]); 4] = [
+pub(crate) const SHADERS: [(&str, &[&str]); 5] = [
     ("noise", &[TILE, include_str!("basis.wgsl"), include_str!("fractal.wgsl"), include_str!("field.wgsl")]),
     (
         "features",
@@ -16,11 +16,13 @@ pub(crate) const SHADERS: [(&str, &[&str]); 4] = [
             include_str!("features.wgsl"),
         ],
     ),
-    ("change", &[TILE, include_str!("change.wgsl")]),
+    ("change", &[TILE, COMBINE, include_str!("change.wgsl")]),
+    ("pair", &[TILE, COMBINE, include_str!("pair.wgsl")]),
     ("normals", &[TILE, include_str!("normals.wgsl")]),
 ];
 
 const TILE: &str = include_str!("tile.wgsl");
+const COMBINE: &str = include_str!("combine.wgsl");
 
 /// The text of a shader.
 pub(crate) fn source(name: &str) -> String {
