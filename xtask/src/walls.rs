@@ -60,6 +60,22 @@ const WALLS: &[(&str, &[&str])] = &[
     ),
     ("orogen-recipe", &["orogen-ops", "orogen-io", "orogen", "clap", "wgpu", "egui", "tiff", "png"]),
     ("orogen-io", &["orogen-ops", "orogen-recipe", "orogen", "clap", "wgpu", "egui"]),
+    (
+        "orogen-gpu",
+        &[
+            "orogen",
+            "orogen-io",
+            "orogen-flora",
+            "orogen-texture",
+            "orogen-render",
+            "orogen-cli",
+            "clap",
+            "egui",
+            "tempfile",
+            "tiff",
+            "png",
+        ],
+    ),
     ("orogen-render", &["orogen", "orogen-io", "orogen-cli", "clap", "egui", "tiff", "png"]),
     ("orogen", &["orogen-cli", "orogen-render", "orogen-memory", "clap", "wgpu", "egui"]),
 ];

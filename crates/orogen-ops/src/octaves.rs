@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use orogen_core::{Frame, Seed};
 
-use crate::noise::Noise;
+use crate::noise::{Noise, WaveParts};
 
 /// Octaves of noise, each twice as fine as the one before, that add up to values within -1 to 1.
 #[derive(Clone, Debug)]
@@ -67,6 +67,17 @@ impl Octaves {
     pub fn truncated(mut self, count: usize) -> Self {
         self.waves.truncate(count);
         self
+    }
+
+    /// Its octaves in plain numbers.
+    pub fn parts(&self) -> Vec<WaveParts> {
+        let part = |wave: &Wave| WaveParts {
+            noise: wave.noise,
+            per_m: wave.per_m,
+            shift: wave.shift,
+            weight: wave.weight,
+        };
+        self.waves.iter().map(part).collect()
     }
 
     /// The noise along a row of a frame. Moves 16 bytes a sample and octave, all in the cache.

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::basis::{Basis, Distance, EvenValue, Perlin, Simplex, Value, White, Worley};
 use super::fractal::{Fractal, Shape};
+use super::parts::{FieldParts, OctaveParts};
 use super::real::{Dual, Real};
 use super::rows::{self, Axis, Into, Lie, Octave, Places, Strip, TALL, WIDE};
 use crate::simd::{Level, dispatch};
@@ -255,6 +256,33 @@ impl Field {
         let squares: f64 =
             values.as_slice().iter().map(|&v| (f64::from(v) - mean) * (f64::from(v) - mean)).sum();
         (mean, (squares / n).sqrt())
+    }
+
+    /// What it consists of, in plain numbers.
+    #[must_use]
+    pub fn parts(&self) -> FieldParts {
+        let first = self.layers.first().map(|layer| layer.octave);
+        FieldParts {
+            basis: self.basis,
+            even: first.is_some_and(|octave| octave.even),
+            counts: first.map_or([0.0; 2], |octave| octave.counts),
+            fractal: self.fractal,
+            shape: [self.shape.translate, self.shape.scale],
+            unit: self.unit,
+            last: self.last,
+            octaves: (self.layers.iter())
+                .map(|layer| OctaveParts {
+                    seed: layer.octave.seed,
+                    cells_per_m: layer.cells_per_m,
+                    start: layer.start,
+                    period: layer.period,
+                    weight: layer.weight,
+                })
+                .collect(),
+            turn: self.turn,
+            period_m: self.period_m,
+            warp: self.warp.as_ref().map(|warp| Box::new([warp[0].parts(), warp[1].parts()])),
+        }
     }
 
     /// The wavelengths of the first octave across and up, where either had to give way to the period by over 2 %.
@@ -569,7 +597,7 @@ fn snapped(cells: f64, whole: u32) -> u32 {
 
 /// A place within its period. Rounded to 2^-40 of it, so that sample positions that differ in the last bit after one
 /// turn are one place.
-fn wrap(x_m: f64, period_m: f64) -> f64 {
+pub(super) fn wrap(x_m: f64, period_m: f64) -> f64 {
     const STEPS: f64 = (1u64 << 40) as f64;
     if period_m == 0.0 {
         return x_m;

@@ -6,6 +6,7 @@
 mod basis;
 mod field;
 mod fractal;
+mod parts;
 mod real;
 mod rows;
 
@@ -13,6 +14,7 @@ pub use basis::{Basis, Distance};
 pub(crate) use field::{BlockRoom, Blocks};
 pub use field::{Field, Look};
 pub use fractal::Fractal;
+pub use parts::{FieldParts, OctaveParts, WaveParts};
 pub use real::Dual;
 
 use std::f64::consts::TAU;
@@ -102,6 +104,20 @@ impl Noise {
             let at = (cell - first) as usize;
             *out = blend(lines[at], lines[at + 1], t);
         }
+    }
+
+    /// The gradient at a lattice point.
+    #[must_use]
+    pub fn gradient(&self, column: i64, row: i64) -> [f32; 2] {
+        let [column, row] = [(column, self.period[0]), (row, self.period[1])]
+            .map(|(at, period)| if period == 0 { at } else { at.rem_euclid(period) });
+        GRADIENTS[self.seed.bits2(column, row) as usize % DIRECTIONS]
+    }
+
+    /// Whole cell and share of a position along either axis.
+    #[must_use]
+    pub fn split(at: f64) -> (i64, f32) {
+        split(at)
     }
 
     /// What a lattice column is worth along a row: slope and level of a straight line.

@@ -134,6 +134,12 @@ impl Curve {
         Self { starts: points.iter().map(|p| p[0] as f32).collect(), pieces }
     }
 
+    /// Its pieces: where each starts, where it is counted from, and the coefficients of its cubic from the constant on.
+    pub fn pieces(&self) -> impl Iterator<Item = (f32, f32, [f32; 4])> + '_ {
+        let starts = std::iter::once(f32::NEG_INFINITY).chain(self.starts.iter().copied());
+        starts.zip(&self.pieces).map(|(start, (from, cubic))| (start, *from, *cubic))
+    }
+
     /// Its value; a hole stays a hole.
     #[inline]
     #[must_use]

@@ -90,33 +90,58 @@ impl Massif {
 }
 
 /// A feature with an outline, ready to be laid on rows.
-pub(super) struct Area {
-    at: [f64; 2],
+pub struct Area {
+    /// Its middle.
+    pub at: [f64; 2],
     rings: Vec<Path>,
-    edges: Vec<[[f64; 2]; 2]>,
-    strength: f32,
+    /// The edges of all its rings.
+    pub edges: Vec<[[f64; 2]; 2]>,
+    /// How much of its effect is applied.
+    pub strength: f32,
+    /// How far from the outline anything changes with the distance.
+    pub reach: f64,
     bounds: Rect,
-    form: Form,
+    /// What it does to the land.
+    pub form: Form,
 }
 
 /// What it does to the land.
-pub(super) enum Form {
+pub enum Form {
     /// Adds height.
     Slope(Slope),
     /// Brings the land to a level. The share of the radius is `shore` on the outline, and changes by so much a metre
     /// inside and outside.
-    Flat { flat: Flat, shore: f32, inside: f32, outside: f32 },
+    Flat {
+        /// The level and its shore.
+        flat: Flat,
+        /// The share on the outline.
+        shore: f32,
+        /// How it changes a metre inside.
+        inside: f32,
+        /// How it changes a metre outside.
+        outside: f32,
+    },
     /// Adds dunes, which rise inside the outline by so much of their height a metre.
-    Sand { sand: Sand, per_m: f32 },
+    Sand {
+        /// The dunes.
+        sand: Sand,
+        /// How much of their height they rise a metre.
+        per_m: f32,
+    },
 }
 
 /// The flank of a massif.
-pub(super) struct Slope {
-    height: f32,
-    apron: f32,
-    per_m: f32,
-    rough: f32,
-    fractal: Option<Fractal>,
+pub struct Slope {
+    /// How high it is.
+    pub height: f32,
+    /// How far outside the outline its foot is.
+    pub apron: f32,
+    /// One over the width of the flank.
+    pub per_m: f32,
+    /// How strong the fractal is.
+    pub rough: f32,
+    /// Its spurs and gullies.
+    pub fractal: Option<Fractal>,
 }
 
 /// Buffers of one thread.
@@ -134,7 +159,7 @@ pub(super) struct AreaBuffers {
 
 impl Area {
     /// An area of rings in radii around a middle that acts so far inside its outline, and outside.
-    pub fn new(
+    pub(super) fn new(
         at: [f64; 2],
         radius: f64,
         outline: &Rings,
@@ -153,15 +178,12 @@ impl Area {
             bounds.max[k] = bounds.max[k].max(corner[k] + outside);
         }
         let rings = rings.iter().map(|ring| Path::new(ring, true, inside.max(outside))).collect();
-        Self { at, rings, edges, strength: strength as f32, bounds, form }
+        Self { at, rings, edges, strength: strength as f32, reach: inside.max(outside), bounds, form }
     }
 
+    /// What it can touch.
     pub fn bounds(&self) -> Rect {
         self.bounds
-    }
-
-    pub fn at(&self) -> [f64; 2] {
-        self.at
     }
 
     /// Metres inside the outline for a part of a row; the first column of the part, or `None` when it touches none.
@@ -197,7 +219,14 @@ impl Area {
     }
 
     /// Lays it on a row whose samples lie at `xs`.
-    pub fn row(&self, frame: &Frame, row: usize, xs: &[f64], heights: &mut [f32], buffers: &mut AreaBuffers) {
+    pub(super) fn row(
+        &self,
+        frame: &Frame,
+        row: usize,
+        xs: &[f64],
+        heights: &mut [f32],
+        buffers: &mut AreaBuffers,
+    ) {
         let Some(start) = self.inside(frame, row, xs, buffers) else { return };
         let heights = &mut heights[start..start + buffers.east.len()];
         match &self.form {
@@ -250,7 +279,7 @@ impl Area {
     }
 
     /// Fills a row of `water` with the depth of a lake over the ground it has made.
-    pub fn water_row(
+    pub(super) fn water_row(
         &self,
         frame: &Frame,
         row: usize,

@@ -196,17 +196,20 @@ impl Lake {
 }
 
 /// Ground at a level up to the shore, from where it goes over into the land.
-pub(super) struct Flat {
-    level: f32,
-    depth: f32,
-    rim_height: f32,
+pub struct Flat {
+    /// The level, in metres.
+    pub level: f32,
+    /// How deep the bowl inside the shore is.
+    pub depth: f32,
+    /// How high the rim around it stands above the level.
+    pub rim_height: f32,
     /// Where the shore is, as a share of the radius.
-    shore: f32,
+    pub shore: f32,
 }
 
 impl Flat {
     #[inline]
-    pub fn apply(&self, strength: f32, t: f32, h: f32) -> f32 {
+    pub(super) fn apply(&self, strength: f32, t: f32, h: f32) -> f32 {
         if t <= self.shore {
             let bed =
                 if self.depth > 0.0 { self.level - self.depth * cubic(t / self.shore) } else { self.level };
@@ -221,7 +224,7 @@ impl Flat {
 
     /// Depth of the water over ground inside the shore.
     #[inline]
-    pub fn water(&self, t: f32, h: f32) -> f32 {
+    pub(super) fn water(&self, t: f32, h: f32) -> f32 {
         if t < self.shore { (self.level - h).max(0.0) } else { 0.0 }
     }
 }

@@ -2,6 +2,7 @@
 
 use orogen_core::Seed;
 
+use crate::noise::WaveParts;
 use crate::octaves::{OctaveBuffers, Octaves};
 
 /// What the noises of a feature come from.
@@ -22,26 +23,32 @@ impl Grain {
 
 /// Octaves of noise around the place of a feature, each twice as fine and half as strong as the one before.
 #[derive(Clone, Debug)]
-pub(super) struct Fractal {
+pub struct Fractal {
     /// Those that are long enough to be shown.
     octaves: Octaves,
-    ridged: bool,
+    /// Whether its crests are sharp: noise n counts as 0.55 - 2.2 |n|.
+    pub ridged: bool,
 }
 
 impl Fractal {
     /// Soft noise, within -1 to 1 and mostly within -0.5 to 0.5.
-    pub fn soft(grain: Grain, wavelength_m: f64, octaves: u32) -> Self {
+    pub(super) fn soft(grain: Grain, wavelength_m: f64, octaves: u32) -> Self {
         let shown = shown(grain, wavelength_m, octaves);
         Self { octaves: Octaves::new(grain.seed, wavelength_m, octaves, 0.5).truncated(shown), ridged: false }
     }
 
     /// Noise with sharp crests: within -1.7 to 0.6, about 0 in the mean.
-    pub fn ridged(grain: Grain, wavelength_m: f64, octaves: u32) -> Self {
+    pub(super) fn ridged(grain: Grain, wavelength_m: f64, octaves: u32) -> Self {
         Self { ridged: true, ..Self::soft(grain, wavelength_m, octaves) }
     }
 
+    /// Its octaves, in plain numbers.
+    pub fn waves(&self) -> Vec<WaveParts> {
+        self.octaves.parts()
+    }
+
     /// The noise at offsets from the feature along a row, into `out`.
-    pub fn row(&self, east: &[f64], north: f64, buffers: &mut OctaveBuffers, out: &mut Vec<f32>) {
+    pub(super) fn row(&self, east: &[f64], north: f64, buffers: &mut OctaveBuffers, out: &mut Vec<f32>) {
         out.resize(east.len(), 0.0);
         let east = east.iter().copied();
         if self.ridged {
@@ -52,7 +59,7 @@ impl Fractal {
     }
 
     /// The noise at the feature itself.
-    pub fn at_center(&self) -> f32 {
+    pub(super) fn at_center(&self) -> f32 {
         let mut out = Vec::with_capacity(1);
         self.row(&[0.0], 0.0, &mut OctaveBuffers::default(), &mut out);
         out[0]

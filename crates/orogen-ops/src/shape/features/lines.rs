@@ -184,17 +184,25 @@ impl Canyon {
 }
 
 /// What is done to the land across a line.
-pub(super) enum Profile {
+pub enum Profile {
     /// Adds height; the line carries it.
-    Ridge { pointed: f32 },
+    Ridge {
+        /// The share of the pointed cubic.
+        pointed: f32,
+    },
     /// Takes depth away; the line carries it.
-    Canyon { floor: f32, ledges: f32 },
+    Canyon {
+        /// Width of the floor as a share of the whole.
+        floor: f32,
+        /// Ledges in its walls.
+        ledges: f32,
+    },
     /// Brings the land to a level and carves a bed; the line carries level, bed, half the width and the bank.
     River,
 }
 
 impl Profile {
-    pub fn fractal(&self, grain: Grain, reach: f64) -> Fractal {
+    pub(super) fn fractal(&self, grain: Grain, reach: f64) -> Fractal {
         match self {
             Self::Ridge { .. } => Fractal::ridged(grain, 0.9 * reach, 5),
             Self::Canyon { .. } => Fractal::soft(grain, 1.6 * reach, 5),
@@ -205,7 +213,15 @@ impl Profile {
     /// The height that it makes of one. The bed of a river that acts fully is noted in `bed`, to be carved when all
     /// rivers that follow each other have made their banks: so no bank dams another river where they meet.
     #[inline]
-    pub fn apply(&self, strength: f32, near: Near, noise: f32, reach: f64, h: f32, bed: &mut f32) -> f32 {
+    pub(super) fn apply(
+        &self,
+        strength: f32,
+        near: Near,
+        noise: f32,
+        reach: f64,
+        h: f32,
+        bed: &mut f32,
+    ) -> f32 {
         match *self {
             Self::Ridge { pointed } => {
                 let t = (near.distance / reach) as f32;

@@ -108,8 +108,8 @@ pub(super) fn held(features: &[Feature], ready: &[Ready]) -> Vec<Held> {
                 (vec![[lake.at_m[0], lake.at_m[1], lake.level_m - lake.depth_m]], lake.flat_m())
             }
             (_, Ready::Line(trace)) => (trace.spline.vertices().map(|(at, _)| on_ground(at)).collect(), 0.0),
-            (_, Ready::Area(area)) => (vec![on_ground(area.at())], 0.0),
-            (_, Ready::Round(round)) => (vec![on_ground(round.at())], 0.0),
+            (_, Ready::Area(area)) => (vec![on_ground(area.at)], 0.0),
+            (_, Ready::Round(round)) => (vec![on_ground(round.at)], 0.0),
         };
         if !points.is_empty() {
             marks.push(Held { kind: feature.kind().to_owned(), points, radius_m });

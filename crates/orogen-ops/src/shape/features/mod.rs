@@ -14,12 +14,13 @@ mod spline;
 mod trace;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use orogen_core::param::{Fault, Segment};
 use orogen_core::vector::{Shape, VectorLayer};
 use orogen_core::{
-    Cancelled, Ctx, Footprint, Frame, Layers, Op, OpError, Prepared, Raster, Reach, Rect, Seed, Terrain,
-    layer,
+    Cancelled, Ctx, Footprint, Frame, LayerName, Layers, Op, OpError, Prepared, Raster, Reach, Rect, Seed,
+    Terrain, layer,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,20 @@ pub use lines::{Canyon, CanyonPoint, Ridge, RidgePoint};
 pub use peaks::{Crater, Hill, Mountain, Volcano};
 pub use river::{River, RiverPoint};
 pub use sand::DuneField;
+
+/// Features with everything worked out that does not depend on the sample: what a twin on another processor works with.
+pub mod ready {
+    pub use super::Ready;
+    pub use super::area::{Area, Form as AreaForm, Slope};
+    pub use super::flats::Flat;
+    pub use super::fractal::Fractal;
+    pub use super::lines::Profile;
+    pub use super::peaks::{Peak, Shape};
+    pub use super::round::{Form, Round};
+    pub use super::sand::Sand;
+    pub use super::spline::{Arc, Spline};
+    pub use super::trace::Trace;
+}
 
 use crate::brush::changed;
 use crate::held_lines::{self, HOLD};
@@ -335,7 +350,8 @@ impl Op for Features {
     }
 
     fn prepare(&self, world: &Frame, ctx: &Ctx<'_>) -> Result<Option<Box<dyn Prepared>>, OpError> {
-        Ok(Some(Box::new(Traced::new(self, world, ctx.seed()))))
+        let world = Traced::new(self, world, ctx.seed());
+        Ok(Some(Box::new(AtSpacings { world, others: Mutex::default() })))
     }
 
     fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
@@ -351,15 +367,42 @@ struct Traced {
     parts: Vec<(Part, Rect)>,
 }
 
+/// Features traced for the world, and for the spacings of windows as they come.
+struct AtSpacings {
+    world: Traced,
+    /// By the shortest waves, in bits.
+    others: Mutex<BTreeMap<u64, Arc<Traced>>>,
+}
+
+/// Spacings that are remembered: the levels of a quadtree.
+const MOST_SPACINGS: usize = 24;
+
+impl Prepared for AtSpacings {
+    fn run(&self, terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
+        let finest_m = Traced::finest_m(terrain.frame());
+        if finest_m == self.world.finest_m {
+            return self.world.run(terrain, ctx);
+        }
+        let others = || self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = others().get(&finest_m.to_bits()).cloned();
+        let traced = known.unwrap_or_else(|| {
+            let made = Arc::new(Traced::new(&self.world.params, terrain.frame(), ctx.seed()));
+            let mut others = others();
+            if others.len() >= MOST_SPACINGS {
+                others.clear();
+            }
+            others.insert(finest_m.to_bits(), made.clone());
+            made
+        });
+        traced.run(terrain, ctx)
+    }
+}
+
 impl Traced {
     fn new(params: &Features, frame: &Frame, seed: Seed) -> Self {
-        let seed = if params.seed.is_empty() { seed } else { Seed::from_text(&params.seed) };
-        let (seed, finest_m) = (seed.child("features"), Self::finest_m(frame));
-        let ready: Vec<Ready> = (params.features.iter())
-            .map(|feature| feature.ready(Grain { seed: feature.own_seed(seed), finest_m }))
-            .collect();
+        let ready = params.ready(frame, seed);
         let parts = ready.iter().enumerate().flat_map(|(i, ready)| ready.parts(i as u32)).collect();
-        Self { params: params.clone(), finest_m, ready, parts }
+        Self { params: params.clone(), finest_m: Self::finest_m(frame), ready, parts }
     }
 
     /// The shortest waves that a frame can show.
@@ -368,12 +411,10 @@ impl Traced {
     }
 }
 
-impl Prepared for Traced {
+impl Traced {
+    /// Lays the features on land of their spacing.
     fn run(&self, mut terrain: Terrain, ctx: &Ctx<'_>) -> Result<Terrain, OpError> {
         let frame = *terrain.frame();
-        if Self::finest_m(&frame) != self.finest_m {
-            return Self::new(&self.params, &frame, ctx.seed()).run(terrain, ctx);
-        }
         let Self { params, ready, parts, .. } = self;
         let layers = Op::layers(params);
         let height = lay(ready, parts, terrain.get(layer::HEIGHT)?, &frame, ctx)?;
@@ -384,7 +425,8 @@ impl Prepared for Traced {
         };
         terrain.set(layer::HEIGHT, height);
 
-        if layers.writes.contains(&layer::WATER.name()) {
+        let wants_water = ctx.wants(&orogen_core::Part::Layer(layer::WATER.name()));
+        if layers.writes.contains(&layer::WATER.name()) && wants_water {
             let mut water = params.water(ready, parts, terrain.get(layer::HEIGHT)?, &frame);
             if let Some((height, former)) = wet {
                 let now = terrain.get(layer::HEIGHT)?;
@@ -399,9 +441,12 @@ impl Prepared for Traced {
             }
             terrain.set(layer::WATER, water);
         }
-        let touched: Vec<Rect> = parts.iter().map(|(_, rect)| *rect).collect();
         let own = layers.writes_vectors.iter().any(|name| name.as_str() == RIVERS);
+        let wants_rivers = ctx.wants(&orogen_core::Part::Vectors(LayerName::fixed(RIVERS)));
+        let touched: Vec<Rect> =
+            if wants_rivers { parts.iter().map(|(_, rect)| *rect).collect() } else { Vec::new() };
         match former {
+            _ if !wants_rivers => {}
             // Lines of other steps keep all they know while nothing moves their ground.
             Some(former)
                 if !own && (0..former.len()).all(|line| !marks::is_touched(&former, line, &touched)) =>
@@ -430,6 +475,15 @@ impl Features {
     #[must_use]
     pub fn new(features: Vec<Feature>) -> Self {
         Self { features, ..Self::default() }
+    }
+
+    /// All features ready to be laid on frames of one spacing, with the seed of the step.
+    #[must_use]
+    pub fn ready(&self, frame: &Frame, seed: Seed) -> Vec<Ready> {
+        let seed = if self.seed.is_empty() { seed } else { Seed::from_text(&self.seed) };
+        let (seed, finest_m) = (seed.child("features"), Traced::finest_m(frame));
+        let ready = |feature: &Feature| feature.ready(Grain { seed: feature.own_seed(seed), finest_m });
+        self.features.iter().map(ready).collect()
     }
 
     /// Numbers of the lakes that hold water.
@@ -471,9 +525,12 @@ impl Features {
 }
 
 /// A feature with everything worked out that does not depend on the sample.
-enum Ready {
+pub enum Ready {
+    /// Around a point.
     Round(Box<round::Round>),
+    /// Along a line.
     Line(Box<trace::Trace>),
+    /// Inside an outline.
     Area(Box<area::Area>),
 }
 
@@ -496,7 +553,7 @@ impl From<area::Area> for Ready {
 }
 
 impl Ready {
-    /// What it can touch.
+    /// What it can touch, piece by piece.
     fn parts(&self, feature: u32) -> Vec<(Part, Rect)> {
         match self {
             Self::Round(round) => vec![(Part { feature, arc: 0 }, round.bounds())],

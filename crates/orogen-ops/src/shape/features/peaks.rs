@@ -259,19 +259,28 @@ impl Crater {
 }
 
 /// Height by distance, before noise.
-#[derive(Clone, Copy)]
-enum Shape {
+#[derive(Clone, Copy, Debug)]
+#[allow(
+    missing_docs,
+    reason = "they are named as the parameters of the kinds; `per_flank` is one over the flank at the rim"
+)]
+pub enum Shape {
+    /// A mountain, or a hill, which is not pointed at all.
     Mountain { height: f32, pointed: f32 },
+    /// A volcano.
     Volcano { height: f32, depth: f32, rim: f32, per_flank: f32 },
+    /// A crater.
     Crater { depth: f32, rim: f32, peak: f32 },
 }
 
 /// A shape and its fractal.
-pub(super) struct Peak {
-    shape: Shape,
-    fractal: Option<(f32, Fractal)>,
+pub struct Peak {
+    /// Its shape.
+    pub shape: Shape,
+    /// How rough it is, and the fractal.
+    pub fractal: Option<(f32, Fractal)>,
     /// The fractal at the middle, which is taken away there: the height in the middle is the given one.
-    middle: f32,
+    pub middle: f32,
 }
 
 impl Peak {
@@ -282,7 +291,13 @@ impl Peak {
     }
 
     /// The fractal along a row; `false` when there is none.
-    pub fn noise(&self, east: &[f64], north: f64, buffers: &mut OctaveBuffers, out: &mut Vec<f32>) -> bool {
+    pub(super) fn noise(
+        &self,
+        east: &[f64],
+        north: f64,
+        buffers: &mut OctaveBuffers,
+        out: &mut Vec<f32>,
+    ) -> bool {
         match &self.fractal {
             None => false,
             Some((_, fractal)) => {
@@ -293,7 +308,14 @@ impl Peak {
     }
 
     /// Adds it to a row: `plain` distances, `shares` with the outline's noise, and the fractal.
-    pub fn row(&self, strength: f32, plain: &[f32], shares: &[f32], noise: &[f32], heights: &mut [f32]) {
+    pub(super) fn row(
+        &self,
+        strength: f32,
+        plain: &[f32],
+        shares: &[f32],
+        noise: &[f32],
+        heights: &mut [f32],
+    ) {
         let rough = self.fractal.as_ref().map_or(0.0, |(rough, _)| *rough);
         let middle = self.middle;
         let by = |t: f32, noise: f32| rough * (noise - middle * cubic(t));

@@ -39,17 +39,21 @@ pub(super) fn level_out(h: f32, level: f32, weight: f32) -> f32 {
 }
 
 /// A feature around a point, ready to be laid on rows.
-pub(super) struct Round {
-    at: [f64; 2],
-    radius: f64,
-    strength: f32,
+pub struct Round {
+    /// Its middle.
+    pub at: [f64; 2],
+    /// How far it acts.
+    pub radius: f64,
+    /// How much of its effect is applied.
+    pub strength: f32,
     /// How far the outline wanders, and the noise it does so by.
-    outline: Option<(f32, Fractal)>,
-    form: Form,
+    pub outline: Option<(f32, Fractal)>,
+    /// What it does to the land.
+    pub form: Form,
 }
 
 /// What it does to the land.
-pub(super) enum Form {
+pub enum Form {
     /// Adds or takes away height.
     Peak(Peak),
     /// Brings the land to a level.
@@ -71,7 +75,14 @@ pub(super) struct RoundBuffers {
 }
 
 impl Round {
-    pub fn new(at: [f64; 2], radius: f64, strength: f64, roughness: f64, grain: Grain, form: Form) -> Self {
+    pub(super) fn new(
+        at: [f64; 2],
+        radius: f64,
+        strength: f64,
+        roughness: f64,
+        grain: Grain,
+        form: Form,
+    ) -> Self {
         // What is rough all over needs no fine outline.
         let octaves = if matches!(form, Form::Flat(_)) { 4 } else { 2 };
         let outline = (roughness > 0.0).then(|| {
@@ -80,15 +91,12 @@ impl Round {
         Self { at, radius, strength: strength as f32, outline, form }
     }
 
+    /// What it can touch.
     pub fn bounds(&self) -> Rect {
         Rect {
             min: [self.at[0] - self.radius, self.at[1] - self.radius],
             max: [self.at[0] + self.radius, self.at[1] + self.radius],
         }
-    }
-
-    pub fn at(&self) -> [f64; 2] {
-        self.at
     }
 
     /// Distances of the samples of a row that it may touch, in shares of the radius; `None` when it touches none.
@@ -126,7 +134,7 @@ impl Round {
     }
 
     /// Lays it on a row whose samples lie at `xs`.
-    pub fn row(
+    pub(super) fn row(
         &self,
         frame: &Frame,
         row: usize,
@@ -173,7 +181,7 @@ impl Round {
     }
 
     /// Fills a row of `water` with the depth of a lake over the ground it has made.
-    pub fn water_row(
+    pub(super) fn water_row(
         &self,
         frame: &Frame,
         row: usize,

@@ -121,17 +121,22 @@ const LEE: f32 = 0.3;
 /// Share of the radius up to which dunes have their full height.
 const FULL: f32 = 0.4;
 
-pub(super) struct Sand {
+/// Dunes across the wind.
+pub struct Sand {
     /// Dunes a metre, to the east and north.
-    way: [f64; 2],
-    height: f32,
-    wander: f32,
-    fractal: Fractal,
+    pub way: [f64; 2],
+    /// Height of a dune.
+    pub height: f32,
+    /// How far crests waver, in distances from crest to crest.
+    pub wander: f32,
+    /// The noise they waver by.
+    pub fractal: Fractal,
     /// The noise at the middle, which is taken away so that a crest passes through it.
-    middle: f32,
+    pub middle: f32,
     /// How far dunes begin and end, and the noise by which they do.
-    breaks: Option<(f32, Fractal)>,
-    per_m: f32,
+    pub breaks: Option<(f32, Fractal)>,
+    /// One over the radius.
+    pub per_m: f32,
 }
 
 /// Noise below and above which there is no dune, and a whole one.
@@ -140,7 +145,7 @@ const WHOLE: f32 = 0.15;
 
 impl Sand {
     /// Noise along a row: that which crests waver by, and that by which dunes begin and end.
-    pub fn noise(
+    pub(super) fn noise(
         &self,
         east: &[f64],
         north: f64,
@@ -165,7 +170,7 @@ impl Sand {
 
     /// What dunes add at a share of the way to the edge: 0 in the troughs.
     #[inline]
-    pub fn height(&self, east: f64, north: f64, t: f32, noise: f32, breaks: f32) -> f32 {
+    pub(super) fn height(&self, east: f64, north: f64, t: f32, noise: f32, breaks: f32) -> f32 {
         // Counted in dunes from the middle: small numbers, but of f64 until the whole ones are gone.
         let along =
             east * self.way[0] + north * self.way[1] + f64::from(3.0 * self.wander * (noise - self.middle));

@@ -11,9 +11,9 @@
 use orogen_core::Rect;
 
 /// Numbers that a curve carries along.
-pub(super) const CARRIED: usize = 4;
+pub const CARRIED: usize = 4;
 /// What a curve carries at a place.
-pub(super) type Values = [f64; CARRIED];
+pub type Values = [f64; CARRIED];
 
 /// Cosine of the most that the legs of an arc's control polygon turn: 10 degrees.
 const STRAIGHT: f64 = 0.985;
@@ -24,37 +24,41 @@ const ARCS: u32 = 8;
 
 /// A short piece that hardly bends.
 #[derive(Clone, Debug)]
-struct Arc {
+pub struct Arc {
     /// The cubic: `c[0] + t·(c[1] + t·(c[2] + t·c[3]))`, from a place near the curve.
-    c: [[f64; 2]; 4],
-    /// Its chord: start, direction, length.
-    from: [f64; 2],
-    along: [f64; 2],
-    length: f64,
+    pub c: [[f64; 2]; 4],
+    /// Start of its chord.
+    pub from: [f64; 2],
+    /// Direction of the chord.
+    pub along: [f64; 2],
+    /// Length of the chord.
+    pub length: f64,
     /// How far the arc is from its chord at most.
     bow: f64,
     /// Box around it.
     min: [f64; 2],
     max: [f64; 2],
-    /// What is carried at the start, and its rise a metre.
-    values: Values,
-    rise: Values,
+    /// What is carried at the start.
+    pub values: Values,
+    /// How that rises a metre.
+    pub rise: Values,
     /// Length of the curve up to here.
     start: f64,
 }
 
 /// A curve with what it carries.
 #[derive(Clone, Debug)]
-pub(super) struct Spline {
+pub struct Spline {
     /// What positions are counted from.
-    origin: [f64; 2],
-    arcs: Vec<Arc>,
+    pub origin: [f64; 2],
+    /// Its pieces.
+    pub arcs: Vec<Arc>,
     /// Straight on beyond both ends, for the mean only.
-    beyond: [Arc; 2],
+    pub beyond: [Arc; 2],
     /// Length of the curve up to each point.
     lengths: Vec<f64>,
     /// Farthest that an arc is from its chord.
-    bow: f64,
+    pub bow: f64,
 }
 
 /// What is near a place.
@@ -88,7 +92,7 @@ fn along(a: [f64; 2], b: [f64; 2], by: f64) -> [f64; 2] {
 impl Spline {
     /// A curve through points; points that coincide with the one before count once. Lengths below `fine_m` are not
     /// cut further.
-    pub fn new(points: &[[f64; 2]], fine_m: f64) -> Self {
+    pub(super) fn new(points: &[[f64; 2]], fine_m: f64) -> Self {
         let origin = points.first().copied().unwrap_or_default();
         let mut places: Vec<[f64; 2]> = Vec::with_capacity(points.len());
         let mut which = Vec::with_capacity(points.len());
@@ -139,18 +143,18 @@ impl Spline {
     }
 
     /// Length of the curve.
-    pub fn length(&self) -> f64 {
+    pub(super) fn length(&self) -> f64 {
         self.arcs.last().map_or(0.0, |arc| arc.start + arc.length)
     }
 
     /// Length of the curve up to each of its points.
-    pub fn lengths(&self) -> &[f64] {
+    pub(super) fn lengths(&self) -> &[f64] {
         &self.lengths
     }
 
     /// Sets what the curve carries at its points. In between it neither overshoots nor turns back: where two points
     /// descend, so does everything between them. `beyond_m` is how far the mean looks past both ends.
-    pub fn carry(&mut self, values: &[Values], beyond_m: f64) {
+    pub(super) fn carry(&mut self, values: &[Values], beyond_m: f64) {
         let mut at: Vec<(f64, Values)> = Vec::with_capacity(values.len());
         for (&length, &values) in self.lengths.iter().zip(values) {
             if at.last().is_none_or(|last| length > last.0) {
@@ -186,7 +190,7 @@ impl Spline {
     }
 
     /// Number of arcs.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.arcs.len()
     }
 
@@ -200,7 +204,7 @@ impl Spline {
     }
 
     /// The ends of all arcs in turn, with what is carried there.
-    pub fn vertices(&self) -> impl Iterator<Item = ([f64; 2], Values)> + '_ {
+    pub(super) fn vertices(&self) -> impl Iterator<Item = ([f64; 2], Values)> + '_ {
         let end = self.arcs.last().map(|arc| {
             let values = std::array::from_fn(|k| arc.values[k] + arc.length * arc.rise[k]);
             (along(arc.from, arc.along, arc.length), values)
@@ -240,7 +244,7 @@ impl Spline {
     /// branch to the other. A straight line has ∫K = 16/15·κ; two branches equally near have twice that. By this excess
     /// the distance itself is made smooth: `D² = m² − E·(15/16·∫K/κ − 1)` has no crease between two straight
     /// branches, is m wherever there is one, and is not below m at the reach.
-    pub fn near(
+    pub(super) fn near(
         &self,
         at: [f64; 2],
         arcs: &[u32],
@@ -306,7 +310,7 @@ impl Spline {
     }
 
     /// What is carried at a length of the curve.
-    pub fn carried(&self, length: f64) -> Values {
+    pub(super) fn carried(&self, length: f64) -> Values {
         let k = self.arcs.partition_point(|arc| arc.start <= length).saturating_sub(1);
         let arc = &self.arcs[k];
         std::array::from_fn(|i| arc.values[i] + (length - arc.start).clamp(0.0, arc.length) * arc.rise[i])
@@ -314,7 +318,7 @@ impl Spline {
 
     /// Distance to the nearest place of the whole curve, and the length of the curve up to it.
     #[cfg(test)]
-    pub fn closest(&self, at: [f64; 2]) -> (f64, f64) {
+    pub(super) fn closest(&self, at: [f64; 2]) -> (f64, f64) {
         let at = sub(at, self.origin);
         let chords: Vec<(u32, f64)> =
             self.arcs.iter().enumerate().map(|(k, arc)| (k as u32, arc.to_chord(at))).collect();
@@ -324,7 +328,7 @@ impl Spline {
 
     /// Many places of the curve in turn.
     #[cfg(test)]
-    pub fn dense(&self, each: u32) -> Vec<[f64; 2]> {
+    pub(super) fn dense(&self, each: u32) -> Vec<[f64; 2]> {
         let places = self.arcs.iter().flat_map(|arc| {
             (0..=each).map(move |i| {
                 let [x, y] = arc.at(f64::from(i) / f64::from(each));

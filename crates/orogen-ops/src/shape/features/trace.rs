@@ -13,16 +13,21 @@ use crate::octaves::OctaveBuffers;
 const CHUNK: usize = 32;
 
 /// A feature along a line, ready to be laid on rows.
-pub(super) struct Trace {
+pub struct Trace {
+    /// Its line.
     pub spline: Spline,
-    at: [f64; 2],
+    /// Where its noise starts.
+    pub at: [f64; 2],
     /// How far from its line it acts.
     pub reach: f64,
     /// How far on the line itself branches that meet are blended.
-    floor: f64,
-    strength: f32,
-    wander: Option<(f32, Fractal)>,
-    profile: Profile,
+    pub floor: f64,
+    /// How much of its effect is applied.
+    pub strength: f32,
+    /// How far it wanders, and the noise it does so by.
+    pub wander: Option<(f32, Fractal)>,
+    /// What is done across it.
+    pub profile: Profile,
 }
 
 /// Buffers of one thread.
@@ -38,7 +43,7 @@ pub(super) struct TraceBuffers {
 }
 
 impl Trace {
-    pub fn new(
+    pub(super) fn new(
         spline: Spline,
         at: [f64; 2],
         reach: f64,
@@ -53,7 +58,7 @@ impl Trace {
     }
 
     /// What each arc can touch.
-    pub fn parts(&self, feature: u32) -> impl Iterator<Item = (Part, Rect)> + '_ {
+    pub(super) fn parts(&self, feature: u32) -> impl Iterator<Item = (Part, Rect)> + '_ {
         (0..self.spline.len()).map(move |arc| {
             let Rect { min, max } = self.spline.bounds(arc);
             let rect = Rect {
@@ -70,7 +75,7 @@ impl Trace {
     }
 
     /// Lays it on a row whose samples lie at `xs`, given its arcs that may touch the row. `beds` notes the beds of rivers.
-    pub fn row(
+    pub(super) fn row(
         &self,
         parts: &[Part],
         frame: &Frame,
