@@ -4,6 +4,7 @@ use crate::frame::{Vec3, dot, sub};
 use crate::mesh::{Card, Courses, Crown, Quad, StemPlan};
 use crate::skeleton::Skeleton;
 use crate::species::Species;
+use crate::surface::{LeafMask, leaf_mask};
 
 /// Pixels across the views.
 const SIZE: usize = 160;
@@ -25,6 +26,8 @@ pub struct Cover<'a> {
     species: &'a Species,
     plant: &'a Skeleton,
     crown: Crown,
+    /// What the pictures on cards leave clear.
+    mask: Option<LeafMask>,
     pixel_m: f64,
 }
 
@@ -41,29 +44,23 @@ impl<'a> Cover<'a> {
             .fold(0.0, f64::max);
         // Room for what leaves reach beyond their places, and for corners of cards.
         let wide = 2.0 * (1.25 * farthest + 2.0 * species.leaves.length_m);
-        Self { species, plant, crown, pixel_m: (wide / SIZE as f64).max(1e-6) }
+        let mask = leaf_mask(species);
+        Self { species, plant, crown, mask, pixel_m: (wide / SIZE as f64).max(1e-6) }
     }
 
-    /// Pixels that cards cover beside what is seen already, in each view. Leaves are taken for ovals.
+    /// Pixels that the leaves on cards cover beside what is seen already, in each view.
     pub fn of(&self, cards: &[Card], stems: &Seen) -> [f64; 4] {
         let mut seen = stems.clone();
         for card in cards {
             let leaf = &self.plant.leaves[card.leaf as usize];
-            let cells = card.cells.map(f64::from);
             for turned in 0..1 + usize::from(card.crossed) {
                 let quad = Quad::new(self.species, leaf, card, &self.crown, turned == 1);
+                let uvs = quad.uvs().map(|uv| uv.map(f64::from));
                 for (number, view) in VIEWS.iter().enumerate() {
                     let flat = quad.corners.map(|corner| self.flat(corner, view));
                     fill(&flat, &mut seen, 1 << number, |a, b, c, [s, t, u]| {
-                        let within = |axis: usize| {
-                            let place = s * quad.places[a][axis]
-                                + t * quad.places[b][axis]
-                                + u * quad.places[c][axis];
-                            let place = place * cells[axis];
-                            2.0 * (place - place.floor()) - 1.0
-                        };
-                        let [x, y] = [within(0), within(1)];
-                        x * x + y * y < 1.0
+                        let Some(mask) = &self.mask else { return false };
+                        mask.is_leaf([0, 1].map(|k| s * uvs[a][k] + t * uvs[b][k] + u * uvs[c][k]))
                     });
                 }
             }

@@ -111,6 +111,7 @@ pub fn cards(species: &Species, plant: &Skeleton, plan: &Plan, light: &Light, sw
             let quad = Quad::new(species, leaf, card, &crown, turned == 1);
             let middle = scaled(add(quad.corners[0], quad.corners[2]), 0.5);
             let first = mesh.positions.len() as u32;
+            let uvs = quad.uvs();
             for (number, corner) in quad.corners.into_iter().enumerate() {
                 let outward = crown.outward(corner);
                 let normal = between(quad.facing, outward, plan.rounding);
@@ -119,11 +120,8 @@ pub fn cards(species: &Species, plant: &Skeleton, plan: &Plan, light: &Light, sw
                 let lit = if quad.is_bunch { between(middle, corner, 0.4) } else { corner };
                 let light = light.at(lit.map(|v| v as f32));
                 let flutter = (255.0 * quad.places[number][1].clamp(0.0, 1.0)) as u8;
-                let [u0, v0, u1, v1] = quad.cell;
-                let [x, y] = quad.places[number].map(|v| v as f32);
-                let uv = [u0 + x * (u1 - u0), v0 + y * (v1 - v0)];
                 let sway = [255 - give, phase, flutter, light];
-                mesh.corner(corner.map(|v| v as f32), normal.map(|v| v as f32), uv, sway, branch);
+                mesh.corner(corner.map(|v| v as f32), normal.map(|v| v as f32), uvs[number], sway, branch);
             }
             mesh.indices.extend([first, first + 1, first + 2, first, first + 2, first + 3]);
         }
@@ -186,7 +184,7 @@ const WHOLE: [[f64; 2]; 4] = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
 pub struct Quad {
     pub corners: [Vec3; 4],
     /// Where the corners are on the picture of the card: across, and from the stalk.
-    pub places: [[f64; 2]; 4],
+    places: [[f64; 2]; 4],
     /// The picture's place in the atlas.
     cell: [f32; 4],
     facing: Vec3,
@@ -234,6 +232,15 @@ impl Quad {
             [u0, v0, u0 + cols, v0 + rows]
         };
         Self { corners, places, cell, facing, is_bunch }
+    }
+
+    /// Places of its corners in the atlas.
+    pub fn uvs(&self) -> [[f32; 2]; 4] {
+        let [u0, v0, u1, v1] = self.cell;
+        self.places.map(|place| {
+            let [x, y] = place.map(|v| v as f32);
+            [u0 + x * (u1 - u0), v0 + y * (v1 - v0)]
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod leaf;
 mod mips;
 
 pub use bark::{BarkKind, BarkMaps};
+pub(crate) use leaf::LeafMask;
 pub use leaf::{LeafMaps, Outline, leaf_maps};
 pub use mips::{LeafLevel, levels};
 
@@ -27,6 +28,15 @@ pub struct Surface {
     pub leaves: Option<LeafMaps>,
 }
 
+/// Where the pictures of a species show leaves; `None` for plants without any.
+pub(crate) fn leaf_mask(species: &Species) -> Option<LeafMask> {
+    has_leaves(species).then(|| leaf::leaf_mask(species, Seed::from_text(&species.name).child("leaves")))
+}
+
+fn has_leaves(species: &Species) -> bool {
+    species.leaves.count != 0 || species.flowers.share > 0.0
+}
+
 /// Makes the pictures of a species in a season, `size` samples along a side; the nearest power of two in
 /// [`SURFACE_SIZES`] is taken. They depend on the species and the season only, so that all its plants share them.
 #[must_use]
@@ -35,7 +45,7 @@ pub fn surface(species: &Species, season: Season, size: usize) -> Surface {
     let seed = Seed::from_text(&species.name);
     Surface {
         bark: species.bark_kind.make(size, species.colors.bark, seed.child("bark")),
-        leaves: (species.leaves.count != 0 || species.flowers.share > 0.0)
+        leaves: has_leaves(species)
             .then(|| leaf_maps(species, season, size, seed.child("leaves"))),
     }
 }
