@@ -38,11 +38,8 @@ fn hold(part: usize) {
         let height = highest(&full.bark).max(highest(&full.leaves));
         let pictures = pictures(&species);
         let fine = silhouettes(&levels[0], &pictures[0], height);
-        let all = silhouettes(&full, &pictures[0], height);
-        println!("{name}, full: {:.3} {:.3}", fine[0] / all[0], fine[1] / all[1]);
         for level in 1..4 {
             let coarse = silhouettes(&levels[level], &pictures[level], height);
-            println!("{name}, level {level}: {:.3} {:.3}", coarse[0] / fine[0], coarse[1] / fine[1]);
             let [sides, above] = [0, 1].map(|k| coarse[k] / fine[k]);
             let bounds = if is_open { [0.055, 0.05, 0.16] } else { [0.055, 0.05, 0.08] }[level - 1];
             if (sides - 1.0).abs() > bounds || (above - 1.0).abs() > 3.0 * bounds {

@@ -14,6 +14,7 @@ pub use mips::{LeafLevel, levels};
 use orogen_core::Seed;
 
 use crate::growth::Season;
+use crate::mesh::bark_gain;
 use crate::species::Species;
 
 /// Samples along a side that the pictures of a plant may have; powers of two only.
@@ -24,6 +25,8 @@ pub const SURFACE_SIZES: std::ops::RangeInclusive<usize> = 64..=2048;
 pub struct Surface {
     /// Of trunks and branches.
     pub bark: BarkMaps,
+    /// What its colour is multiplied by where meshes have tints: twigs may be lighter than the trunk, and tints only darken.
+    pub bark_gain: [f32; 3],
     /// Of leaves; plants without them have none.
     pub leaves: Option<LeafMaps>,
 }
@@ -45,7 +48,7 @@ pub fn surface(species: &Species, season: Season, size: usize) -> Surface {
     let seed = Seed::from_text(&species.name);
     Surface {
         bark: species.bark_kind.make(size, species.colors.bark, seed.child("bark")),
-        leaves: has_leaves(species)
-            .then(|| leaf_maps(species, season, size, seed.child("leaves"))),
+        bark_gain: bark_gain(species),
+        leaves: has_leaves(species).then(|| leaf_maps(species, season, size, seed.child("leaves"))),
     }
 }
