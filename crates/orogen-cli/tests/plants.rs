@@ -86,10 +86,9 @@ fn bad_calls_get_a_sentence_and_leave_nothing() {
 #[test]
 fn a_species_of_ones_own_is_a_file() {
     let bench = Bench::new();
-    bench.write(
-        "my shrub.toml",
-        "height_m = 2.0\nheight_vary_m = 0.1\n[leaves]\ncount = 8\n[[levels]]\n[[levels]]\n",
-    );
+    let trunk = "[[levels]]\nbranches = 1\nlength = 1.0\ndown_deg = 0.0\n";
+    let shrub = format!("height_m = 2.0\nheight_vary_m = 0.1\n[leaves]\ncount = 8\n{trunk}[[levels]]\n");
+    bench.write("my shrub.toml", shrub);
     let run = bench.run(&["plants", "my shrub.toml", "--lod", "3"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let (json, _) = described(&std::fs::read(bench.path("my shrub.glb")).unwrap());
