@@ -459,8 +459,8 @@ Examples:
   orogen plants --sheet plants.png          all species side by side
   orogen plants --list --json")]
 pub struct Plants {
-    /// The species to grow.
-    #[arg(value_name = "SPECIES", required_unless_present_any = ["list", "sheet"], conflicts_with_all = ["list", "sheet"])]
+    /// The species to grow: a name (--list), or a file of your own that ends in .toml, or in .xml as Arbaro writes it.
+    #[arg(value_name = "SPECIES", conflicts_with_all = ["list", "sheet"])]
     pub species: Option<String>,
     /// The seed, any text: another seed is another plant of the species.
     #[arg(long, value_name = "TEXT", default_value = "orogen")]
@@ -485,13 +485,13 @@ pub struct Plants {
     #[arg(long, value_name = "FORM", num_args = 0..=1, default_missing_value = "octahedral", value_parser = parse_form, conflicts_with_all = ["list", "sheet", "lod"])]
     pub impostor: Option<Form>,
     /// Draw all species side by side into a PNG instead.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "out"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "out", "lod"])]
     pub sheet: Option<PathBuf>,
     /// Replace the file if it exists.
     #[arg(long)]
     pub force: bool,
     /// List the species and write nothing.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["out", "lod", "seed", "age", "vigour", "season", "force"])]
     pub list: bool,
     /// With --list: as JSON.
     #[arg(long, requires = "list")]

@@ -47,6 +47,10 @@ pub fn print_json_watched(value: &impl serde::Serialize, cancel: &Cancel) -> Res
 
 /// Refuses to replace a file that nobody said may go; asked before the work as well, which would be for nothing.
 pub fn refuse_existing(file: &Path, force: bool) -> Result<(), BuildError> {
+    if file != Path::new("-") && file.is_dir() {
+        let what = "is a folder, not a file; name the file in it";
+        return Err(BuildError::Call(format!("{} {what}", file.display())));
+    }
     // Also a link that leads nowhere is somebody's.
     if file != Path::new("-") && file.symlink_metadata().is_ok() && !force {
         let what = "the file already exists; replace it with --force";

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
-use orogen::flora::{Growth, Outlook, outlooks, plant, plant_glb, plant_impostor, plant_sheet};
+use orogen::BuildError;
+use orogen::flora::{Growth, Outlook, outlooks, plant, plant_glb, plant_impostor, plant_name, plant_sheet};
 use orogen::io::png8;
 
 use crate::args::Plants;
@@ -17,7 +18,8 @@ pub fn run(args: &Plants) -> Result<()> {
     let start = Instant::now();
     let growth = Growth { age: args.age, vigour: args.vigour, season: args.season };
     if let (Some(form), Some(name)) = (args.impostor, &args.species) {
-        let file = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}_impostor.json")));
+        let usual = || PathBuf::from(format!("{}_impostor.json", plant_name(name)));
+        let file = args.out.clone().unwrap_or_else(usual);
         let stem = output::json_stem(&file)?;
         let files = plant_impostor(&plant(name, &args.seed, growth)?, &stem, form)?;
         output::write_beside(&file, &files, args.force)?;
@@ -33,12 +35,16 @@ pub fn run(args: &Plants) -> Result<()> {
             output::refuse_existing(file, args.force)?;
             (file.clone(), png8::encode(&plant_sheet(&args.seed, growth)?))
         }
-        (None, name) => {
-            // One of both is there: the arguments say so.
-            let name = name.as_deref().unwrap_or_default();
+        (None, Some(species)) => {
+            let name = plant_name(species);
             let file = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.glb")));
             output::refuse_existing(&file, args.force)?;
-            (file, plant_glb(&plant(name, &args.seed, growth)?, name, args.lod)?)
+            (file, plant_glb(&plant(species, &args.seed, growth)?, &name, args.lod)?)
+        }
+        (None, None) => {
+            let what =
+                "SPECIES is missing; `orogen plants --list` names all, a file of your own does as well";
+            return Err(BuildError::Call(String::from(what)).into());
         }
     };
     if file == Path::new("-") {

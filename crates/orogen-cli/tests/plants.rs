@@ -71,10 +71,37 @@ fn bad_calls_get_a_sentence_and_leave_nothing() {
     bench.run(&["plants", "oak", "--age", "nan"]).fails(2, &["outside 0 to 1"]);
     bench.run(&["plants", "oak", "--lod", "9"]).fails(2, &["9 is outside 0 to 3"]);
     bench.run(&["plants", "oak", "--season", "monsoon"]).fails(2, &["spring, summer, autumn or winter"]);
-    bench.run(&["plants"]).fails(2, &["SPECIES"]);
+    bench.run(&["plants", "OAK"]).fails(2, &["did you mean \"oak\"?"]);
+    bench.run(&["plants"]).fails(2, &["SPECIES", "--list"]);
+    bench.run(&["plants", "--list", "-o", "x"]).fails(2, &["--list", "--out"]);
+    bench.run(&["plants", "--sheet", "x.png", "--lod", "2"]).fails(2, &["--sheet", "--lod"]);
+    bench.run(&["plants", "fern", "-o", "."]).fails(2, &["is a folder, not a file"]);
     assert!(bench.files().is_empty());
     let list = bench.run(&["plants", "--list"]);
     assert!(list.stdout.lines().count() >= 24 && list.stdout.contains("oak"), "{}", list.stdout);
     let json: Value = serde_json::from_str(&bench.run(&["plants", "--list", "--json"]).stdout).unwrap();
     assert!(json.as_array().unwrap().iter().any(|s| s["name"] == "birch" && s["bark"] == "papery"));
+}
+
+#[test]
+fn a_species_of_ones_own_is_a_file() {
+    let bench = Bench::new();
+    let trunk = "[[levels]]\nbranches = 1\nlength = 1.0\ndown_deg = 0.0\n";
+    let shrub = format!("height_m = 2.0\nheight_vary_m = 0.1\n[leaves]\ncount = 8\n{trunk}[[levels]]\n");
+    bench.write("my shrub.toml", shrub);
+    let run = bench.run(&["plants", "my shrub.toml", "--lod", "3"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let (json, _) = described(&std::fs::read(bench.path("my shrub.glb")).unwrap());
+    let high = json["accessors"][0]["max"][1].as_f64().unwrap();
+    assert!((1.0..4.0).contains(&high), "{high}");
+
+    let xml = "<arbaro><species name='reed'>\n<param name='Scale' value='3'/>\n<param name='Levels' value='1'/></species></arbaro>";
+    bench.write("reed.xml", xml);
+    assert_eq!(bench.run(&["plants", "reed.xml", "-q"]).code, Some(0));
+    bench.write("bad.xml", &xml.replace("value='1'", "value='nine'"));
+    bench.run(&["plants", "bad.xml"]).fails(2, &["bad.xml: line 3: Levels"]);
+    bench.write("bad.toml", "name = \"x\"\nheight_m = -2\n");
+    bench.run(&["plants", "bad.toml"]).fails(2, &["bad.toml: line 2: height_m is -2"]);
+    bench.run(&["plants", "none.toml"]).fails(2, &["none.toml: no such file"]);
+    bench.run(&["plants", "."]).fails(2, &["no such species"]);
 }

@@ -40,7 +40,16 @@ pub fn from_arbaro(text: &str) -> Result<Species, SpeciesError> {
             file.values.push((name, value));
         }
     }
-    file.species()
+    file.species().map_err(|error| {
+        let named = match &error {
+            SpeciesError::Value { name, .. } => {
+                let has_name = |node: &roxmltree::Node<'_, '_>| node.attribute("name") == Some(name);
+                species.descendants().filter(has_name).last()
+            }
+            _ => None,
+        };
+        error.on(named.map(|node| document.text_pos_at(node.range().start).row as usize))
+    })
 }
 
 struct File<'a> {

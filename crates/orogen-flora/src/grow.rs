@@ -483,6 +483,7 @@ impl<'a> Growing<'a> {
                 offset_m,
                 length_m,
                 radius_m: (shoot.radius_m * math::pow(length_m / shoot.length_m, self.species.ratio_power))
+                    .max(self.species.thinnest_m)
                     .min(parent_radius_m),
                 child_length: 0.0,
                 children: 0.0,

@@ -33,6 +33,10 @@ pub struct Species {
     pub lobes: u32,
     /// How deep they are, as a share of the radius.
     pub lobe_depth: f64,
+    /// How far they are planks that run out at the foot, as the buttresses of trees of rain forests, from 0 to 1.
+    pub planks: f64,
+    /// Radius of the foot of the thinnest twigs, in metres.
+    pub thinnest_m: f64,
     /// How strongly branches from the second level on turn up; below 0 they hang.
     pub attraction_up: f64,
     /// Factor on the radius of the trunk, and how much that varies.
@@ -336,6 +340,8 @@ impl Default for Species {
             flare: 0.6,
             lobes: 5,
             lobe_depth: 0.07,
+            planks: 0.0,
+            thinnest_m: 0.0,
             attraction_up: 0.0,
             trunk_scale: 1.0,
             trunk_scale_vary: 0.0,
@@ -511,6 +517,46 @@ pub enum SpeciesError {
         /// What would be right.
         allowed: String,
     },
+    /// As the one within, where it stands in a text.
+    #[error("line {line}: {error}")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        error: Box<SpeciesError>,
+    },
+}
+
+impl SpeciesError {
+    /// The same with a line, where it is known.
+    pub(crate) fn on(self, line: Option<usize>) -> Self {
+        match line {
+            Some(line) => Self::Line { line, error: Box::new(self) },
+            None => self,
+        }
+    }
+}
+
+/// The line of a TOML text that gives the parameter `levels[1].down_deg`, say.
+fn line_of(text: &str, parameter: &str) -> Option<usize> {
+    let (table, key) = parameter.rsplit_once('.').unwrap_or(("", parameter));
+    // Of a list of numbers all stand on one line.
+    let key = key.split('[').next().unwrap_or(key);
+    let mut now = String::new();
+    let mut repeated: Vec<&str> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or(line).trim();
+        if let Some(name) = line.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) {
+            let before = repeated.iter().filter(|known| **known == name.trim()).count();
+            now = format!("{}[{before}]", name.trim());
+            repeated.push(name.trim());
+        } else if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            name.trim().clone_into(&mut now);
+        } else if now == table && line.split_once('=').is_some_and(|(name, _)| name.trim() == key) {
+            return Some(number + 1);
+        }
+    }
+    None
 }
 
 /// Largest text of a species, in bytes.
@@ -537,7 +583,13 @@ impl Species {
             return Err(SpeciesError::Text(format!("a species of {} bytes is too long", text.len())));
         }
         let species: Self = toml::from_str(text).map_err(|e| SpeciesError::Text(sentence(text, &e)))?;
-        species.check()?;
+        species.check().map_err(|error| {
+            let line = match &error {
+                SpeciesError::Value { name, .. } => line_of(text, name),
+                _ => None,
+            };
+            error.on(line)
+        })?;
         Ok(species)
     }
 
@@ -568,6 +620,8 @@ impl Species {
         within("flare", self.flare, -1.0, 20.0)?;
         within("lobes", f64::from(self.lobes), 0.0, 100.0)?;
         within("lobe_depth", self.lobe_depth, 0.0, 1.0)?;
+        within("planks", self.planks, 0.0, 1.0)?;
+        within("thinnest_m", self.thinnest_m, 0.0, 0.1)?;
         within("attraction_up", self.attraction_up, -10.0, 10.0)?;
         within("trunk_scale", self.trunk_scale, 1e-3, 100.0)?;
         within("trunk_scale_vary", self.trunk_scale_vary, 0.0, self.trunk_scale)?;
@@ -685,5 +739,22 @@ impl Species {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_a_file_have_their_lines() {
+        let said = |text: &str| Species::from_toml(text).unwrap_err().to_string();
+        assert_eq!(
+            said("name = \"x\"\nheight_m = -2\n"),
+            "line 2: height_m is -2; it must lie between 0.001 and 200"
+        );
+        let text = "height_m = 3\nheight_vary_m = 1\n[leaves]\ncount = 3\n[[levels]]\nlength = 1\n[[levels]]\nlength = 99 # far\n";
+        assert!(said(text).starts_with("line 8: levels[1].length is 99"), "{}", said(text));
+        assert!(said("heigth_m = 3").contains("line 1"), "{}", said("heigth_m = 3"));
     }
 }

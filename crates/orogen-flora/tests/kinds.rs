@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use orogen_core::biome::BIOMES;
 use orogen_core::{Seed, math, species as known};
 use orogen_flora::{
-    Detail, Growth, Life, Mesh, Season, Skeleton, Species, grow, grow_on, lod, mesh, names, species,
+    Detail, Growth, Leaf, Life, Mesh, Season, Skeleton, Species, grow, grow_on, lod, mesh, names, species,
 };
 
 fn named(name: &str) -> Species {
@@ -94,7 +94,10 @@ fn plants_grow_up_and_die() {
         assert!(young.1.height_m < 0.5 * grown.1.height_m, "{name}: a sapling is low");
         assert!(old.1.height_m > 0.9 * grown.1.height_m, "{name}: an old one has not shrunk");
         assert!(!young.0.stems.is_empty() && !old.0.stems.is_empty(), "{name}");
-        assert!(dead.0.leaves.is_empty() && dead.0.flowers.is_empty(), "{name}: what is dead has no leaves");
+        // What dries up where it stands is straw.
+        let is_straw = species.life.withers && dead.1.colors.summer == dead.1.colors.autumn;
+        assert!(dead.0.leaves.is_empty() || is_straw, "{name}: what is dead has no green leaves");
+        assert!(dead.0.flowers.is_empty(), "{name}: what is dead has no flowers");
         assert!(!dead.0.stems.is_empty(), "{name}: a dead one stands");
         if species.leaves.count != 0 {
             assert!(
@@ -117,7 +120,11 @@ fn seasons_do_what_they_do_to_each_kind() {
         let [spring, summer, autumn, winter] =
             [Season::Spring, Season::Summer, Season::Autumn, Season::Winter].map(leaves);
         if evergreen || withers {
-            assert_eq!([spring, autumn, winter], [summer; 3], "{name} keeps its leaves");
+            assert_eq!([spring, autumn], [summer; 2], "{name} keeps its leaves");
+            let flowers_end =
+                species.flowers.share > 0.0 && !species.flowers.seasons.contains(&Season::Winter);
+            let is_stalks = withers && flowers_end && species.leaves.count > 3;
+            assert!(if is_stalks { winter < summer } else { winter == summer }, "{name} in winter: {winter}");
         } else {
             assert!(spring > 0 && autumn > 0 && autumn < summer && winter == 0, "{name} sheds its leaves");
         }
@@ -315,4 +322,35 @@ fn blades_bend_over_and_levels_of_detail_hold() {
     let sizes: Vec<usize> = (0..4).map(|level| lod(&grass, &plant, level).triangles()).collect();
     assert!(sizes.windows(2).all(|pair| pair[1] <= pair[0]), "{sizes:?}");
     assert!(sizes[3] <= 960, "{sizes:?}");
+}
+
+#[test]
+fn crowns_are_about_as_wide_as_the_table_says() {
+    let mut wrong = Vec::new();
+    for info in known::all() {
+        let Some(species) = orogen_flora::species(info.name) else { continue };
+        let species = species.unwrap().at(&Growth::MATURE).unwrap();
+        // Of herbs most is leaves that bend over, and cacti have few arms.
+        if info.kind == known::Kind::Herb || species.leaves.count == 0 || species.climb.is_some() {
+            continue;
+        }
+        let radius = (0..3).map(|seed| {
+            let plant = grow(&species, Seed(seed)).unwrap();
+            // From the middle of the crown: palms lean.
+            let count = plant.leaves.len() as f32;
+            let middle = [0, 1].map(|k| plant.leaves.iter().map(|leaf| leaf.at[k]).sum::<f32>() / count);
+            let away = |leaf: &Leaf| {
+                let [x, y] = [0, 1].map(|k| f64::from(leaf.at[k] - middle[k]));
+                math::hypot(x, y)
+            };
+            let mut far: Vec<f64> = plant.leaves.iter().map(away).collect();
+            far.sort_by(f64::total_cmp);
+            far[far.len() * 19 / 20] / 3.0
+        });
+        let radius = radius.sum::<f64>();
+        if !(0.6..1.6).contains(&(radius / info.radius_m)) {
+            wrong.push(format!("{}: {radius:.2} m, not {}", info.name, info.radius_m));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

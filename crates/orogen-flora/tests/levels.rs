@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use orogen_core::Seed;
 use orogen_flora::{
-    BUDGETS, CATALOG, Detail, Growth, Mesh, PlantMesh, Season, Seen, Skeleton, Species, View, grow, lod, mesh,
+    BUDGETS, CATALOG, Detail, Growth, LeafMaps, Mesh, PlantMesh, Season, Seen, Skeleton, Species, View, grow,
+    leaf_maps, lod, mesh,
 };
 
 /// Every level of every species: budgets, areas, silhouettes. One in four species, so that tests run beside each other.
@@ -35,9 +36,10 @@ fn hold(part: usize) {
         leaf_sizes(name, &species, &plant, &full, &levels);
         let highest = |mesh: &Mesh| mesh.positions.iter().map(|at| f64::from(at[2])).fold(0.0, f64::max);
         let height = highest(&full.bark).max(highest(&full.leaves));
-        let fine = silhouettes(&levels[0], height);
+        let pictures = pictures(&species);
+        let fine = silhouettes(&levels[0], &pictures[0], height);
         for level in 1..4 {
-            let coarse = silhouettes(&levels[level], height);
+            let coarse = silhouettes(&levels[level], &pictures[level], height);
             let [sides, above] = [0, 1].map(|k| coarse[k] / fine[k]);
             let bounds = if is_open { [0.055, 0.05, 0.16] } else { [0.055, 0.05, 0.08] }[level - 1];
             if (sides - 1.0).abs() > bounds || (above - 1.0).abs() > 3.0 * bounds {
@@ -95,15 +97,22 @@ fn area(mesh: &Mesh, triangle: usize) -> f64 {
     0.5 * cross.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// Pixels that a plant covers from eight sides, and from above. Leaves are ovals in their cells.
-fn silhouettes(made: &PlantMesh, height: f64) -> [f64; 2] {
+/// The pictures of leaves as the levels have them: each half as large as the one before. Stones have none.
+fn pictures(species: &Species) -> Vec<LeafMaps> {
+    let season = species.flowers.seasons.first().copied().unwrap_or_default();
+    let seed = Seed::from_text(&species.name).child("leaves");
+    orogen_flora::levels(&leaf_maps(species, season, 512, seed)).into_iter().take(4).collect()
+}
+
+/// Pixels that a plant covers from eight sides, and from above, with the pictures of leaves that its files have.
+fn silhouettes(made: &PlantMesh, leaves: &LeafMaps, height: f64) -> [f64; 2] {
     let seen_from = |toward: [f64; 3]| {
         let view = View { middle: [0.0, 0.0, 0.5 * height], toward, width_m: 1.5 * height, size: [256, 256] };
         let mut seen = Seen::new(view.size);
         seen.draw(&made.bark, &view, false, |_| Some([0.0; 3]));
         seen.draw(&made.leaves, &view, true, |uv| {
-            let [x, y] = uv.map(|v| 2.0 * (2.0 * v).rem_euclid(1.0) - 1.0);
-            (x * x + y * y < 1.0).then_some([0.0; 3])
+            let [col, row] = uv.map(|v| (v.rem_euclid(1.0) * leaves.size as f32) as usize % leaves.size);
+            (leaves.albedo[row * leaves.size + col][3] >= 128).then_some([0.0; 3])
         });
         seen.depth.iter().filter(|depth| depth.is_finite()).count() as f64
     };

@@ -38,7 +38,7 @@ pub fn plant(
     };
     let growth = Growth { age, vigour, season };
     let plant = py.detach(|| flora::plant(&name, seed, growth)).map_err(errors::build)?;
-    Ok(Plant { plant, name })
+    Ok(Plant { plant, name: flora::plant_name(&name) })
 }
 
 /// Names of all species.

@@ -50,3 +50,13 @@ def test_wrong_names_get_the_nearest() -> None:
         orogen.plant("oak", lod=4)
     with pytest.raises(orogen.OrogenValueError, match="monsoon"):
         orogen.plant("oak", season="monsoon")  # type: ignore[arg-type]
+
+
+def test_a_species_of_ones_own_is_a_file(tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text("height_m = 2.0\nheight_vary_m = 0.1\n[[levels]]\nbranches = 1\nlength = 1.0\ndown_deg = 0.0\n")
+    assert 1.0 < orogen.plant(own, lod=3).height_m < 3.0
+    assert orogen.plant(str(own), lod=3).species == str(own)
+    own.write_text("height_m = -2.0\n")
+    with pytest.raises(ValueError, match="line 1: height_m"):
+        orogen.plant(own)

@@ -1,10 +1,12 @@
 //! Plants: from the name of a species to meshes, files and pictures.
 
+use std::path::Path;
+
 use orogen_core::Seed;
 use orogen_core::param::nearest;
-use orogen_flora::{CATALOG, Entry, GrowError, Species, grow, species};
+use orogen_flora::{CATALOG, Entry, GrowError, Species, from_arbaro, grow, grow_within, species};
 use orogen_io::png8::Picture;
-use orogen_io::sheet;
+use orogen_io::{read_bytes, sheet};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -31,17 +33,62 @@ pub fn plant_impostor(plant: &Plant, name: &str, form: Form) -> Result<Vec<(Stri
     orogen_io::plant::impostor_files(plant, name, form).map_err(BuildError::Write)
 }
 
-/// Grows a plant of a species by its name, from a seed of any text.
+/// Grows a plant from a seed of any text. Its species is one of the program's, by its name, or the user's own: a file, by a path
+/// that ends in `.toml` or `.xml` (as Arbaro writes it).
 ///
 /// # Errors
-/// When there is no such species (the sentence says which name is most like it), or age or vigour lie outside 0 to 1.
+/// When there is no such species (the sentence says which name is most like it) or file, the file holds no species, or age or
+/// vigour lie outside 0 to 1.
 pub fn plant(name: &str, seed: &str, growth: Growth) -> Result<Plant, BuildError> {
-    let species = species_named(name)?.at(&growth).map_err(|e| BuildError::Call(e.to_string()))?;
-    let skeleton = grow(&species, Seed::from_text(seed)).map_err(|e| match e {
+    let of_file = |e: String| BuildError::Read { path: name.into(), reason: e };
+    let seed = Seed::from_text(seed);
+    let wrong = |e: GrowError| match e {
         GrowError::Species(e) => BuildError::Call(e.to_string()),
         other => BuildError::Call(format!("{name}: {other}")),
-    })?;
+    };
+    let (species, skeleton) = if is_file_name(name) {
+        let species = species_in_file(Path::new(name))?.at(&growth).map_err(|e| of_file(e.to_string()))?;
+        let skeleton = grow_within(&species, seed, MOST_OF_A_STRANGER);
+        (species, skeleton.map_err(|e| of_file(e.to_string()))?)
+    } else {
+        let species = species_named(name)?.at(&growth).map_err(|e| BuildError::Call(e.to_string()))?;
+        let skeleton = grow(&species, seed).map_err(wrong)?;
+        (species, skeleton)
+    };
     Ok(Plant { species, growth, skeleton })
+}
+
+/// Largest file of a species, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+/// Most stems and leaves of a plant whose species a stranger made.
+const MOST_OF_A_STRANGER: usize = 1_000_000;
+
+/// Whether what names a species is a file.
+fn is_file_name(name: &str) -> bool {
+    ends_with(name, "toml") || ends_with(name, "xml")
+}
+
+fn ends_with(name: &str, end: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found.eq_ignore_ascii_case(end))
+}
+
+/// What files of a plant are called: its species' name, or that of the species' file without its end.
+#[must_use]
+pub fn plant_name(species: &str) -> String {
+    let stem = Path::new(species).file_stem().filter(|_| is_file_name(species));
+    stem.map_or_else(|| species.to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// A species in a file of the user's: TOML, or XML as the program Arbaro writes it.
+///
+/// # Errors
+/// When there is no such regular file, it is too large or holds no species; the sentence says in which line.
+pub fn species_in_file(path: &Path) -> Result<Species, BuildError> {
+    let wrong = |reason: String| BuildError::Read { path: path.to_owned(), reason };
+    let bytes = read_bytes(path, MOST_BYTES).map_err(wrong)?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong(String::from("it is not text (UTF-8)")))?;
+    let read = if ends_with(&path.to_string_lossy(), "xml") { from_arbaro } else { Species::from_toml };
+    read(&text).map_err(|e| wrong(e.to_string()))
 }
 
 /// A species that comes with the program.
@@ -53,7 +100,8 @@ pub fn species_named(name: &str) -> Result<Species, BuildError> {
         Some(Ok(species)) => Ok(species),
         Some(Err(e)) => Err(BuildError::Internal(format!("species {name}: {e}"))),
         None => {
-            let hint = nearest(name, names()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            let hint = nearest(&name.to_lowercase(), names())
+                .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
             Err(BuildError::Call(format!("no such species {name:?}{hint}")))
         }
     }

@@ -95,7 +95,8 @@ fn bark_texture(surface: &Surface, wanted: f64) -> Texture {
         for k in 0..step * step {
             let from = (i / size * step + k / step) * bark.size + i % size * step + k % step;
             let sample = from_srgb(bark.albedo.get(from).copied().unwrap_or_default());
-            color = [0, 1, 2].map(|channel| color[channel] + share * sample[channel]);
+            let gain = surface.bark_gain;
+            color = [0, 1, 2].map(|channel| color[channel] + share * gain[channel] * sample[channel]);
         }
         Look { color, through: 0.0, clear: false }
     });

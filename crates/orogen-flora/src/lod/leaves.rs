@@ -13,20 +13,25 @@ const LARGEST: f64 = 2.0;
 const MOST_AREA: f64 = 2.5;
 /// How far a card of many leaves keeps to the place of its own leaf, from the middle of all that it stands for.
 const KEPT_PLACE: f64 = 0.5;
+/// The same in a column, from which cards would stand out, and how much larger its leaves get before cards show several.
+const KEPT_IN_COLUMN: f64 = 0.25;
+const GROWN_IN_COLUMN: f64 = 1.2;
+/// Most that the length and the width of a crown count for against its radius when cards are made as large as fits it.
+const SLENDER: [f64; 2] = [12.0, 3.0];
 /// Most leaves across or along a card.
 const MOST_CELLS: f64 = 64.0;
 
 /// Cards for a budget of triangles: as large as their leaves together, or smaller where the crown covers as much with less, as
 /// leaves hide each other.
 ///
-/// `stems` gives what stems cover: those of the whole plant, or those of this level.
+/// `others` gives what stems and flowers cover: those of the whole plant, or those of this level.
 pub fn cards(
     species: &Species,
     plant: &Skeleton,
     level: &Level,
     budget: usize,
     cover: &Cover<'_>,
-    stems: impl Fn(bool) -> Seen,
+    others: impl Fn(bool) -> Seen,
 ) -> Vec<Card> {
     let all = plant.leaves.len();
     let pieces = species.leaves.pieces().min(level.pieces) as u16;
@@ -41,14 +46,20 @@ pub fn cards(
     let each = if crossed { 2.0 } else { 1.0 };
     let stands_for = each * all as f64 / count as f64;
     let leaf_m = species.leaves.length_m * natural;
-    let middles = middles(plant, &chosen, all as f64 / count as f64);
+    // No card is longer than looks like a part of the crown, which may be a column.
+    let reach = cover.crown().reach;
+    let is_column = SLENDER[0] * reach[0].max(reach[1]) < plant.scale_m;
+    let (kept, grown) = if is_column { (KEPT_IN_COLUMN, GROWN_IN_COLUMN) } else { (KEPT_PLACE, level.grown) };
+    let level = &Level { grown, ..*level };
+    let size_m = SLENDER.map(|most| plant.scale_m.min(most * reach[0].max(reach[1])));
+    let middles = middles(plant, &chosen, all as f64 / count as f64, kept);
     let sized = |share: f64| -> Vec<Card> {
         let share = (share * stands_for).max(0.25);
         // Atlases with flowers do not repeat, and leaves that bend are drawn one by one.
         let (grown, cells) = if species.flowers.share > 0.0 || species.leaves.droop_deg != 0.0 {
             (share.sqrt().min(LARGEST), [1, 1])
         } else {
-            spread(share, level, species.leaves.width_share, leaf_m, plant.scale_m)
+            spread(share, level, species.leaves.width_share, leaf_m, size_m)
         };
         let card = |(leaf, middle): (&u32, &[f32; 3])| Card {
             cells,
@@ -58,17 +69,17 @@ pub fn cards(
         };
         chosen.iter().zip(&middles).map(card).collect()
     };
-    // Blades and leaves of herbs stand apart: what covers as much has as large an area.
-    let is_open = species.flowers.share > 0.0 || species.leaves.droop_deg != 0.0;
-    if stands_for <= 1.0 || is_open {
+    if stands_for <= 1.0 {
         return sized(1.0);
     }
-    let whole: Vec<Card> = (0..all as u32).map(|leaf| Card::single(leaf, natural, crossed)).collect();
-    let wanted = cover.of(&whole, &stems(true));
-    let stems = stems(false);
+    let bent = species.leaves.pieces() as u16;
+    let whole: Vec<Card> =
+        (0..all as u32).map(|leaf| Card { pieces: bent, ..Card::single(leaf, natural, crossed) }).collect();
+    let wanted = cover.of(&whole, &others(true));
+    let others = others(false);
     // Against the whole plant, on average over the views, however much of it each shows; plants are mostly seen from the side.
     let covered = |share: f64| -> f64 {
-        let views = cover.of(&sized(share), &stems);
+        let views = cover.of(&sized(share), &others);
         let shares = views.iter().zip(wanted).map(|(covered, wanted)| covered / wanted.max(1.0));
         shares.zip([0.3, 0.3, 0.3, 0.1]).map(|(share, weight)| weight * share).sum()
     };
@@ -91,7 +102,7 @@ pub fn cards(
 }
 
 /// For each chosen leaf the middle of the leaves that it stands for: those before and after it, on the same twigs.
-fn middles(plant: &Skeleton, chosen: &[u32], stands_for: f64) -> Vec<[f32; 3]> {
+fn middles(plant: &Skeleton, chosen: &[u32], stands_for: f64, kept: f64) -> Vec<[f32; 3]> {
     let mut sums = Vec::with_capacity(plant.leaves.len() + 1);
     let mut sum = [0.0; 3];
     sums.push(sum);
@@ -109,7 +120,7 @@ fn middles(plant: &Skeleton, chosen: &[u32], stands_for: f64) -> Vec<[f32; 3]> {
         [0, 1, 2].map(|axis| {
             let mean = (sums[to][axis] - sums[from][axis]) / (to - from) as f64;
             // Not all the way, so that crowns stay as wide as they are.
-            (mean + KEPT_PLACE * (f64::from(own[axis]) - mean)) as f32
+            (mean + kept * (f64::from(own[axis]) - mean)) as f32
         })
     };
     chosen.iter().map(middle).collect()
@@ -127,18 +138,27 @@ pub fn flowers(species: &Species, plant: &Skeleton, near: bool, budget: usize) -
 }
 
 /// How much larger leaves are and how many a card shows, so that cards cover as much as what they stand for.
-fn spread(stands_for: f64, level: &Level, width_share: f64, leaf_m: f64, height_m: f64) -> (f64, [u16; 2]) {
+fn spread(
+    stands_for: f64,
+    level: &Level,
+    width_share: f64,
+    leaf_m: f64,
+    size_m: [f64; 2],
+) -> (f64, [u16; 2]) {
     if stands_for <= level.grown * level.grown {
         return (stands_for.sqrt(), [1, 1]);
     }
     // About square on the plant, and no longer than looks like a part of it.
     let cells = stands_for / (level.grown * level.grown);
-    let most_long = (level.longest * height_m / (leaf_m * level.grown)).max(1.0);
+    let [most_long, most_broad] =
+        size_m.map(|size_m| (level.longest * size_m / (leaf_m * level.grown)).max(1.0));
     let rows = (cells * width_share).sqrt().clamp(1.0, most_long).round().min(MOST_CELLS);
-    let most_wide = (most_long / width_share).max(1.0);
+    let most_wide = (most_broad / width_share).max(1.0);
     let cols = (cells / rows).clamp(1.0, most_wide).round().min(MOST_CELLS);
+    // What has no room across may be longer.
+    let rows = (cells / cols).clamp(rows, most_long.max(rows)).round().min(MOST_CELLS);
     let grown = (stands_for / (rows * cols)).sqrt().min(LARGEST);
-    let longest = (level.longest * height_m / (leaf_m * rows)).max(1.0);
+    let longest = (level.longest * size_m[0] / (leaf_m * rows)).max(1.0);
     (grown.min(longest.max(level.grown)), [cols as u16, rows as u16])
 }
 
@@ -204,7 +224,7 @@ mod tests {
         for level in &super::super::LEVELS {
             for stands_for in [1.0, 1.7, 3.0, 9.0, 40.0, 1000.0] {
                 for width_share in [0.05, 0.3, 1.0, 1.4] {
-                    let (grown, [cols, rows]) = spread(stands_for, level, width_share, 0.1, 20.0);
+                    let (grown, [cols, rows]) = spread(stands_for, level, width_share, 0.1, [20.0; 2]);
                     assert!(grown > 0.4 && grown <= LARGEST, "{grown}");
                     assert!(cols > 0 && rows > 0);
                 }

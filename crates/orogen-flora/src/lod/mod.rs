@@ -9,7 +9,7 @@ mod leaves;
 mod stems;
 
 use crate::kinds::cards::flower_triangles;
-use crate::mesh::{Courses, Plan, PlantMesh, StemPlan, draw};
+use crate::mesh::{Bloom, Courses, Plan, PlantMesh, StemPlan, draw};
 use crate::skeleton::Skeleton;
 use crate::species::Species;
 
@@ -28,7 +28,7 @@ struct Level {
     grown: f64,
     /// Least area of the cards, as a share of that of all leaves.
     area: f64,
-    /// Longest card, as a share of the plant's height.
+    /// Longest card, as a share of the plant's height, of slender ones of their width.
     longest: f64,
     /// Thinnest stem, as a share of the plant's height: half a pixel where the level is used.
     thinnest: f64,
@@ -112,11 +112,14 @@ pub fn lod(species: &Species, plant: &Skeleton, level: u8) -> PlantMesh {
     let cover = cover::Cover::new(species, plant);
     let cards = leaves::cards(species, plant, level, for_leaves, &cover, |full| {
         let all = StemPlan { sides: 1, wider: 1.0 };
-        if full {
+        let mut seen = if full {
             cover.stems(&courses, |_| all, |_| true)
         } else {
             cover.stems(&courses, |stem| plans[stem], |point| keep[point])
-        }
+        };
+        let whole = || (0..plant.flowers.len() as u32).map(|flower| Bloom { flower, grown: 1.0, near: true });
+        cover.flowers(&if full { whole().collect() } else { blooms.clone() }, &mut seen);
+        seen
     });
     let plan = Plan {
         stems: plans,

@@ -114,12 +114,18 @@ impl<'a> Thinning<'a> {
         if made.level > 0 {
             return self.ribbed(made, round, 3).min(most);
         }
-        self.ribbed(made, round.max(self.level.trunk_sides), 4).min(most)
+        let sides = self.ribbed(made, round.max(self.level.trunk_sides), 4);
+        // Fewer than planks need would lose them.
+        if self.species.planks > 0.0 { sides } else { sides.min(most) }
     }
 
     /// Enough sides for lobes, where they are near enough to be had.
     fn ribbed(&self, made: &crate::skeleton::Stem, round: u16, times: u16) -> u16 {
         let lobes = self.courses.lobes(self.species, made) as u16;
+        if self.species.planks > 0.0 && lobes > 0 {
+            // Buttresses are seen as far as the tree: a ridge and a groove for each at least.
+            return lobes * round.div_ceil(lobes).clamp(self.level.trunk_sides / 2, 6);
+        }
         let wanted = times * lobes;
         if lobes > 0 && round >= 8 && round < wanted && (lobes >= 8 || 3 * round >= wanted) {
             wanted

@@ -119,11 +119,14 @@ pub fn cards(species: &Species, plant: &Skeleton, plan: &Plan, light: &Light, sw
                 let lit = if quad.is_bunch { between(middle, corner, 0.4) } else { corner };
                 let light = light.at(lit.map(|v| v as f32));
                 let flutter = (255.0 * quad.places[number][1].clamp(0.0, 1.0)) as u8;
-                let [u0, v0, u1, v1] = quad.cell;
-                let [x, y] = quad.places[number].map(|v| v as f32);
-                let uv = [u0 + x * (u1 - u0), v0 + y * (v1 - v0)];
                 let sway = [255 - give, phase, flutter, light];
-                mesh.corner(corner.map(|v| v as f32), normal.map(|v| v as f32), uv, sway, branch);
+                mesh.corner(
+                    corner.map(|v| v as f32),
+                    normal.map(|v| v as f32),
+                    quad.uvs[number],
+                    sway,
+                    branch,
+                );
             }
             mesh.indices.extend([first, first + 1, first + 2, first, first + 2, first + 3]);
         }
@@ -167,7 +170,7 @@ impl Place {
 }
 
 /// Which picture of the atlas a leaf shows: one of four, of three where the last shows the flower.
-fn variant(species: &Species, leaf: u32) -> u32 {
+pub fn variant(species: &Species, leaf: u32) -> u32 {
     let hash = hash(leaf);
     if species.flowers.share > 0.0 { (hash % u64::from(FLOWER_CELL)) as u32 } else { (hash & 3) as u32 }
 }
@@ -186,9 +189,9 @@ const WHOLE: [[f64; 2]; 4] = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
 pub struct Quad {
     pub corners: [Vec3; 4],
     /// Where the corners are on the picture of the card: across, and from the stalk.
-    pub places: [[f64; 2]; 4],
-    /// The picture's place in the atlas.
-    cell: [f32; 4],
+    places: [[f64; 2]; 4],
+    /// Their places in the atlas.
+    pub uvs: [[f32; 2]; 4],
     facing: Vec3,
     is_bunch: bool,
 }
@@ -226,15 +229,29 @@ impl Quad {
         let places = if is_bunch { outline(hash) } else { WHOLE };
         let corners =
             places.map(|[x, y]| add(add(foot, scaled(along, y * long)), scaled(aside, (x - 0.5) * wide)));
-        let [u0, v0, u1, v1] = leaf_cell(variant(species, card.leaf));
-        let cell = if card.cells == [1, 1] {
-            [u0, v0, u1, v1]
-        } else {
-            let [cols, rows] = card.cells.map(|count| f32::from(count) / CELLS as f32);
-            [u0, v0, u0 + cols, v0 + rows]
-        };
-        Self { corners, places, cell, facing, is_bunch }
+        let [u0, v0, _, _] = leaf_cell(variant(species, card.leaf));
+        // Rows of one leaf show on cards that all lie alike: each of many leaves is turned, and one in two mirrored.
+        let (turn, mirrored) = if is_bunch { turned_pattern(hash) } else { (0.0, 1.0) };
+        let (sin, cos) = (math::sin(turn), math::cos(turn));
+        let uvs = places.map(|[x, y]| {
+            // In lengths of a leaf, in which the pattern turns as it is.
+            let (x, y) = (x * cols * leaves.width_share, y * rows);
+            let across = mirrored * (cos * x - sin * y) / leaves.width_share;
+            let along = sin * x + cos * y;
+            [u0 + across as f32 / CELLS as f32, v0 + along as f32 / CELLS as f32]
+        });
+        Self { corners, places, uvs, facing, is_bunch }
     }
+}
+
+/// How far the pattern of a card of many leaves is turned at most, in radians.
+const MOST_TURN: f64 = 0.8;
+
+/// How far the pattern of such a card is turned, and 1, or -1 where it is mirrored.
+fn turned_pattern(hash: u64) -> (f64, f64) {
+    let share = ((hash >> 50) & 0xff) as f64 / 255.0;
+    let mirrored = if hash >> 49 & 1 == 0 { 1.0 } else { -1.0 };
+    (MOST_TURN * (2.0 * share - 1.0), mirrored)
 }
 
 /// Corners of a card that is cut from a plane of leaves, as large as a square with sides of 1: no two are alike, so that crowns

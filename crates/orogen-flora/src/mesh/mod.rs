@@ -13,8 +13,9 @@ use crate::kinds::stone;
 use crate::skeleton::Skeleton;
 use crate::species::Species;
 
-pub(crate) use card::{Bloom, Card, Crown, Quad, is_round};
+pub(crate) use card::{Bloom, Card, Crown, Quad, is_round, variant};
 pub(crate) use course::{Courses, Point};
+pub(crate) use tint::bark_gain;
 pub(crate) use tube::{StemPlan, triangles as tube_triangles};
 
 use light::Light;
@@ -45,7 +46,8 @@ pub struct Mesh {
     pub sway: Vec<[u8; 4]>,
     /// The main branch that a corner swings with, or empty: 0 the trunk, then one number for each.
     pub branches: Vec<u16>,
-    /// What the colour of bark is multiplied by there, in linear light, or empty: 255 for 1. Twigs have another colour than trunks.
+    /// What the colour of bark is multiplied by there, after [`crate::Surface::bark_gain`], in linear light, or empty: 255 for 1.
+    /// Twigs have another colour than trunks.
     pub tints: Vec<[u8; 3]>,
 }
 

@@ -226,7 +226,9 @@ impl Builder<'_> {
             None => None,
         };
         let grown = if self.plan.lobes { self.courses.lobes(self.species, made) } else { 0 };
-        let lobes = if u32::from(plan.sides) >= 3 * grown { grown } else { 0 };
+        // Planks need a ridge and a groove each, round lobes more.
+        let fewest = if self.species.planks > 0.0 { 2 } else { 3 };
+        let lobes = if u32::from(plan.sides) >= fewest * grown { grown } else { 0 };
         let skin = match parent {
             Some(parent) if made.is_clone => parent.skin,
             _ => Skin::of(self.courses.girth(index), lobes, stem),
@@ -482,9 +484,18 @@ impl Builder<'_> {
             let (mut radius, mut normal) = (place.radius, out);
             if tube.lobes > 0 {
                 let angle = TAU * f64::from(tube.lobes) * turn as f64 / f64::from(tube.sides);
-                radius *= 1.0 + depth * math::sin(angle);
+                let planks = self.species.planks;
+                let [plain, slope] = if planks > 0.0 {
+                    let [round, sharp] = [[math::sin(angle), math::cos(angle)], plank(angle)];
+                    // Planks are what the foot is wider than the trunk.
+                    let run = (place.radius - tube.skin.radius).max(0.0);
+                    [0, 1].map(|k| (1.0 - planks) * place.radius * depth * round[k] + planks * run * sharp[k])
+                } else {
+                    [place.radius * depth * math::sin(angle), place.radius * depth * math::cos(angle)]
+                };
+                radius += plain;
                 // Against the way the radius changes around.
-                let change = place.radius * depth * f64::from(tube.lobes) * math::cos(angle) / radius;
+                let change = slope * f64::from(tube.lobes) / radius;
                 let round = sub(scaled(other, cos), scaled(place.across, sin));
                 normal = sub(out, scaled(round, change));
             }
@@ -552,6 +563,15 @@ impl Builder<'_> {
             self.mesh.indices.extend([first, first + side + 1, first + side]);
         }
     }
+}
+
+/// How far a plank stands out at an angle about its own, and how that changes; 0 on average is not asked for: the trunk shows
+/// between them.
+fn plank(angle: f64) -> [f64; 2] {
+    let half = 0.5 + 0.5 * math::cos(angle);
+    let ridge = half * half * half * half;
+    // The flanks between few corners are less steep than the ridge itself.
+    [1.25 * ridge - 0.85, -1.25 * 2.0 * half * math::sin(angle)]
 }
 
 /// A direction at right angles to another.

@@ -7,12 +7,14 @@ mod leaf;
 mod mips;
 
 pub use bark::{BarkKind, BarkMaps};
+pub(crate) use leaf::LeafMask;
 pub use leaf::{LeafMaps, Outline, leaf_maps};
 pub use mips::{LeafLevel, levels};
 
 use orogen_core::Seed;
 
 use crate::growth::Season;
+use crate::mesh::bark_gain;
 use crate::species::Species;
 
 /// Samples along a side that the pictures of a plant may have; powers of two only.
@@ -23,8 +25,19 @@ pub const SURFACE_SIZES: std::ops::RangeInclusive<usize> = 64..=2048;
 pub struct Surface {
     /// Of trunks and branches.
     pub bark: BarkMaps,
+    /// What its colour is multiplied by where meshes have tints: twigs may be lighter than the trunk, and tints only darken.
+    pub bark_gain: [f32; 3],
     /// Of leaves; plants without them have none.
     pub leaves: Option<LeafMaps>,
+}
+
+/// Where the pictures of a species show leaves; `None` for plants without any.
+pub(crate) fn leaf_mask(species: &Species) -> Option<LeafMask> {
+    has_leaves(species).then(|| leaf::leaf_mask(species, Seed::from_text(&species.name).child("leaves")))
+}
+
+fn has_leaves(species: &Species) -> bool {
+    species.leaves.count != 0 || species.flowers.share > 0.0
 }
 
 /// Makes the pictures of a species in a season, `size` samples along a side; the nearest power of two in
@@ -35,7 +48,7 @@ pub fn surface(species: &Species, season: Season, size: usize) -> Surface {
     let seed = Seed::from_text(&species.name);
     Surface {
         bark: species.bark_kind.make(size, species.colors.bark, seed.child("bark")),
-        leaves: (species.leaves.count != 0 || species.flowers.share > 0.0)
-            .then(|| leaf_maps(species, season, size, seed.child("leaves"))),
+        bark_gain: bark_gain(species),
+        leaves: has_leaves(species).then(|| leaf_maps(species, season, size, seed.child("leaves"))),
     }
 }

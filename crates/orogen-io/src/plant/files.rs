@@ -25,8 +25,8 @@ pub enum PlantFile {
 /// Samples along a side of the pictures, by level of detail: coarser ones are seen from afar.
 const PICTURE: [usize; LEVELS as usize] = [512, 256, 128, 64];
 
-/// Shares of the picture's height from which levels are drawn.
-const COVERAGE: [f32; LEVELS as usize] = [0.45, 0.2, 0.08, 0.01];
+/// Shares of the picture's height from which levels are drawn: the last however small it is.
+const COVERAGE: [f32; LEVELS as usize] = [0.45, 0.2, 0.08, 0.0];
 
 /// A plant as a glb file: y up, metres, its foot at the origin.
 ///
@@ -181,6 +181,7 @@ fn looks(surface: &Surface, size: usize) -> Result<(Vec<Image>, Vec<Material>), 
     // Two bits less: nobody sees it on bark, and files are a third smaller.
     let color = block_means(&bark.albedo, bark.size, steps, |c| from_srgb(*c))
         .into_iter()
+        .map(|c| [0, 1, 2].map(|k| (c[k] * surface.bark_gain[k]).min(1.0)))
         .map(|c| to_srgb(c).map(|byte| (byte.saturating_add(1) & !3) | 1));
     let color = image("bark color", side, color.collect())?;
     // Normals are smoother than colours: half as many samples show them.

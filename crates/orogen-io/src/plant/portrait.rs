@@ -31,16 +31,22 @@ pub fn portrait(plant: &Plant, size: usize) -> Picture {
     if low[0] > high[0] {
         (low, high) = ([-0.5, -0.5, 0.0], [0.5, 0.5, 1.0]);
     }
-    let wide = (high[0] - low[0]).max(high[1] - low[1]).max(1.06 * (high[2] - low[2].min(0.0))).max(1e-3);
-    let width_m = f64::from(1.06 * wide);
-    let pixels = size * FINER;
     let tilt = 0.08f32;
+    // What lies near the viewer is seen below the foot.
+    let before = mesh.bark.positions.iter().map(|at| -at[2] - tilt * (0.25 * at[0] + at[1]));
+    let below = before.fold(0.0, f32::max).min(0.5 * (high[1] - low[1]).max(high[2]));
+    let tall = high[2] + tilt * high[1].max(0.0) + below;
+    let wide = (high[0] - low[0]).max(high[1] - low[1]).max(1.06 * tall).max(1e-3);
+    let width_m = f64::from(1.06 * wide);
+    let middle_m = (0.455 * width_m).min(0.48 * width_m - f64::from(below));
+    let foot = (middle_m / width_m) as f32;
+    let pixels = size * FINER;
     let view = View {
         middle: [
             f64::from(0.5 * (low[0] + high[0])),
             f64::from(0.5 * (low[1] + high[1])),
-            // The foot a little above the lower edge.
-            0.455 * width_m,
+            // The foot a little above the lower edge, or as far as what lies before it needs.
+            middle_m,
         ],
         toward: [0.25, 1.0, -f64::from(tilt)],
         width_m,
@@ -48,7 +54,8 @@ pub fn portrait(plant: &Plant, size: usize) -> Picture {
     };
     let mut seen = Seen::new(view.size);
     let bark = &pictures.bark;
-    let bark_light: Vec<[f32; 3]> = bark.albedo.iter().map(|&c| from_srgb(c)).collect();
+    let gained = |c: [f32; 3]| [0, 1, 2].map(|k| c[k] * pictures.bark_gain[k]);
+    let bark_light: Vec<[f32; 3]> = bark.albedo.iter().map(|&c| gained(from_srgb(c))).collect();
     let wrapped = |x: f32, size: usize| ((x - x.floor()) * size as f32) as usize % size;
     seen.draw(&mesh.bark, &view, false, |[u, v]| {
         Some(bark_light[wrapped(v, bark.size) * bark.size + wrapped(u, bark.size)])
@@ -69,7 +76,7 @@ pub fn portrait(plant: &Plant, size: usize) -> Picture {
     let shaded = |pixel: usize| -> [f32; 3] {
         if seen.depth[pixel].is_infinite() {
             let up = 1.0 - (pixel / pixels) as f32 / pixels as f32;
-            let from_foot = (up - 0.5) + 0.455;
+            let from_foot = (up - 0.5) + foot;
             return if from_foot < 0.0 {
                 GROUND
             } else {

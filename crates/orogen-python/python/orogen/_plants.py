@@ -105,7 +105,7 @@ class Plant:
 
 
 def plant(
-    species: str,
+    species: str | os.PathLike[str],
     *,
     seed: str | int = "orogen",
     age: SupportsFloat = 0.5,
@@ -116,9 +116,9 @@ def plant(
     """Grows a plant: ``orogen.plant("oak", seed=3)``.
 
     ``age`` is the share of its life that has gone by (0.06 a sapling, 0.5 in its prime, 0.95 old), ``vigour`` runs from 0
-    (dead) to 1. ``lod`` is the level of detail, 0 (about 60,000 triangles) to 3 (about 800); ``None`` gives every leaf.
+    (dead) to 1. A species of your own is a file, by a path that ends in ``.toml``, or in ``.xml`` as Arbaro writes it. ``lod`` is the level of detail, 0 (about 60,000 triangles) to 3 (about 800); ``None`` gives every leaf.
     """
-    name = text_of("species", species)
+    name = path_of(species) if isinstance(species, os.PathLike) else text_of("species", species)
     inner = _orogen.plant(
         name,
         seed=seed_of(seed),

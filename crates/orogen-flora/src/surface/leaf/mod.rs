@@ -22,6 +22,8 @@ pub(crate) const CELLS: usize = crate::atlas::CELLS as usize;
 const FLOWER_CELL: usize = crate::atlas::FLOWER_CELL as usize;
 /// Specks along a side of a cell while it is painted, about.
 const FINEST: usize = 768;
+/// Specks along a side of a mask.
+const MASK: usize = 512;
 /// Samples at the rim of a cell that stay clear, so that its neighbour never shows.
 const MARGIN: usize = 1;
 
@@ -43,18 +45,29 @@ pub struct LeafMaps {
 /// Paints the atlas of a species in a season, `size` samples along a side (a power of two).
 #[must_use]
 pub fn leaf_maps(species: &Species, season: Season, size: usize, seed: Seed) -> LeafMaps {
-    let outline = species.leaves.outline();
-    let plan = outline.plan();
-    let tones = Tones::of(species, season);
-    let flower = as_leaf(species, season);
     let cell = size / CELLS;
     let fine = (FINEST / cell).clamp(1, 4);
-    let cells: Vec<Sheet> = (0..CELLS * CELLS)
+    let mut made = Gathered::new(size);
+    for (which, sheet) in sheets(species, season, cell * fine, seed).iter().enumerate() {
+        let corner = [which % CELLS * cell, which / CELLS * cell];
+        made.take(sheet, corner, cell, fine);
+    }
+    let has_flower = as_leaf(species, season).is_some();
+    let gloss = species.leaves.outline().plan().gloss;
+    made.finish(Tones::of(species, season).mean, has_flower, 0.85 - 0.45 * gloss)
+}
+
+/// The cells of an atlas, with so many specks along a side.
+fn sheets(species: &Species, season: Season, specks: usize, seed: Seed) -> Vec<Sheet> {
+    let plan = species.leaves.outline().plan();
+    let tones = Tones::of(species, season);
+    let flower = as_leaf(species, season);
+    (0..CELLS * CELLS)
         .into_par_iter()
         .map(|which| {
             let seed = seed.child(&which.to_string());
             let flower = flower.as_ref().filter(|_| which == FLOWER_CELL);
-            let mut sheet = Sheet::new(cell * fine, flower.unwrap_or(species).leaves.width_share as f32);
+            let mut sheet = Sheet::new(specks, flower.unwrap_or(species).leaves.width_share as f32);
             match flower {
                 Some(flower) => {
                     let plan = flower.leaves.outline().plan();
@@ -64,13 +77,37 @@ pub fn leaf_maps(species: &Species, season: Season, size: usize, seed: Seed) -> 
             }
             sheet
         })
-        .collect();
-    let mut made = Gathered::new(size);
-    for (which, sheet) in cells.iter().enumerate() {
-        let corner = [which % CELLS * cell, which / CELLS * cell];
-        made.take(sheet, corner, cell, fine);
+        .collect()
+}
+
+/// Where the leaves of an atlas are.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LeafMask {
+    /// Specks along a side.
+    size: usize,
+    covered: Vec<bool>,
+}
+
+impl LeafMask {
+    /// Whether a place of the atlas, which repeats, shows a leaf.
+    pub(crate) fn is_leaf(&self, uv: [f64; 2]) -> bool {
+        let [col, row] = uv.map(|x| ((x - x.floor()) * self.size as f64) as usize);
+        self.covered[row.min(self.size - 1) * self.size + col.min(self.size - 1)]
     }
-    made.finish(tones.mean, flower.is_some(), 0.85 - 0.45 * plan.gloss)
+}
+
+/// What the atlas of a species covers, without its colours: the same twigs as those of [`leaf_maps`].
+pub(crate) fn leaf_mask(species: &Species, seed: Seed) -> LeafMask {
+    let cell = MASK / CELLS;
+    let mut mask = LeafMask { size: MASK, covered: vec![false; MASK * MASK] };
+    let season = species.flowers.seasons.first().copied().unwrap_or_default();
+    for (which, sheet) in sheets(species, season, cell, seed).iter().enumerate() {
+        let [left, top] = [which % CELLS * cell, which / CELLS * cell];
+        for (number, speck) in sheet.specks.iter().enumerate() {
+            mask.covered[(top + number / cell) * MASK + left + number % cell] = speck.covered;
+        }
+    }
+    mask
 }
 
 /// Sums over the samples of an atlas.
@@ -232,4 +269,23 @@ fn as_leaf(species: &Species, season: Season) -> Option<Species> {
 /// The colour of a species' leaves in a season, as light.
 fn leaf_light(species: &Species, season: Season) -> Color {
     from_srgb(species.leaf_color(season))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_cover_what_pictures_do() {
+        for name in ["oak", "larch", "spruce", "poppy"] {
+            let species = crate::species(name).unwrap().unwrap();
+            let seed = Seed::from_text(&species.name).child("leaves");
+            let season = species.flowers.seasons[0];
+            let maps = leaf_maps(&species, season, 512, seed);
+            let seen = maps.albedo.iter().filter(|p| p[3] >= 128).count() as f64 / (512.0 * 512.0);
+            let mask = leaf_mask(&species, seed);
+            let masked = mask.covered.iter().filter(|c| **c).count() as f64 / (MASK * MASK) as f64;
+            assert!((masked / seen - 1.0).abs() < 0.03, "{name}: {masked}, not {seen}");
+        }
+    }
 }
