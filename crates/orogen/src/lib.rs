@@ -41,7 +41,7 @@ pub use build::{
 };
 pub use catalog::catalog;
 pub use describe::{
-    Entry, Parameter, bytes_a_sample, catalog_json, entries, operator_json, operator_text, parameters,
+    Entry, Parameter, bytes_a_sample, catalog_json, entries, long_defaults, operator_json, operator_text, parameters,
     reach_text, recipe_schema, short_default, summary,
 };
 pub use error::BuildError;

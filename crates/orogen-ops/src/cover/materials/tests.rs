@@ -209,3 +209,46 @@ fn low_shores_without_trees_are_salt_meadows() {
     // Glades and soil share the rest.
     assert!(share("material.forest_floor", 55) > 0.4 && share("material.grass", 55) < 0.5);
 }
+
+/// Shallows of lakes, too shallow for the biome, were gravel like the beds of rivers.
+#[test]
+fn gravel_lies_where_rivers_run_and_mud_in_standing_water() {
+    use orogen_core::vector::{Shape, VectorLayer};
+    let frame = Frame::square(640.0, 65).unwrap();
+    let mut terrain = Terrain::new(frame);
+    // Falling by one in fifty, so that a river would run; one does along the middle.
+    terrain.set(layer::HEIGHT, Raster::from_fn(65, 65, |col, _| 100.0 + 0.2 * col as f32));
+    terrain.set(layer::BIOME, Raster::filled(65, 65, orogen_core::biome::Biome::Taiga.id()));
+    terrain.set(layer::WATER, Raster::filled(65, 65, 0.3f32));
+    let mut rivers = VectorLayer::new(Shape::Lines);
+    rivers.push([[0.0, 320.0, 50.0], [640.0, 320.0, 50.0]]);
+    let op = Materials::default();
+    let of = |terrain: &Terrain, name: &str, row: usize| {
+        let layer = Materials::layer(name).unwrap();
+        terrain.get_named::<Weight>(&layer).map_or(0, |weights| weights.row(row)[30].0)
+    };
+    let without = op.run(terrain.clone(), &Ctx::silent()).unwrap();
+    assert!(of(&without, "gravel", 32) > 60 && of(&without, "mud", 32) == 0, "water that falls, of unknown rivers");
+    terrain.set_vector("rivers", rivers);
+    let made = op.run(terrain, &Ctx::silent()).unwrap();
+    assert!(of(&made, "gravel", 32) > 60 && of(&made, "mud", 32) == 0);
+    assert!(of(&made, "mud", 10) > 60 && of(&made, "gravel", 10) == 0);
+}
+
+/// A material with two entries was explained as two materials.
+#[test]
+fn an_explanation_says_the_share_of_a_material_once() {
+    let rule = |from: f64| vec![Rule { height_m: Some(Span([from, 5000.0])), ..Rule::default() }];
+    let of = |name: &str, from: f64| Material { name: name.into(), rules: rule(from) };
+    let op = Materials {
+        materials: vec![of("grass", 0.0), of("soil", 1.0), of("grass", 2.0), of("sand", 3000.0)],
+        rock: None,
+        fallback: "soil".into(),
+    };
+    let made = op.run(ground(9), &Ctx::silent()).unwrap();
+    let reasons = Op::explain(&op, &made, [900.0, 900.0], &Ctx::silent()).unwrap();
+    let said: Vec<(&str, &str)> = reasons.iter().map(|r| (r.of.as_str(), r.found.as_str())).collect();
+    assert_eq!(said, [("material grass", "67 %"), ("material soil", "33 %")]);
+    let entries: Vec<&str> = reasons[0].because.iter().map(|cause| cause.name.as_str()).collect();
+    assert_eq!(entries, ["by entry 1", "height", "by entry 3", "height"]);
+}
