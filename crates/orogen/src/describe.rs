@@ -194,7 +194,8 @@ fn plain(value: &toml::Value, usual: &Map<String, Value>) -> String {
                 own.is_some() && own.as_ref() == usual.get(name)
             };
             let keys = table.iter().filter(|(name, value)| !is_usual(name, value));
-            let keys: Vec<String> = keys.map(|(name, value)| format!("{name} = {}", plain(value, usual))).collect();
+            let keys: Vec<String> =
+                keys.map(|(name, value)| format!("{name} = {}", plain(value, usual))).collect();
             if keys.is_empty() { String::from("{}") } else { format!("{{ {} }}", keys.join(", ")) }
         }
         other => other.to_string(),

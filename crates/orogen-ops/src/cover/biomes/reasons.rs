@@ -54,8 +54,8 @@ pub(super) fn of(
     let own = params.own.iter().find(|own| own.id == id).map(|own| own.name.clone());
     let known = || Biome::from_id(id).map(|biome| biome.info().name.to_owned());
     let table = if snow.is_some() { table::Table::thawed(params) } else { table::Table::new(params) };
-    let climate = table
-        .at((warm - h * params.lapse_c_per_km / 1000.0) as f32 + shift[0], wet as f32 + shift[1]);
+    let climate =
+        table.at((warm - h * params.lapse_c_per_km / 1000.0) as f32 + shift[0], wet as f32 + shift[1]);
     let found = own.or_else(known).unwrap_or_else(|| format!("biome {id}"));
     let found =
         if id == climate { format!("{found}, by its climate") } else { format!("{found}, by its place") };

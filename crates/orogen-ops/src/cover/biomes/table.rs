@@ -54,7 +54,8 @@ impl Table {
     pub fn thawed(params: &Biomes) -> Self {
         let mut table = Self::new(params);
         let snow = Biome::Snow.id();
-        table.thawed = Some(Box::new(std::array::from_fn(|i| table.lookup[i] == snow && i < table.biomes.len())));
+        table.thawed =
+            Some(Box::new(std::array::from_fn(|i| table.lookup[i] == snow && i < table.biomes.len())));
         for row in table.biomes.chunks_mut(table.wet.len() + 1) {
             let mut drier = Biome::Tundra.id();
             for biome in row {

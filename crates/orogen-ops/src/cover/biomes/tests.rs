@@ -42,10 +42,10 @@ fn steep_shores_have_no_beach_however_far_apart_the_samples_lie() {
             (rise * (2000.0 - far)) as f32
         };
         terrain.set(layer::HEIGHT, Raster::from_fn(samples, samples, height));
-        let op =
-            Biomes { temperature_c: Coef::Const(10.0), moisture: Coef::Const(0.5), ..Biomes::default() };
+        let op = Biomes { temperature_c: Coef::Const(10.0), moisture: Coef::Const(0.5), ..Biomes::default() };
         let made = Op::apply(&op, terrain, &Ctx::silent()).unwrap();
-        let found = made.get(layer::BIOME).unwrap().as_slice().iter().filter(|b| **b == Biome::Beach.id()).count();
+        let found =
+            made.get(layer::BIOME).unwrap().as_slice().iter().filter(|b| **b == Biome::Beach.id()).count();
         found as f64 * frame.spacing_m()[0] * frame.spacing_m()[1]
     };
     for samples in [65, 129, 513] {

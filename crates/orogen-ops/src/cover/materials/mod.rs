@@ -236,7 +236,12 @@ impl Op for Materials {
             for thing in things {
                 if things.len() > 1 {
                     let (number, percent) = (thing + 1, 100.0 * weights[*thing] / sum);
-                    all.push(Cause::value(&format!("by entry {number}"), percent, "%", "the product of what follows"));
+                    all.push(Cause::value(
+                        &format!("by entry {number}"),
+                        percent,
+                        "%",
+                        "the product of what follows",
+                    ));
                 }
                 all.extend(compiled.explain(*thing, place).into_iter().map(cause));
             }

@@ -262,8 +262,9 @@ fn mean(values: &Raster<f32>, far: [usize; 2], ctx: &Ctx<'_>) -> Result<Raster<f
         let lines: Vec<&[[f32; 2]]> =
             taps[1].iter().filter_map(|off| inside(row, *off, rows)).map(|row| along.row(row)).collect();
         for (col, out) in out.iter_mut().enumerate() {
-            let [sum, count] =
-                lines.iter().fold([0.0; 2], |sums: [f32; 2], line| [sums[0] + line[col][0], sums[1] + line[col][1]]);
+            let [sum, count] = lines
+                .iter()
+                .fold([0.0; 2], |sums: [f32; 2], line| [sums[0] + line[col][0], sums[1] + line[col][1]]);
             *out = sum / count;
         }
         if row % 16 == 0 { ctx.stop_if_asked() } else { Ok(()) }

@@ -360,7 +360,7 @@ fn disks_that_would_take_hours_are_refused_before_any_work() {
     let land = Op::apply(&op, terrain, &Ctx::silent()).unwrap();
     let said = standing(&op, &land, &land.frame().extent(), &Ctx::silent()).unwrap_err().to_string();
     assert!(said.contains("radius_m: 0.05 asks for") && said.contains("\"grid\""), "{said}");
-    // A small window of the same is no trouble.
+    // A small window of the same takes a moment.
     let rect = Rect { min: [2000.0; 2], max: [2010.0; 2] };
     assert!(!standing(&op, &land, &rect, &Ctx::silent()).unwrap().is_empty());
 }
