@@ -339,7 +339,11 @@ fn parameters(operator: &Operator, schema: &Value) -> String {
         let property = &schema["properties"][&p.name];
         let words = words(schema, property);
         let kind = if words.is_empty() { p.kind.clone() } else { String::from("one of the words below") };
-        let default = p.default.map_or(String::from("unset"), |d| format!("`{}`", orogen::short_default(&d)));
+        let default = match p.default {
+            None => String::from("unset"),
+            Some(default) => orogen::short_default(&default)
+                .map_or_else(|| String::from("as listed below"), |default| format!("`{default}`")),
+        };
         // The unit has a column of its own.
         let range = p.range.strip_suffix(&format!(" {}", p.unit)).unwrap_or(&p.range).to_owned();
         let cells = [format!("`{}`", p.name), kind, p.unit.clone(), default, range, p.about];
@@ -363,6 +367,9 @@ fn parameters(operator: &Operator, schema: &Value) -> String {
             let cells = [format!("`{}`", key.name), key.kind, key.unit.clone(), default, range, key.about];
             text.push_str(&format!("| {} |\n", cells.map(|c| cell(&c)).join(" | ")));
         }
+    }
+    for (name, default) in orogen::long_defaults(operator) {
+        text.push_str(&format!("\n### `{name}`, if not stated\n\n```text\n{default}```\n"));
     }
     text
 }

@@ -153,14 +153,52 @@ pub fn entries(operator: &Operator) -> Vec<Entry> {
     definitions.into_iter().flatten().filter_map(of).collect()
 }
 
-/// A default as help shows it: long ones are cut.
+/// A default that fits into a line; `None` for longer ones, which [`long_defaults`] has.
 #[must_use]
-pub fn short_default(default: &str) -> String {
+pub fn short_default(default: &str) -> Option<String> {
     const LONGEST: usize = 240;
     let line = default.replace('\n', " ");
-    match line.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}...", &line[..at]),
-        None => line,
+    (line.chars().count() <= LONGEST).then_some(line)
+}
+
+/// The defaults of an operator that do not fit into a line, by parameter: whole, as TOML, an entry a line. Keys that have their own
+/// default are left out.
+#[must_use]
+pub fn long_defaults(operator: &Operator) -> Vec<(String, String)> {
+    let usual: Map<String, Value> = (entries(operator).iter().flat_map(|entry| &entry.keys))
+        .filter_map(|key| Some((key.name.clone(), serde_json::from_str(key.default.as_deref()?).ok()?)))
+        .collect();
+    let params = operator.default_op().params().unwrap_or_default();
+    let long = |(name, value): (&String, &toml::Value)| {
+        if short_default(&value.to_string()).is_some() {
+            return None;
+        }
+        let Some(list) = value.as_array() else {
+            return Some((name.clone(), format!("{name} = {}\n", plain(value, &usual))));
+        };
+        let lines: String = list.iter().map(|entry| format!("  {},\n", plain(entry, &usual))).collect();
+        Some((name.clone(), format!("{name} = [\n{lines}]\n")))
+    };
+    params.iter().filter_map(long).collect()
+}
+
+/// A value as people write it: without the keys that have their usual value.
+fn plain(value: &toml::Value, usual: &Map<String, Value>) -> String {
+    match value {
+        toml::Value::Array(items) => {
+            format!("[{}]", items.iter().map(|item| plain(item, usual)).collect::<Vec<_>>().join(", "))
+        }
+        toml::Value::Table(table) => {
+            let is_usual = |name: &str, value: &toml::Value| {
+                let own = serde_json::to_value(value).ok();
+                own.is_some() && own.as_ref() == usual.get(name)
+            };
+            let keys = table.iter().filter(|(name, value)| !is_usual(name, value));
+            let keys: Vec<String> =
+                keys.map(|(name, value)| format!("{name} = {}", plain(value, usual))).collect();
+            if keys.is_empty() { String::from("{}") } else { format!("{{ {} }}", keys.join(", ")) }
+        }
+        other => other.to_string(),
     }
 }
 
@@ -188,7 +226,8 @@ pub fn operator_text(operator: &Operator) -> String {
         text.push_str("\nparameters\n");
     }
     for p in parameters {
-        let default = p.default.map_or(String::from("unset"), |d| short_default(&d));
+        let whole = || String::from("as listed below");
+        let default = p.default.map_or(String::from("unset"), |d| short_default(&d).unwrap_or_else(whole));
         text.push_str(&format!("  {} = {default}", p.name));
         let allowed = match (p.range.is_empty(), p.kind.ends_with(" or layer")) {
             (true, _) => p.kind,
@@ -208,6 +247,9 @@ pub fn operator_text(operator: &Operator) -> String {
             let allowed = if p.range.is_empty() { format!("{}{unit}", p.kind) } else { p.range };
             text.push_str(&format!("  - {}   ({allowed})\n      {}\n", p.name, p.about));
         }
+    }
+    for (name, default) in long_defaults(operator) {
+        text.push_str(&format!("\n{name}, if not stated\n  {}\n", default.trim_end().replace('\n', "\n  ")));
     }
     text.push_str(&format!(
         "\nexample\n  [[step]]\n  id = \"{}\"\n  op = \"{}\"\n",
@@ -452,6 +494,23 @@ mod tests {
         assert_eq!(kind("combine.blend", "amount"), "number or layer");
         let help = operator_text(catalog.get("combine.blend").unwrap());
         assert!(help.contains("(0 to 1, or a layer)"), "{help}");
+    }
+
+    /// Tables of defaults were cut after 240 letters.
+    #[test]
+    fn long_defaults_are_shown_whole() {
+        let catalog = catalog();
+        for name in ["cover.biomes", "cover.materials", "cover.satellite"] {
+            let operator = catalog.get(name).unwrap();
+            let long = long_defaults(operator);
+            assert_eq!(long.len(), 1, "{name}");
+            let (key, text) = &long[0];
+            let read: toml::Table = toml::from_str(text).unwrap();
+            let whole = operator.default_op().params().unwrap();
+            let count = |table: &toml::Table| table[key].as_array().map(Vec::len);
+            assert!(count(&read).is_some() && count(&read) == count(&whole), "{name}");
+            assert!(operator_text(operator).contains(text.lines().last().unwrap()), "{name}");
+        }
     }
 
     #[test]

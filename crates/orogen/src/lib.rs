@@ -41,8 +41,8 @@ pub use build::{
 };
 pub use catalog::catalog;
 pub use describe::{
-    Entry, Parameter, bytes_a_sample, catalog_json, entries, operator_json, operator_text, parameters,
-    reach_text, recipe_schema, short_default, summary,
+    Entry, Parameter, bytes_a_sample, catalog_json, entries, long_defaults, operator_json, operator_text,
+    parameters, reach_text, recipe_schema, short_default, summary,
 };
 pub use error::BuildError;
 pub use explain::{Explanation, explain};

@@ -9,6 +9,7 @@ use orogen_core::{
 use orogen_ops::cover::rules::reach_m;
 use orogen_ops::cover::scatter::stand::Standing;
 use orogen_ops::cover::scatter::{self, PLANTS, Scatter};
+use orogen_ops::cover::species::{Plant, Species};
 use orogen_ops::cover::survival::{self, Survival};
 use orogen_recipe::{Checked, Recipe, Session, Step};
 
@@ -43,31 +44,47 @@ pub(crate) fn plants_of(
 ) -> Result<Instances, BuildError> {
     refuse_bare(checked)?;
     let wide = rect.grown([ROUNDED_M; 2]);
+    // What stands decides about what later steps plant beside it, so earlier steps are looked at a little further out.
+    let widest = all_plants(checked).map(|plant| plant.radius_m).fold(0.0, f64::max);
+    let steps = growing(checked).count();
+    let looked_at = |later: usize| wide.grown([later as f64 * 2.0 * TRUNK * widest; 2]);
+    let mut trunks = Trunks::new(2.0 * TRUNK * widest);
     let mut all = Gathered::default();
-    if let Some(frame) = kept(checked).then(|| around(checked, &wide, 0.0)).flatten() {
+    if let Some(frame) = kept(checked).then(|| around(checked, &looked_at(steps), 0.0)).flatten() {
         let name = LayerName::fixed(PLANTS);
         let terrain = land(frame, &BTreeSet::from([Part::Instances(name.clone())]))?;
         if let Some(found) = terrain.instances().get(&name) {
+            let radii: Vec<f64> = found.species().iter().map(|name| radius_of(name)).collect();
+            trunks.add(found.iter().map(|(place, thing)| (place, radii[usize::from(thing.species)])));
             all.add(found.species().to_vec(), found.iter().map(|(place, thing)| (place, *thing)));
         }
     }
-    for (i, step, grows) in growing(checked) {
+    for (turn, (i, step, grows)) in growing(checked).enumerate() {
         let reach = grows.reach_m(checked.frame());
-        let Some(frame) = around(checked, &wide, reach) else { continue };
+        let seen = looked_at(steps - 1 - turn);
+        let Some(frame) = around(checked, &seen, reach) else { continue };
         let terrain = land(frame, &parts_of(checked, step, grows))?;
         let watch = Switch(cancel);
         let ctx = Ctx::new(step.seed).in_world(*checked.frame()).at_place(terrain.place()).watched_by(&watch);
         let failed = |e: &dyn std::fmt::Display| {
             BuildError::Run(format!("step {:?} ({}): {e}", step.id, step.op.id()))
         };
-        let found = grows.standing(&terrain, &wide, &ctx);
+        let found = grows.standing(&terrain, &seen, &ctx);
         if cancel.is_cancelled() {
             return Err(BuildError::Cancelled);
         }
         let names = grows.species();
+        let radii: Vec<f64> = grows.plants().iter().map(|plant| plant.radius_m).collect();
         let own: Vec<bool> = names.iter().map(|name| !made_later(checked, i, name)).collect();
-        let found = found.map_err(|e| failed(&e))?;
-        all.add(names, found.into_iter().filter(|(_, thing)| own[usize::from(thing.species)]));
+        let mut found = found.map_err(|e| failed(&e))?;
+        found.retain(|(place, thing)| {
+            let species = usize::from(thing.species);
+            own[species] && trunks.leave_room(*place, radii[species])
+        });
+        if turn + 1 < steps {
+            trunks.add(found.iter().map(|(place, thing)| (*place, radii[usize::from(thing.species)])));
+        }
+        all.add(names, found.into_iter());
     }
     let mut made =
         Instances::new(all.species, all.things).map_err(|e| BuildError::Run(e.to_string()))?.crop(rect);
@@ -98,15 +115,19 @@ pub(crate) fn refuse_bare(checked: &Checked) -> Result<(), BuildError> {
 
 /// The species that the steps of a recipe may let grow.
 pub(crate) fn species(checked: &Checked) -> Vec<String> {
-    let of = |step: &Step| {
-        let op = step.op.as_any();
-        let scattered = op.downcast_ref::<Scatter>().map(Scatter::all);
-        scattered.or_else(|| op.downcast_ref::<Survival>().map(Survival::plants)).unwrap_or_default()
-    };
-    let mut names: Vec<String> = checked.steps().iter().flat_map(of).map(|plant| plant.name).collect();
+    let mut names: Vec<String> = all_plants(checked).map(|plant| plant.name).collect();
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// What the steps of a recipe may let grow, each as its step has it.
+fn all_plants(checked: &Checked) -> impl Iterator<Item = Plant> {
+    checked.steps().iter().flat_map(|step| {
+        let op = step.op.as_any();
+        let scattered = op.downcast_ref::<Scatter>().map(Scatter::all);
+        scattered.or_else(|| op.downcast_ref::<Survival>().map(Survival::plants)).unwrap_or_default()
+    })
 }
 
 #[derive(Default)]
@@ -135,6 +156,52 @@ impl Gathered {
     }
 }
 
+/// The room that a trunk takes, as a share of the radius of the grown crown: the same from which plants keep away from banks.
+const TRUNK: f64 = 0.1;
+
+/// The trunks of earlier steps: what a later step would put upon them does not stand.
+struct Trunks {
+    /// As near as the two largest trunks may come.
+    side_m: f64,
+    /// By cells of that side, row by row: each with its place and the radius of its crown.
+    standing: Vec<([i64; 2], [f64; 2], f64)>,
+}
+
+impl Trunks {
+    fn new(side_m: f64) -> Self {
+        Self { side_m: side_m.max(0.01), standing: Vec::new() }
+    }
+
+    fn cell(&self, place: [f64; 2]) -> [i64; 2] {
+        // Row first.
+        [1, 0].map(|axis| (place[axis] / self.side_m).floor() as i64)
+    }
+
+    fn add(&mut self, plants: impl Iterator<Item = ([f64; 2], f64)>) {
+        let mut added: Vec<_> = plants.map(|(place, radius_m)| (self.cell(place), place, radius_m)).collect();
+        self.standing.append(&mut added);
+        self.standing.sort_by(|a, b| a.0.cmp(&b.0));
+    }
+
+    /// Whether a plant at a place stands on no other's trunk.
+    fn leave_room(&self, place: [f64; 2], radius_m: f64) -> bool {
+        let [row, col] = self.cell(place);
+        (row - 1..=row + 1).all(|row| {
+            let from = self.standing.partition_point(|(cell, ..)| *cell < [row, col - 1]);
+            let near = self.standing[from..].iter().take_while(|(cell, ..)| *cell <= [row, col + 1]);
+            near.map(|(_, other, theirs)| (other, TRUNK * (radius_m + theirs))).all(|(other, least)| {
+                let [dx, dy] = [0, 1].map(|axis| other[axis] - place[axis]);
+                dx * dx + dy * dy >= least * least
+            })
+        })
+    }
+}
+
+/// The radius of a grown crown of a species that a step keeps.
+fn radius_of(name: &str) -> f64 {
+    Species::named(name).plant().radius_m
+}
+
 /// Whether the land keeps plants that no scatter makes on request.
 fn kept(checked: &Checked) -> bool {
     let plants = Part::Instances(LayerName::fixed(PLANTS));
@@ -152,12 +219,15 @@ enum Grows<'a> {
 }
 
 impl Grows<'_> {
-    fn species(self) -> Vec<String> {
-        let plants = match self {
+    fn plants(self) -> Vec<Plant> {
+        match self {
             Self::Scattered(scatter) => scatter.all(),
             Self::Survived(survival) => survival.plants(),
-        };
-        plants.into_iter().map(|plant| plant.name).collect()
+        }
+    }
+
+    fn species(self) -> Vec<String> {
+        self.plants().into_iter().map(|plant| plant.name).collect()
     }
 
     /// The layers that its plants are made from.

@@ -185,3 +185,49 @@ fn models_of_land_without_plants_are_refused_before_the_work() {
     let error = orogen::check(&recipe(&text), &BuildOptions::default()).unwrap_err();
     assert!(error.to_string().contains("no plants grow here: add a step cover.scatter"), "{error}");
 }
+
+/// A juniper of a second step stood 1.7 cm from a strawberry tree of the first.
+#[test]
+fn trunks_of_a_later_step_keep_clear_of_those_of_earlier_ones() {
+    const SHRUBS: &str = r#"
+[[step]]
+id = "shrubs"
+op = "cover.scatter"
+params = { species = [{ name = "shrub", radius_m = 0.8, density_per_ha = 2000.0, rules = [{ height_m = [-1e6, 1e6] }] }] }
+
+[[step]]
+id = "herbs"
+op = "cover.scatter"
+params = { method = "grid", cell_m = 1.5, species = [{ name = "herb", radius_m = 0.3, density_per_ha = 3000.0, rules = [{ height_m = [-1e6, 1e6] }] }] }
+"#;
+    let recipe = recipe(&format!("{LAND}{TREES}{SHRUBS}"));
+    let session = orogen::session(&recipe, &BuildOptions::default(), None).unwrap();
+    let plants = |rect: Rect| orogen::plants(&session, &recipe, &rect, &Cancel::new()).unwrap();
+    let wide = plants(Rect { min: [400.0, 400.0], max: [640.0, 640.0] });
+    let radius = |name: &str| match name {
+        "large" => 2.0,
+        "small" => 1.0,
+        "shrub" => 0.8,
+        _ => 0.3,
+    };
+    let radii: Vec<f64> = wide.species().iter().map(|name| radius(name)).collect();
+    let all: Vec<([f64; 2], f64)> =
+        wide.iter().map(|(place, thing)| (place, radii[usize::from(thing.species)])).collect();
+    assert!(radii.len() == 4 && all.len() > 3000, "{} plants", all.len());
+    for (i, (a, own)) in all.iter().enumerate() {
+        for (b, other) in all[..i].iter().filter(|(_, other)| own != other) {
+            let apart = ((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])).sqrt();
+            assert!(apart > 0.1 * (own + other) - 0.003, "{apart} m between {own} and {other}");
+        }
+    }
+    // A window has the same, though it does not see all that stands around it.
+    let rect = Rect { min: [500.0, 480.0], max: [560.0, 540.0] };
+    let by_name = |plants: &Instances| {
+        let name = |species: u16| plants.species()[usize::from(species)].clone();
+        let mut all: Vec<_> =
+            plants.iter().map(|(place, t)| (name(t.species), place.map(f64::to_bits), t.id)).collect();
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(by_name(&plants(rect)), by_name(&wide.crop(&rect)));
+}

@@ -93,7 +93,7 @@ impl Default for Rain {
 
 impl Op for Rain {
     const ID: &'static str = "climate.rain";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn layers(&self) -> Layers {
         // Kept when the land changes: erosion takes it as it is.
@@ -127,6 +127,9 @@ impl Op for Rain {
         Ok(terrain)
     }
 }
+
+/// The most rain of a year, as much as other steps accept; twice what has been measured anywhere.
+const MOST_MM: f32 = 50_000.0;
 
 /// The algorithm alone, on land whose first column and row lie beyond the last if it `loops`.
 ///
@@ -166,7 +169,7 @@ pub fn rain(
     let sum = sum.unwrap_or_else(|| Raster::filled(lattice.count[0], lattice.count[1], other));
     drop(waves);
     let mut out = lattice.back(sum);
-    out.par_rows(|_, out| out.iter_mut().for_each(|value| *value = steady + value.max(0.0)));
+    out.par_rows(|_, out| out.iter_mut().for_each(|value| *value = (steady + value.max(0.0)).min(MOST_MM)));
     keep_holes(&mut out, height);
     Ok(out)
 }

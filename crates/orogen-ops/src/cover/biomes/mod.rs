@@ -9,7 +9,9 @@ use orogen_core::biome::Biome;
 use std::ops::Range;
 
 use orogen_core::param::{self, Fault, Segment};
-use orogen_core::{Coef, Ctx, Frame, LayerName, Layers, Op, OpError, Raster, Reach, Reason, Terrain, layer};
+use orogen_core::{
+    Coef, Ctx, Frame, LayerName, Layers, Op, OpError, Raster, Reach, Reason, Terrain, layer, math,
+};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,22 +23,25 @@ use crate::simd::{Level, dispatch};
 
 /// Says which biome covers each place, from the heights, the temperature and the moisture that are there when the step runs.
 ///
-/// Ground below 0 m is ocean, ground under a lake is lake however deep its bed, low ground beside the sea is beach. Everywhere else the climate
-/// decides: belts of temperature by belts of moisture, four by six if not stated otherwise, after Whittaker's diagram as Patel adapted it
+/// Ground below 0 m is ocean, ground under a lake is lake however deep its bed, low and gentle ground beside the sea is beach. Everywhere else the
+/// climate decides: belts of temperature by belts of moisture, four by six if not stated otherwise, after Whittaker's diagram as Patel adapted it
 /// ("Polygonal map generation for games", 2010). The air grows colder with height by `lapse_c_per_km`. What is painted goes first.
+///
+/// Where the layer `snow` is there, it says where snow lies: there the biome is snow, and nowhere else. What the table calls snow and has none is the
+/// next drier biome of its belt, which is tundra if not stated otherwise, or bare where the year is colder than -4 degrees.
 ///
 /// Belts of the climate would follow contour lines. Nature's interlock: what grows at a place is a matter of chance near the limit of
 /// its climate, so temperature and moisture are taken as a little higher or lower, by noise in waves of `border_m` and shorter.
 ///
-/// Put it after the steps that shape the land: `biome` is dropped whenever the height, the water, the temperature or the
-/// moisture changes.
+/// Put it after the steps that shape the land and its climate: `biome` is dropped whenever the height, the water, the temperature, the
+/// moisture or the snow changes.
 ///
 /// **Guarantees** (1) ground below 0 m is ocean and no other ground is, unless painted or under a lake that rises above 0 m; (2) no beach lies higher than `beach_m` or further
-/// than `beach_width_m` from the sea, whose edge lies between samples where the ground crosses 0 m; (3) with no lapse, dry ground off the beach has the biome of a temperature within
-/// `border_c` and a moisture within `border_moisture` of its own; (4) a place depends on nothing further away than `beach_width_m`
-/// or the next sample.
+/// than `beach_width_m` from the sea, whose edge lies between samples where the ground crosses 0 m, nor on ground steeper than `beach_deg`; (3) with no lapse, dry ground off the beach without snow has the biome of a temperature within
+/// `border_c` and a moisture within `border_moisture` of its own; (4) a place depends on nothing further away than `beach_width_m`,
+/// 40 m or the next sample.
 ///
-/// **Limits** A hole in the height, the temperature or the moisture is ocean.
+/// **Limits** A hole in the height, the temperature or the moisture is ocean. Samples further apart than 40 m see gentler shores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Biomes {
@@ -58,6 +63,9 @@ pub struct Biomes {
     /// How far inland a beach reaches.
     #[schemars(range(min = 0.0, max = 2000.0), extend("x-unit" = "m", "x-slider" = [0.0, 200.0]))]
     pub beach_width_m: f64,
+    /// Slope of the steepest beach, measured over 80 m.
+    #[schemars(range(min = 0.0, max = 90.0), extend("x-unit" = "deg", "x-slider" = [2.0, 20.0]))]
+    pub beach_deg: f64,
     /// Where belts of temperature meet, from cold to warm.
     #[schemars(length(max = 15), inner(range(min = -100.0, max = 100.0)), extend("x-unit" = "degC"))]
     pub belts_c: Vec<f64>,
@@ -70,13 +78,14 @@ pub struct Biomes {
     /// Biomes of the recipe's own, which the table and what is painted may name.
     #[schemars(length(max = 200))]
     pub own: Vec<OwnBiome>,
-    /// Height from which ground is snow, whatever its climate; nothing if not stated. The line interlocks as borders do: it wanders by
+    /// Height from which ground is snow, whatever its climate and whatever lies there; nothing if not stated. The line interlocks as borders do: it wanders by
     /// up to 154 m for each degree of `border_c`.
     #[schemars(range(min = -12000.0, max = 20000.0), extend("x-unit" = "m", "x-slider" = [0.0, 5000.0]))]
     pub snow_line_m: Option<f64>,
-    /// Depth from which lying `snow` makes the biome snow, where there is such a layer; nothing if not stated.
+    /// Depth from which lying `snow` makes the biome snow, where there is such a layer: 0.25 m if not stated, as for ground materials; 0 leaves
+    /// snow to the climate.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "m", "x-slider" = [0.1, 5.0]))]
-    pub snow_depth_m: Option<f64>,
+    pub snow_depth_m: f64,
     /// What somebody has painted: later entries over earlier ones.
     #[schemars(length(max = 64))]
     pub painted: Vec<Painted>,
@@ -138,12 +147,13 @@ impl Default for Biomes {
             lake_depth_m: 0.5,
             beach_m: 4.0,
             beach_width_m: 40.0,
+            beach_deg: 9.0,
             belts_c,
             belts_moisture,
             table,
             own: Vec::new(),
             snow_line_m: None,
-            snow_depth_m: None,
+            snow_depth_m: 0.25,
             painted: Vec::new(),
             border_m: 600.0,
             border_c: 1.0,
@@ -154,7 +164,7 @@ impl Default for Biomes {
 
 impl Op for Biomes {
     const ID: &'static str = "cover.biomes";
-    const VERSION: u32 = 5;
+    const VERSION: u32 = 6;
 
     fn layers(&self) -> Layers {
         let climate: Vec<_> =
@@ -164,7 +174,7 @@ impl Op for Biomes {
         masks.dedup();
         masks.retain(|mask| !climate.contains(mask) && *mask != layer::HEIGHT.name());
         let mut used = vec![layer::WATER.name()];
-        if self.snow_depth_m.is_some() {
+        if self.snow_depth_m > 0.0 {
             used.push(layer::SNOW.name());
         }
         let from = [layer::HEIGHT.name()]
@@ -182,7 +192,8 @@ impl Op for Biomes {
 
     fn reach(&self, frame: &Frame) -> Reach {
         let [dx, dy] = frame.spacing_m();
-        Reach::Within(if self.beach_width_m > 0.0 { self.beach_width_m.max(dx.max(dy)) } else { 0.0 })
+        let around = self.beach_width_m.max(SHORE_M).max(dx.max(dy));
+        Reach::Within(if self.beach_width_m > 0.0 { around } else { 0.0 })
     }
 
     fn bytes_a_sample(&self, _: &Frame) -> f64 {
@@ -321,10 +332,11 @@ fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8
     let height = terrain.get(layer::HEIGHT)?;
     let (cols, rows) = (height.cols(), height.rows());
     let water = terrain.get(layer::WATER).ok();
-    let snow = params.snow_depth_m.and_then(|depth| Some((terrain.get(layer::SNOW).ok()?, depth as f32)));
+    let snow = if params.snow_depth_m > 0.0 { terrain.get(layer::SNOW).ok() } else { None };
+    let snow = snow.map(|snow| (snow, params.snow_depth_m as f32));
     let there = [params.temperature_c.on(terrain)?, params.moisture.on(terrain)?];
-    let around = Around::new(terrain.frame(), params.beach_width_m);
-    let table = Table::new(params);
+    let around = Around::new(terrain.frame(), params.beach_width_m, params.beach_deg);
+    let table = if snow.is_some() { Table::thawed(params) } else { Table::new(params) };
     let borders = Borders::new(params, terrain, ctx);
     let mut painted: Vec<(u8, &Raster<f32>)> = Vec::new();
     for Painted { biome, mask } in &params.painted {
@@ -377,7 +389,8 @@ fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8
                     let low = |h: f32| h >= 0.0 && h <= beach_m;
                     if dispatch!(level, _simd => is_any(heights, low)) {
                         for (i, value) in values.iter_mut().enumerate().filter(|(i, _)| low(heights[*i])) {
-                            if around.has_sea(height, from + i, row) {
+                            let col = from + i;
+                            if around.has_sea(height, col, row) && around.is_gentle(height, col, row) {
                                 *value = Biome::Beach.id();
                             }
                         }
@@ -400,16 +413,23 @@ fn biomes(terrain: &Terrain, params: &Biomes, ctx: &Ctx<'_>) -> Result<Raster<u8
     Ok(out)
 }
 
+/// Length to either side over which the slope of shores is measured.
+const SHORE_M: f64 = 40.0;
+
 /// Where the sea is near.
 struct Around {
     /// The samples within the distance, by rows: how many columns to either side.
     rows: Vec<(isize, isize)>,
     far_m: f64,
     spacing_m: [f64; 2],
+    /// Tangent of the steepest beach.
+    steepest: f64,
+    /// Samples to either side over which the slope of shores is measured.
+    over: [isize; 2],
 }
 
 impl Around {
-    fn new(frame: &Frame, far_m: f64) -> Self {
+    fn new(frame: &Frame, far_m: f64, steepest_deg: f64) -> Self {
         let [dx, dy] = frame.spacing_m();
         let rows = (far_m / dy).floor() as isize;
         let width = |row: isize| {
@@ -419,7 +439,32 @@ impl Around {
         let mut rows: Vec<(isize, isize)> = (-rows..=rows).map(|row| (row, width(row))).collect();
         // The nearest first: a shore is mostly found at once.
         rows.sort_by_key(|(row, _)| row.abs());
-        Self { rows, far_m, spacing_m: [dx, dy] }
+        let steepest = if steepest_deg < 90.0 { math::tan(steepest_deg.to_radians()) } else { f64::INFINITY };
+        let over = [dx, dy].map(|cell| (SHORE_M / cell).floor().max(1.0) as isize);
+        Self { rows, far_m, spacing_m: [dx, dy], steepest, over }
+    }
+
+    /// Whether the ground is gentle enough for sand and shingle to lie on it.
+    fn is_gentle(&self, height: &Raster<f32>, col: usize, row: usize) -> bool {
+        let own = height.row(row)[col];
+        let (cols, rows) = (height.cols(), height.rows());
+        let moved = |at: usize, by: isize, count: usize| at.saturating_add_signed(by).min(count - 1);
+        let rise = |[low, high]: [[usize; 2]; 2], apart_m: f64| {
+            let [low, high] = [low, high].map(|[col, row]| {
+                let there = height.row(row)[col];
+                f64::from(if there.is_nan() { own } else { there })
+            });
+            if apart_m > 0.0 { (high - low) / apart_m } else { 0.0 }
+        };
+        let ends = |at: usize, axis: usize, count: usize| {
+            let [low, high] = [-self.over[axis], self.over[axis]].map(|by| moved(at, by, count));
+            ([low, high], (high - low) as f64 * self.spacing_m[axis])
+        };
+        let ([west, east], across_m) = ends(col, 0, cols);
+        let ([north, south], down_m) = ends(row, 1, rows);
+        let along = rise([[west, row], [east, row]], across_m);
+        let down = rise([[col, north], [col, south]], down_m);
+        along * along + down * down <= self.steepest * self.steepest
     }
 
     fn has_sea(&self, height: &Raster<f32>, col: usize, row: usize) -> bool {

@@ -38,6 +38,11 @@ pub(super) fn of(
         let says = format!("a lake from {} m on", params.lake_depth_m);
         because.push(Cause::value("water", water.row(row)[col].into(), "m", &says));
     }
+    let snow = if params.snow_depth_m > 0.0 { land.get(layer::SNOW).ok() } else { None };
+    if let Some(snow) = snow {
+        let says = format!("lies from {} m on", params.snow_depth_m);
+        because.push(Cause::value("snow", snow.row(row)[col].into(), "m", &says));
+    }
     for painted in &params.painted {
         let mask = f64::from(land.get_named::<f32>(&painted.mask)?.row(row)[col]);
         because.push(Cause::value(painted.mask.as_str(), mask, "", "painted where it is 0.5 and more"));
@@ -48,8 +53,9 @@ pub(super) fn of(
     let id = biomes.row(row)[col];
     let own = params.own.iter().find(|own| own.id == id).map(|own| own.name.clone());
     let known = || Biome::from_id(id).map(|biome| biome.info().name.to_owned());
-    let climate = table::Table::new(params)
-        .at((warm - h * params.lapse_c_per_km / 1000.0) as f32 + shift[0], wet as f32 + shift[1]);
+    let table = if snow.is_some() { table::Table::thawed(params) } else { table::Table::new(params) };
+    let climate =
+        table.at((warm - h * params.lapse_c_per_km / 1000.0) as f32 + shift[0], wet as f32 + shift[1]);
     let found = own.or_else(known).unwrap_or_else(|| format!("biome {id}"));
     let found =
         if id == climate { format!("{found}, by its climate") } else { format!("{found}, by its place") };

@@ -30,7 +30,12 @@ pub(super) struct Table {
     biomes: Vec<u8>,
     /// The same by the number of a cell: at most 16 belts by 16.
     lookup: [u8; 256],
+    /// Cells of snow that a layer took away: bare where it is colder than [`BARE_C`].
+    thawed: Option<Box<[bool; 256]>>,
 }
+
+/// Where the year is colder in the mean, ground that the wind has blown free of snow has no plants.
+const BARE_C: f32 = -4.0;
 
 impl Table {
     pub fn new(params: &Biomes) -> Self {
@@ -41,6 +46,33 @@ impl Table {
             warm: params.belts_c.iter().map(|c| *c as f32).collect(),
             wet: params.belts_moisture.iter().map(|m| *m as f32).collect(),
             biomes,
+            thawed: None,
+        }
+    }
+
+    /// The table where snow lies elsewhere: in the place of snow stands the next drier biome of its belt, tundra if there is none.
+    pub fn thawed(params: &Biomes) -> Self {
+        let mut table = Self::new(params);
+        let snow = Biome::Snow.id();
+        table.thawed =
+            Some(Box::new(std::array::from_fn(|i| table.lookup[i] == snow && i < table.biomes.len())));
+        for row in table.biomes.chunks_mut(table.wet.len() + 1) {
+            let mut drier = Biome::Tundra.id();
+            for biome in row {
+                *biome = if *biome == snow { drier } else { *biome };
+                drier = *biome;
+            }
+        }
+        let biomes = &table.biomes;
+        table.lookup = std::array::from_fn(|i| biomes.get(i).copied().unwrap_or(Biome::Ocean.id()));
+        table
+    }
+
+    #[inline(always)]
+    fn known(&self, cell: usize, warm: f32) -> u8 {
+        match &self.thawed {
+            Some(thawed) if warm < BARE_C && thawed[cell] => Biome::Bare.id(),
+            _ => self.lookup[cell],
         }
     }
 
@@ -52,11 +84,9 @@ impl Table {
         }
         let belt = |limits: &[f32], value: f32| limits.iter().filter(|limit| value >= **limit).count();
         let at = belt(&self.warm, warm) * (self.wet.len() + 1) + belt(&self.wet, wet);
-        self.biomes.get(at).copied().unwrap_or(Biome::Ocean.id())
+        if at < self.biomes.len() { self.known(at, warm) } else { Biome::Ocean.id() }
     }
-}
 
-impl Table {
     /// The biomes of the climates along a row, by the same comparisons as [`Table::at`], a belt at a time. With `white`, where `out` is
     /// not 0 there is snow.
     pub fn row(&self, level: Level, warm: &[f32], wet: &[f32], white: bool, out: &mut [u8]) {
@@ -65,13 +95,13 @@ impl Table {
             let here = from * Blocks::WIDE..from * Blocks::WIDE + out.len();
             let (cells, warm, wet) = (&mut cells[..out.len()], &warm[here.clone()], &wet[here]);
             dispatch!(level, _simd => self.cells(warm, wet, cells));
-            let known = |cell: u8| self.lookup[usize::from(cell)];
-            if white {
-                for (out, cell) in out.iter_mut().zip(&*cells) {
-                    *out = if *out != 0 { Biome::Snow.id() } else { known(*cell) };
+            if white || self.thawed.is_some() {
+                for ((out, cell), warm) in out.iter_mut().zip(&*cells).zip(warm) {
+                    let is_white = white && *out != 0;
+                    *out = if is_white { Biome::Snow.id() } else { self.known(usize::from(*cell), *warm) };
                 }
             } else {
-                out.iter_mut().zip(&*cells).for_each(|(out, cell)| *out = known(*cell));
+                out.iter_mut().zip(&*cells).for_each(|(out, cell)| *out = self.lookup[usize::from(*cell)]);
             }
             dispatch!(level, _simd => drown(warm, wet, out));
         }

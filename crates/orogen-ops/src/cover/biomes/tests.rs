@@ -30,6 +30,49 @@ fn beaches_are_low_and_beside_the_sea() {
     assert!(row[23..].iter().all(|b| *b != Biome::Beach.id() && *b != Biome::Ocean.id()));
 }
 
+/// Every shore of a steep island was beach where its samples lay as far apart as a beach is wide, and half of it in a preview.
+#[test]
+fn steep_shores_have_no_beach_however_far_apart_the_samples_lie() {
+    let beaches = |samples: usize, rise: f64| {
+        let frame = Frame::square(5120.0, samples).unwrap();
+        let mut terrain = Terrain::new(frame);
+        // A round island, whose shore meets samples at every distance.
+        let height = |col: usize, row: usize| {
+            let far = math::hypot(frame.x_m(col) - 2560.0, frame.y_m(row) - 2560.0);
+            (rise * (2000.0 - far)) as f32
+        };
+        terrain.set(layer::HEIGHT, Raster::from_fn(samples, samples, height));
+        let op = Biomes { temperature_c: Coef::Const(10.0), moisture: Coef::Const(0.5), ..Biomes::default() };
+        let made = Op::apply(&op, terrain, &Ctx::silent()).unwrap();
+        let found =
+            made.get(layer::BIOME).unwrap().as_slice().iter().filter(|b| **b == Biome::Beach.id()).count();
+        found as f64 * frame.spacing_m()[0] * frame.spacing_m()[1]
+    };
+    for samples in [65, 129, 513] {
+        assert_eq!(beaches(samples, 0.3), 0.0, "{samples}");
+        // 40 m of 12.6 km of shore.
+        let share = beaches(samples, 0.05) / (40.0 * 12.5e3);
+        assert!((0.75..1.25).contains(&share), "{samples}: {share}");
+    }
+}
+
+/// The map said snow where none lay, on heaths of 4 degrees, as its table knows no season.
+#[test]
+fn the_biome_is_snow_where_snow_lies_and_nowhere_else() {
+    let mut terrain = Terrain::new(Frame::square(640.0, 65).unwrap());
+    terrain.set(layer::HEIGHT, Raster::filled(65, 65, 100.0));
+    terrain.set(layer::TEMPERATURE, Raster::from_fn(65, 65, |col, _| if col < 20 { -8.0 } else { -2.0 }));
+    terrain.set(layer::MOISTURE, Raster::filled(65, 65, 0.9));
+    let op = Biomes { border_c: 0.0, border_moisture: 0.0, ..Biomes::default() };
+    let without = Op::apply(&op, terrain.clone(), &Ctx::silent()).unwrap();
+    assert!(without.get(layer::BIOME).unwrap().as_slice().iter().all(|b| *b == Biome::Snow.id()));
+    terrain.set(layer::SNOW, Raster::from_fn(65, 65, |_, row| if row < 30 { 1.0 } else { 0.1 }));
+    let made = Op::apply(&op, terrain, &Ctx::silent()).unwrap();
+    let at = |col: usize, row: usize| Biome::from_id(made.get(layer::BIOME).unwrap().row(row)[col]);
+    assert_eq!([at(10, 10), at(50, 10)], [Some(Biome::Snow); 2]);
+    assert_eq!([at(10, 50), at(50, 50)], [Some(Biome::Bare), Some(Biome::Tundra)]);
+}
+
 /// Samples 78 m apart with beaches of 40 m had none at all.
 #[test]
 fn a_preview_whose_samples_lie_further_apart_than_a_beach_is_wide_has_beaches() {
@@ -57,7 +100,7 @@ fn a_preview_whose_samples_lie_further_apart_than_a_beach_is_wide_has_beaches() 
     assert_eq!(coarse, [1280.0]);
     let fine: Vec<f64> = shore(513, 0.05);
     assert!(fine.len() == 6 && fine.iter().all(|x| (1271.0..1301.0).contains(x)), "{fine:?}");
-    // 9 m of 45 degrees are too high.
+    // 9 m of 45 degrees are too high, and too steep.
     assert!(shore(33, 1.0).is_empty());
 }
 
@@ -160,7 +203,7 @@ fn windows_equal_the_whole() {
     assert_windows(&Biomes::default());
     assert_windows(&Biomes {
         snow_line_m: Some(120.0),
-        snow_depth_m: Some(0.5),
+        snow_depth_m: 0.5,
         beach_width_m: 90.0,
         ..Biomes::default()
     });

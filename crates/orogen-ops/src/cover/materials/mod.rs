@@ -142,7 +142,7 @@ impl Materials {
 
 impl Op for Materials {
     const ID: &'static str = "cover.materials";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     const PREVIEW_RMSE: f64 = 0.05;
 
     fn layers(&self) -> Layers {
@@ -211,8 +211,19 @@ impl Op for Materials {
         let compiled = self.compiled(land, ctx)?;
         let weights: Vec<f64> = (0..compiled.len()).map(|thing| compiled.at(thing, place).into()).collect();
         let sum: f64 = weights.iter().sum();
-        let mut order: Vec<usize> = (0..weights.len()).filter(|thing| weights[*thing] > 0.0).collect();
-        order.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]).then(a.cmp(b)));
+        // A material may have several entries: its share is that of all.
+        let mut found: Vec<(&str, f64, Vec<usize>)> = Vec::new();
+        for (thing, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+            let name = self.called(&self.materials[thing].name);
+            match found.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, all, things)) => {
+                    *all += weight;
+                    things.push(thing);
+                }
+                None => found.push((name, *weight, vec![thing])),
+            }
+        }
+        found.sort_by(|a, b| b.1.total_cmp(&a.1));
         let cause = |factor: rules::Factor| Cause {
             name: factor.name,
             value: factor.value.filter(|value| value.is_finite()),
@@ -220,11 +231,27 @@ impl Op for Materials {
             weight: Some(factor.weight),
             says: factor.rule,
         };
-        let mut reasons: Vec<Reason> = (order.into_iter())
-            .map(|thing| Reason {
-                of: format!("material {}", self.called(&self.materials[thing].name)),
-                found: format!("{:.0} %", 100.0 * weights[thing] / sum),
-                because: compiled.explain(thing, place).into_iter().map(cause).collect(),
+        let because = |things: &[usize]| {
+            let mut all = Vec::new();
+            for thing in things {
+                if things.len() > 1 {
+                    let (number, percent) = (thing + 1, 100.0 * weights[*thing] / sum);
+                    all.push(Cause::value(
+                        &format!("by entry {number}"),
+                        percent,
+                        "%",
+                        "the product of what follows",
+                    ));
+                }
+                all.extend(compiled.explain(*thing, place).into_iter().map(cause));
+            }
+            all
+        };
+        let mut reasons: Vec<Reason> = (found.iter())
+            .map(|(name, weight, things)| Reason {
+                of: format!("material {name}"),
+                found: format!("{:.0} %", 100.0 * weight / sum),
+                because: because(things),
             })
             .collect();
         if reasons.is_empty() {

@@ -209,3 +209,39 @@ fn low_shores_without_trees_are_salt_meadows() {
     // Glades and soil share the rest.
     assert!(share("material.forest_floor", 55) > 0.4 && share("material.grass", 55) < 0.5);
 }
+
+/// Shallows of lakes, too shallow for the biome, were gravel like the beds of rivers.
+#[test]
+fn gravel_lies_where_rivers_run_and_mud_in_standing_water() {
+    let frame = Frame::square(640.0, 65).unwrap();
+    let mut terrain = Terrain::new(frame);
+    terrain.set(layer::HEIGHT, Raster::filled(65, 65, 100.0));
+    terrain.set(layer::BIOME, Raster::filled(65, 65, orogen_core::biome::Biome::Taiga.id()));
+    terrain.set(layer::WATER, Raster::filled(65, 65, 0.3f32));
+    terrain.set(layer::FLOW, Raster::from_fn(65, 65, |_, row| if row == 32 { 2e6 } else { 1e4 }));
+    let made = Materials::default().run(terrain, &Ctx::silent()).unwrap();
+    let of = |name: &str, row: usize| {
+        let layer = Materials::layer(name).unwrap();
+        made.get_named::<Weight>(&layer).map_or(0, |weights| weights.row(row)[30].0)
+    };
+    assert!(of("gravel", 32) > 60 && of("mud", 32) == 0, "{} {}", of("gravel", 32), of("mud", 32));
+    assert!(of("mud", 10) > 60 && of("gravel", 10) == 0, "{} {}", of("mud", 10), of("gravel", 10));
+}
+
+/// A material with two entries was explained as two materials.
+#[test]
+fn an_explanation_says_the_share_of_a_material_once() {
+    let rule = |from: f64| vec![Rule { height_m: Some(Span([from, 5000.0])), ..Rule::default() }];
+    let of = |name: &str, from: f64| Material { name: name.into(), rules: rule(from) };
+    let op = Materials {
+        materials: vec![of("grass", 0.0), of("soil", 1.0), of("grass", 2.0), of("sand", 3000.0)],
+        rock: None,
+        fallback: "soil".into(),
+    };
+    let made = op.run(ground(9), &Ctx::silent()).unwrap();
+    let reasons = Op::explain(&op, &made, [900.0, 900.0], &Ctx::silent()).unwrap();
+    let said: Vec<(&str, &str)> = reasons.iter().map(|r| (r.of.as_str(), r.found.as_str())).collect();
+    assert_eq!(said, [("material grass", "67 %"), ("material soil", "33 %")]);
+    let entries: Vec<&str> = reasons[0].because.iter().map(|cause| cause.name.as_str()).collect();
+    assert_eq!(entries, ["by entry 1", "height", "by entry 3", "height"]);
+}

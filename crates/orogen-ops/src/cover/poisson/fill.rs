@@ -76,11 +76,12 @@ impl Turn<'_> {
         let middle = self.place(cell, self.side().map(|side| side / 2.0));
         for class in self.larger {
             let least = 0.5 * (class.spacing.distance_m + own);
-            for other in class.near(middle, least + own) {
+            let square = ((least / own) as f32) * ((least / own) as f32);
+            class.all_near(middle, least + own, |other| {
                 let centre = [0, 1].map(|axis| ((other[axis] - corner[axis]) / own) as f32);
-                let least = (least / own) as f32;
-                disks.push(Disk { centre, square: least * least });
-            }
+                disks.push(Disk { centre, square });
+                true
+            });
         }
     }
 }

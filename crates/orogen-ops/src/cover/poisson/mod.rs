@@ -263,7 +263,7 @@ impl Turn<'_> {
     fn has_room(&self, place: [f64; 2]) -> bool {
         self.larger.iter().all(|class| {
             let least = 0.5 * (class.spacing.distance_m + self.plan.spacing.distance_m);
-            class.near(place, least).all(|other| {
+            class.all_near(place, least, |other| {
                 let [dx, dy] = [0, 1].map(|axis| other[axis] - place[axis]);
                 dx * dx + dy * dy >= least * least
             })
@@ -316,23 +316,34 @@ impl Disks {
         })
     }
 
-    /// The point of a cell of the world.
-    fn point(&self, cell: [i64; 2]) -> Option<[f64; 2]> {
-        let [x, y] = [0, 1].map(|axis| cell[axis] - self.first[axis]);
-        let (col, row) = (x.div_euclid(3) + 1, y.div_euclid(3) + 1);
-        if col < 1 || row < 1 || col as usize >= self.cols - 1 || row as usize >= self.rows - 1 {
-            return None;
-        }
-        let plane = &self.planes[(y.rem_euclid(3) * 3 + x.rem_euclid(3)) as usize];
-        let at = row as usize * self.cols + col as usize;
-        (plane.x[at] < EMPTY).then(|| self.place(cell, [plane.x[at], plane.y[at]]))
-    }
-
-    /// The points of the cells that a square around a place touches.
-    pub(super) fn near(&self, place: [f64; 2], within_m: f64) -> impl Iterator<Item = [f64; 2]> + '_ {
+    /// Shows `each` the points of the cells that a square around a place touches, row by row, until it says no. Says whether it never did.
+    pub(super) fn all_near(
+        &self,
+        place: [f64; 2],
+        within_m: f64,
+        mut each: impl FnMut([f64; 2]) -> bool,
+    ) -> bool {
         let min = self.spacing.cell(place.map(|m| m - within_m));
         let max = self.spacing.cell(place.map(|m| m + within_m));
-        (min[1]..=max[1]).flat_map(move |y| (min[0]..=max[0]).filter_map(move |x| self.point([x, y])))
+        // The cells that there are, without the padding.
+        let last = [self.cols, self.rows].map(|count| 3 * (count as i64 - 2) - 1);
+        let [from, to] = [0, 1].map(|end| {
+            [0, 1].map(|axis| ([min, max][end][axis] - self.first[axis]).clamp(-1, last[axis] + 1))
+        });
+        for y in from[1].max(0)..=to[1].min(last[1]) {
+            let at = (y / 3 + 1) as usize * self.cols + 1;
+            let planes = &self.planes[(y % 3) as usize * 3..][..3];
+            for x in from[0].max(0)..=to[0].min(last[0]) {
+                let (plane, at) = (&planes[(x % 3) as usize], at + (x / 3) as usize);
+                if plane.x[at] < EMPTY {
+                    let cell = [x + self.first[0], y + self.first[1]];
+                    if !each(self.place(cell, [plane.x[at], plane.y[at]])) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
     }
 
     /// Keeps only the points that `wanted` says yes to; it must be a function of the point alone.

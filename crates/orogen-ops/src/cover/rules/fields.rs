@@ -207,7 +207,8 @@ pub(super) fn nearest<T: Copy + Send + Sync>(raster: &Raster<T>, col: f64, row: 
     raster.clamped((col + 0.5).floor() as isize, (row + 0.5).floor() as isize)
 }
 
-/// ln(drained area of a metre of width / slope). The width is that of a sample.
+/// ln(drained area of a metre of width / slope). The width is that of a sample, and what it drains the mean over `over_m`: on level
+/// floors water gathers in lines a sample wide, and the ground beside them is as wet.
 fn wetness(
     height: &Raster<f32>,
     flow: &Raster<f32>,
@@ -218,11 +219,53 @@ fn wetness(
     let [dx, dy] = frame.spacing_m();
     let width = (dx * dy).sqrt() as f32;
     let mut out = Ground::new(Measure::Rise, height, frame, over_m).raster(ctx)?;
+    let far = [dx, dy].map(|cell| (over_m / 2.0 / cell) as usize);
+    let spread = if far == [0, 0] { None } else { Some(mean(flow, far, ctx)?) };
+    let drained = spread.as_ref().unwrap_or(flow);
     out.try_par_rows(|row, values| {
-        for (value, flow) in values.iter_mut().zip(flow.row(row)) {
+        for ((value, drained), flow) in values.iter_mut().zip(drained.row(row)).zip(flow.row(row)) {
             // Level ground has no slope to divide by, and every sample drains itself.
-            let wet = flow.max(width * width) / width / value.max(1e-3);
+            let wet = drained.max(width * width) / width / value.max(1e-3);
             *value = if value.is_nan() || flow.is_nan() { f32::NAN } else { math::f32::ln(wet) };
+        }
+        if row % 16 == 0 { ctx.stop_if_asked() } else { Ok(()) }
+    })?;
+    Ok(out)
+}
+
+/// The most samples that a mean looks at along a side: where there are more it takes every second, third ... of them.
+const MOST_TAPS: usize = 32;
+
+/// The mean over so many samples to either side that have a value, added up in the same order everywhere, so that windows have the bits of
+/// the whole.
+fn mean(values: &Raster<f32>, far: [usize; 2], ctx: &Ctx<'_>) -> Result<Raster<f32>, Cancelled> {
+    let taps = far.map(|far| {
+        let step = far.div_ceil(MOST_TAPS).max(1) as isize;
+        let count = far as isize / step;
+        (-count..=count).map(move |i| i * step).collect::<Vec<isize>>()
+    });
+    let (cols, rows) = (values.cols(), values.rows());
+    let inside = |at: usize, off: isize, count: usize| at.checked_add_signed(off).filter(|at| *at < count);
+    // Along rows, then across them: sums, and how many samples they are of.
+    let mut along = Raster::filled(cols, rows, [0.0f32; 2]);
+    along.try_par_rows(|row, out| {
+        let line = values.row(row);
+        for (col, out) in out.iter_mut().enumerate() {
+            let there = taps[0].iter().filter_map(|off| inside(col, *off, cols)).map(|col| line[col]);
+            let there = there.filter(|value| !value.is_nan());
+            *out = there.fold([0.0; 2], |[sum, count], value| [sum + value, count + 1.0]);
+        }
+        if row % 16 == 0 { ctx.stop_if_asked() } else { Ok(()) }
+    })?;
+    let mut out = Raster::filled(cols, rows, 0.0f32);
+    out.try_par_rows(|row, out| {
+        let lines: Vec<&[[f32; 2]]> =
+            taps[1].iter().filter_map(|off| inside(row, *off, rows)).map(|row| along.row(row)).collect();
+        for (col, out) in out.iter_mut().enumerate() {
+            let [sum, count] = lines
+                .iter()
+                .fold([0.0; 2], |sums: [f32; 2], line| [sums[0] + line[col][0], sums[1] + line[col][1]]);
+            *out = sum / count;
         }
         if row % 16 == 0 { ctx.stop_if_asked() } else { Ok(()) }
     })?;

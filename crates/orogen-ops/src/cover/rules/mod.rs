@@ -114,7 +114,7 @@ pub struct Rule {
     /// Area that drains through a place.
     #[schemars(extend("x-unit" = "m2"))]
     pub flow_m2: Option<Span>,
-    /// Topographic wetness, ln(area that drains through a metre of width / slope): 4 on dry ridges, 12 on wet valley floors.
+    /// Topographic wetness over `over_m`, ln(area that drains through a metre of width / slope): 4 on dry ridges, 12 on wet valley floors.
     pub wetness: Option<Span>,
     /// Depth of loose sediment.
     #[schemars(extend("x-unit" = "m"))]
@@ -168,7 +168,7 @@ pub struct Rule {
     /// Width over which the weight fades to 0 outside the range, in the unit of the parameter.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub fade: f64,
-    /// Length over which slope and curvature are measured, so that a preview has the same cover.
+    /// Length over which slope, curvature and wetness are measured, so that a preview has the same cover.
     #[schemars(range(min = 1.0, max = 1e4), extend("x-unit" = "m", "x-slider" = [10.0, 200.0]))]
     pub over_m: f64,
     /// With `noise`: length of its longest waves.

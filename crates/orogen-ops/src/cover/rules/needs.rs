@@ -114,8 +114,8 @@ pub fn bytes_a_sample<'a>(rules: impl IntoIterator<Item = &'a Rule>, asked: Aske
         }
     }
     let kept = slopes.len() + bends.len() + wet.len() + distances.len();
-    // Finding a distance takes three more rasters while it lasts.
-    4.0 * kept as f64 + if distances.is_empty() { 0.0 } else { 12.0 }
+    // Finding a distance or a mean takes three more rasters while it lasts.
+    4.0 * kept as f64 + if distances.is_empty() && wet.is_empty() { 0.0 } else { 12.0 }
 }
 
 /// What is wrong with rules, each in a sentence; `path` is where they stand in the parameters.

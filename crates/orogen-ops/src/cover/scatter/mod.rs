@@ -85,13 +85,15 @@ pub struct BiomeTrees {
 /// **Guarantees** (1) with `poisson` and `random` no two crowns of one step are nearer than the sum of their radii allows, grown
 /// to full size; (2) a window holds the same plants as the whole, to the bit; (3) no plant but reeds and seagrass stands in
 /// water; (4) crowns cover at most 0.9 of the ground, with
-/// `poisson` 0.55 and with `random` 0.35 (less where sizes differ much: large crowns find no room among many small ones), and of all species together at most one plant stands in a cell of `grid` and `biome`; densities
-/// and canopy say as much; (5) on land that loops crowns keep their distance across the seam.
+/// `poisson` 0.55 and with `random` 0.35 (less where sizes differ much: large crowns find no room among many small ones), and of all species together at most one plant stands in a cell of `grid` and `biome`; (5) on land that loops crowns keep their distance across the seam.
 ///
 /// **After** Mikuličić & Mihajlović, "Procedural generation of Mediterranean environments", MIPRO 2016 (`grid`, `random`);
 /// `biome` after the tree placement of Weiss; `poisson` after Wei, "Parallel Poisson disk sampling", 2008.
 ///
-/// **Limits** `plants` keeps up to 50 million.
+/// **Limits** Densities and canopy say how many stand: exactly, but for chance, with `grid` and `biome`; with `poisson` and `random` they say what is
+/// asked for, and where species of different sizes crowd each other up to half as many large plants and up to twice as many small ones may stand. Plants of
+/// a step know nothing of other steps while they are made; when all plants of a recipe are gathered, those of later steps whose trunks would stand on
+/// trunks of earlier ones (a tenth of both radii) are left out. `plants` keeps up to 50 million.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scatter {
@@ -177,7 +179,7 @@ pub(super) fn canopy_layers() -> Vec<LayerName> {
 
 impl Op for Scatter {
     const ID: &'static str = "cover.scatter";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 
     fn layers(&self) -> Layers {
         let plants = self.all();
@@ -335,6 +337,16 @@ fn beyond_m(scatter: &Scatter, frame: &Frame) -> f64 {
     reach_m(Scatter::rules(&scatter.all()), frame) + 2.0 * dx.max(dy)
 }
 
+/// On a world that loops every place is one in it.
+fn wrapped(repeats: Option<&Rect>, place: [f64; 2]) -> [f64; 2] {
+    match repeats {
+        Some(Rect { min, max }) => {
+            [0, 1].map(|axis| min[axis] + (place[axis] - min[axis]).rem_euclid(max[axis] - min[axis]))
+        }
+        None => place,
+    }
+}
+
 fn standing_on(
     scatter: &Scatter,
     terrain: &Terrain,
@@ -343,13 +355,7 @@ fn standing_on(
 ) -> Result<Vec<Standing>, OpError> {
     let world = ctx.world(terrain);
     let repeats = world.loops().then(|| world.extent());
-    // On a world that loops every place is one in it.
-    let inside = |place: [f64; 2]| match &repeats {
-        Some(Rect { min, max }) => {
-            [0, 1].map(|axis| min[axis] + (place[axis] - min[axis]).rem_euclid(max[axis] - min[axis]))
-        }
-        None => place,
-    };
+    let inside = |place: [f64; 2]| wrapped(repeats.as_ref(), place);
     let plants = scatter.all();
     let frame = *terrain.frame();
     let names = scatter.densities();
@@ -368,8 +374,22 @@ fn standing_on(
     let [wind, salt] = [layer::WIND, layer::SALT].map(|of| terrain.get(of).ok());
     let weather = Weather { wind, salt };
     let bounds = if repeats.is_some() { Rect { min: [-1e12; 2], max: [1e12; 2] } } else { frame.extent() };
+    // Summed up once: every point of smaller plants asks for all larger ones.
+    let crowd = |weights: &[(usize, f64)]| {
+        let sum = Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
+            let of = |(species, weight): &(usize, f64)| weight * f64::from(densities[*species].row(row)[col]);
+            weights.iter().map(of).sum::<f64>() as f32
+        });
+        Box::new(move |place: [f64; 2]| {
+            let place = wrapped(repeats.as_ref(), place);
+            let [col, row] = frame.locate(place[0], place[1]);
+            let taken = f64::from(sum.bilinear(col, row));
+            if stand::holds(&bounds, place) && taken > 0.0 { taken } else { 0.0 }
+        }) as stand::AtPlace
+    };
     let stand = Stand {
         plants: &plants,
+        crowd: &crowd,
         density: |species: usize, place: [f64; 2]| {
             if !stand::holds(&bounds, place) {
                 return 0.0;

@@ -5,7 +5,7 @@
 
 use orogen_core::instances::{Instance, id};
 use orogen_core::rng::Seed;
-use orogen_core::{Cancelled, Ctx, OpError, Rect, math};
+use orogen_core::{Cancelled, Ctx, OpError, Rect, math, work};
 use rayon::prelude::*;
 
 use super::super::poisson::{Disks, Plan, Point, Spacing, disks};
@@ -20,6 +20,15 @@ const MOST_CELLS: f64 = 4e8;
 /// Rounds of darts of each class.
 const DARTS: u32 = 3;
 
+/// A function of the place.
+pub type AtPlace = Box<dyn Fn([f64; 2]) -> f64 + Send + Sync>;
+
+/// Samples of land on which any number of plants may take as long as on a million.
+const SAMPLES: f64 = 1e6;
+
+/// What a cell of Poisson disks costs, in nanoseconds of one processor.
+const NS_A_CELL: f64 = 2500.0;
+
 /// A plant with its place in world metres.
 pub type Standing = ([f64; 2], Instance);
 
@@ -29,6 +38,8 @@ pub struct Stand<'a, D, H> {
     pub plants: &'a [Plant],
     /// How many of a species stand on a square metre at a place; 0 outside the land.
     pub density: D,
+    /// Makes the sum of densities of some species, each times a number, on the lattice alone, where no limit but those in the densities counts.
+    pub crowd: &'a (dyn Fn(&[(usize, f64)]) -> AtPlace + Sync),
     /// How much wind and salt harm a species at a place, from 0 to 1.
     pub harm: H,
     /// Which way the wind blows, to the left of east, in 1/256 of a full turn.
@@ -120,6 +131,7 @@ where
     /// When cancelled, or when there are too many cells.
     pub fn poisson(&self, rect: &Rect, ctx: &Ctx<'_>) -> Result<Vec<Standing>, OpError> {
         let classes = classes_of(self.plants);
+        self.refuse_endless(rect, &classes)?;
         let spacing = |(radius_m, _): &(f64, Vec<usize>)| match &self.repeats {
             Some(world) => Spacing::looped(2.0 * radius_m, world),
             None => Spacing::new(2.0 * radius_m),
@@ -141,14 +153,18 @@ where
             let members: Vec<usize> =
                 members.iter().copied().filter(|&species| self.there[species]).collect();
             let dense = |place| members.iter().map(|&species| (self.density)(species, place)).sum::<f64>();
-            let mut class =
-                disks(&wide, &self.bounds, &plan, &larger, |place| dense(place) > 0.0, &ctx.unwatched())?;
+            let any = |place| members.iter().any(|&species| (self.density)(species, place) > 0.0);
+            let mut class = disks(&wide, &self.bounds, &plan, &larger, any, &ctx.unwatched())?;
             let area = 4.0 * radius_m * radius_m / PACKED;
+            let taken = self.taken(&classes[..i], *radius_m);
             let drawn = |point: &Point| {
                 let drawn = Seed(seed.bits(1 << 32)).unit2(point.cell[0], point.cell[1]);
-                drawn * self.left(&classes[..i], *radius_m, point.place) / area
+                drawn * math::exp(-taken(point.place)) / area
             };
-            class.retain(|point| drawn(point) < dense(point.place));
+            class.retain(|point| {
+                let dense = dense(point.place);
+                dense > 0.0 && drawn(point) < dense
+            });
             for point in class.points(rect) {
                 let share = drawn(&point);
                 let mut reached = 0.0;
@@ -170,15 +186,31 @@ where
         Ok(standing)
     }
 
-    /// The share of the ground that larger classes leave to the middles of crowns of a radius, about: their own circles meet a
-    /// little, so they take less than as many circles anywhere would.
-    fn left(&self, larger: &[(f64, Vec<usize>)], radius_m: f64, place: [f64; 2]) -> f64 {
-        let taken = |(larger, members): &(f64, Vec<usize>)| {
+    /// How much of the ground larger classes take from the middles of crowns of a radius, about: e to the minus that is left. Their own
+    /// circles meet a little, so they take less than as many circles anywhere would.
+    fn taken(&self, larger: &[(f64, Vec<usize>)], radius_m: f64) -> AtPlace {
+        let areas = |(larger, members): &(f64, Vec<usize>)| {
+            let area = 0.8 * std::f64::consts::PI * (larger + radius_m) * (larger + radius_m);
             let there = members.iter().filter(|&&species| self.there[species]);
-            let dense: f64 = there.map(|&species| (self.density)(species, place)).sum();
-            dense * std::f64::consts::PI * (larger + radius_m) * (larger + radius_m)
+            there.map(|&species| (species, area)).collect::<Vec<_>>()
         };
-        math::exp(-0.8 * larger.iter().map(taken).sum::<f64>())
+        let weights: Vec<(usize, f64)> = larger.iter().flat_map(areas).collect();
+        if weights.is_empty() { Box::new(|_| 0.0) } else { (self.crowd)(&weights) }
+    }
+
+    /// Refuses disks so small on land so large that they would take hours.
+    fn refuse_endless(&self, rect: &Rect, classes: &[(f64, Vec<usize>)]) -> Result<(), OpError> {
+        let [wide, high] = rect.intersection(&self.bounds).unwrap_or(*rect).size();
+        let there = |members: &Vec<usize>| members.iter().any(|&species| self.there[species]);
+        // A cell has the side r · √2 for disks of radius r.
+        let cells = |radius_m: f64| wide * high / (2.0 * radius_m * radius_m);
+        let radii = classes.iter().filter(|(_, members)| there(members)).map(|(radius_m, _)| *radius_m);
+        let all: f64 = radii.clone().map(cells).sum();
+        let smallest = radii.fold(f64::INFINITY, f64::min);
+        let advice = format!(
+            "circles of that radius on {wide:.0} x {high:.0} m: ask for a smaller window, or for \"grid\" as the method of small plants"
+        );
+        work::check("radius_m", smallest, all * NS_A_CELL / SAMPLES, &advice)
     }
 
     /// Tries random places, largest cells of one colour at a time; what collides gives way to the next species that fits.

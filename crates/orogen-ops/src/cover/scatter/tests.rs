@@ -349,3 +349,18 @@ fn bad_species_get_a_sentence() {
     let twice = Scatter { species: vec![Species::named("oak"), Species::named("oak")], ..Scatter::default() };
     assert!(twice.faults()[0].message.contains("listed twice"));
 }
+
+/// Grass as disks beside an oak never ended.
+#[test]
+fn disks_that_would_take_hours_are_refused_before_any_work() {
+    let mut terrain = Terrain::new(Frame::square(4000.0, SIDE).unwrap());
+    terrain.set(layer::HEIGHT, Raster::filled(SIDE, SIDE, 50.0));
+    let species = vec![own("grass", 0.05, 1e6), own("oak", 30.0, 5.0)];
+    let op = Scatter { species, density: 0.01, ..Scatter::default() };
+    let land = Op::apply(&op, terrain, &Ctx::silent()).unwrap();
+    let said = standing(&op, &land, &land.frame().extent(), &Ctx::silent()).unwrap_err().to_string();
+    assert!(said.contains("radius_m: 0.05 asks for") && said.contains("\"grid\""), "{said}");
+    // A small window of the same takes a moment.
+    let rect = Rect { min: [2000.0; 2], max: [2010.0; 2] };
+    assert!(!standing(&op, &land, &rect, &Ctx::silent()).unwrap().is_empty());
+}

@@ -145,7 +145,7 @@ fn expected(plants: &[Plant], frame: &Frame) -> f64 {
 
 impl Op for Survival {
     const ID: &'static str = "cover.survival";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     const PREVIEW_RMSE: f64 = 0.08;
 
     fn layers(&self) -> Layers {

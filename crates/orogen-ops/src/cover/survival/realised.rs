@@ -45,8 +45,24 @@ pub fn standing(
         let [col, row] = frame.locate(place[0], place[1]);
         f64::from(rasters[raster].bilinear(col, row))
     };
+    let crowd = |weights: &[(usize, f64)]| {
+        let sum = Raster::from_fn(frame.cols(), frame.rows(), |col, row| {
+            let of = |(class, weight): &(usize, f64)| {
+                let value = |raster: usize| f64::from(rasters[raster].row(row)[col]);
+                let (species, young) = (class / 2, value(3 * (class / 2) + 1));
+                weight * if class % 2 == 1 { young } else { value(3 * species) - young }.max(0.0)
+            };
+            weights.iter().map(of).sum::<f64>() as f32
+        });
+        Box::new(move |place: [f64; 2]| {
+            let [col, row] = frame.locate(place[0], place[1]);
+            let taken = f64::from(sum.bilinear(col, row));
+            if stand::holds(&bounds, place) && taken > 0.0 { taken } else { 0.0 }
+        }) as stand::AtPlace
+    };
     let stand = Stand {
         plants: &plants,
+        crowd: &crowd,
         density: |class: usize, place: [f64; 2]| {
             let species = class / 2;
             let young = at(3 * species + 1, place);
