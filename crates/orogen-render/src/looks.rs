@@ -148,7 +148,7 @@ fn a_white_surface_in_a_furnace_is_white() {
     let text = format!(
         "{}\n{}",
         // Facets, whatever the scene says: there is none.
-        include_str!("passes/common.wgsl").replace("scene.mood.w > 0.5", "false"),
+        crate::passes::COMMON.replace("scene.mood.w > 0.5", "false"),
         "
         @vertex
         fn vertex(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32> {
