@@ -34,6 +34,9 @@ pub enum RenderError {
     /// What was asked for makes no picture.
     #[error("{0}")]
     Call(String),
+    /// The land could not be made on the device.
+    #[error(transparent)]
+    Gpu(#[from] orogen_gpu::GpuError),
     /// The land could not be made.
     #[error(transparent)]
     Tile(#[from] TileError),

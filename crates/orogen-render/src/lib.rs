@@ -11,6 +11,7 @@ mod apron;
 mod camera;
 mod cascades;
 mod crew;
+mod device_land;
 mod draw;
 mod error;
 mod flight;
@@ -39,6 +40,7 @@ mod vec3;
 mod view;
 
 pub use camera::Camera;
+pub use device_land::DeviceLand;
 pub use error::RenderError;
 pub use flight::Flight;
 pub use gpu::Gpu;
