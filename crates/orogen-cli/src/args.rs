@@ -360,6 +360,9 @@ pub struct Look {
     /// Part of the name of the graphics adapter to use [default: the system's own choice]
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
+    /// Let the graphics adapter make heights too: recipes of noise and features alone, faster where it is a real one.
+    #[arg(long)]
+    pub device_land: bool,
 }
 
 /// `orogen fly`

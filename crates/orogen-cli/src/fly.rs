@@ -145,7 +145,7 @@ fn draw(args: &Fly, count: usize, folder: &Path, gpu: &Gpu, bars: &Bars, cancel:
     if missing.is_empty() {
         return Ok(());
     }
-    let source = Source::open(&args.file, None, &args.changes, bars, cancel)?;
+    let source = Source::open(&args.file, None, &args.changes, bars, cancel)?.heights_by(&args.look, gpu)?;
     // It lasts over the frames: most tiles of one serve the next.
     let mut stage = Stage::new(gpu, source.land.clone(), source.materials.clone(), cancel)?;
     let overview = stage.overview();

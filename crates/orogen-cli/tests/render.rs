@@ -114,6 +114,23 @@ fn distances_and_clear_skies_are_for_montages() {
 }
 
 #[test]
+fn heights_of_the_device_make_the_same_picture() {
+    let bench = Bench::new();
+    bench.write(
+        "hills.toml",
+        "seed = \"d\"\nframe = { size_m = 4000, samples = 129 }\n[[step]]\nid = \"n\"\nop = \"source.noise\"\n\
+         [[step]]\nid = \"f\"\nop = \"shape.features\"\nparams.features = [\n\
+         { kind = \"mountain\", at_m = [2000, 2600], radius_m = 1200, height_m = 500 },\n\
+         { kind = \"ridge\", points = [{ x_m = 500, y_m = 500 }, { x_m = 3000, y_m = 1500 }], radius_m = 500, height_m = 200 }]\n",
+    );
+    let from = ["hills.toml", "--azimuth", "20", "--time", "15:00"];
+    render(&bench, &[&from[..], &["-o", "a.png"]].concat()).succeeds();
+    render(&bench, &[&from[..], &["--device-land", "-o", "b.png"]].concat()).succeeds();
+    let [a, b] = ["a.png", "b.png"].map(|name| picture(&bench.path(name)));
+    assert!(difference(&a, &b) < 0.2, "{}", difference(&a, &b));
+}
+
+#[test]
 fn what_makes_no_picture_gets_a_sentence_and_leaves_nothing() {
     let bench = Bench::new();
     bench.write("land.toml", SMALL);
@@ -133,6 +150,7 @@ fn what_makes_no_picture_gets_a_sentence_and_leaves_nothing() {
         (&["land.toml", "--date", "2026-02-30"], &["day 30 is outside 1 to 28"]),
         (&["land.toml", "--ortho", "--steep", "91"], &["altitude of 91°"]),
         (&["land.toml", "--device", "no such card"], &["no such card"]),
+        (&["land.toml", "--device-land"], &["land: --device-land: step", "the graphics device has no"]),
         (&["land.toml", "--overlay", "temperatur"], &["no layer \"temperatur\"", "height"]),
         (&["land.toml", "--overlay", "contours=x"], &["metres between contours"]),
         (&["land.toml", "--opacity", "2"], &["2 is outside 0 to 1"]),

@@ -40,7 +40,8 @@ pub fn run(args: &Render) -> Result<()> {
     if args.sheet {
         let mut pictures = Vec::new();
         for file in &args.files {
-            let source = Source::open(file, None, &args.changes, &bars, &cancel)?;
+            let source =
+                Source::open(file, None, &args.changes, &bars, &cancel)?.heights_by(&args.look, &gpu)?;
             studio.each(&source, &shots, &mut pictures)?;
         }
         let columns = if args.files.len() > 1 { shots.len() } else { 0 };
@@ -223,16 +224,18 @@ impl Studio<'_> {
     fn one(&self, shot: &Shot) -> Result<()> {
         let args = self.args;
         let file = &args.files[0];
-        let source = Source::open(file, None, &args.changes, self.bars, self.cancel)?;
+        let open = |file: &Path, without: Option<&str>| {
+            Source::open(file, without, &args.changes, self.bars, self.cancel)?
+                .heights_by(&args.look, self.gpu)
+        };
+        let source = open(file, None)?;
         let solved = Instant::now();
         let mut stage = self.stage(&source)?;
         let mut options =
             Options { overlay: overlays::overlay(args, source.offset_m)?, ..self.options(shot) };
         let earlier = match (&args.against, &args.without) {
-            (Some(other), _) => Some(Source::open(other, None, &args.changes, self.bars, self.cancel)?),
-            (None, Some(step)) => {
-                Some(Source::open(file, Some(step), &args.changes, self.bars, self.cancel)?)
-            }
+            (Some(other), _) => Some(open(other, None)?),
+            (None, Some(step)) => Some(open(file, Some(step))?),
             (None, None) => None,
         };
         let mut before = None;

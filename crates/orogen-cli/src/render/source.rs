@@ -8,9 +8,9 @@ use orogen::core::{Cancel, Frame, LayerName, Place, Rect, Terrain, layer};
 use orogen::io::{FolderFiles, Limits, elevation};
 use orogen::recipe::{Recipe, Session, Set};
 use orogen::{BuildError, BuildOptions};
-use orogen_render::{Land, Materials, PlantsOf, RecipeLand, RenderError};
+use orogen_render::{DeviceLand, Gpu, Land, Materials, PlantsOf, RecipeLand, RenderError};
 
-use crate::args::Changes;
+use crate::args::{Changes, Look};
 use crate::build::{limits, overrides};
 use crate::progress::Bars;
 
@@ -24,6 +24,8 @@ pub struct Source {
     pub name: String,
     /// How places of the files beside it become its own.
     pub offset_m: [f64; 2],
+    /// What answers for a recipe.
+    session: Option<Arc<Session>>,
 }
 
 /// What is said about elevation models that are much larger than pictures need.
@@ -58,7 +60,7 @@ impl Source {
         };
         let layers: Vec<LayerName> = land.layers().keys().cloned().collect();
         let materials = Arc::new(Materials::of_layers(&layers));
-        Ok(Self { land: Arc::new(land), materials, name, offset_m })
+        Ok(Self { land: Arc::new(land), materials, name, offset_m, session: None })
     }
 
     fn of_recipe(
@@ -93,8 +95,24 @@ impl Source {
         let files = FolderFiles::new(base, Limits::of_memory(changes.memory, BYTES_PER_SAMPLE));
         let place = session.checked().place(&files);
         let plants = orogen::has_plants(session.checked()).then(|| plants_of(Arc::clone(&session), recipe));
-        let land: Arc<dyn Land> = Arc::new(RecipeLand { session, place, plants });
-        Ok(Self { land, materials: Arc::new(materials), name, offset_m: [0.0, 0.0] })
+        let land: Arc<dyn Land> = Arc::new(RecipeLand { session: Arc::clone(&session), place, plants });
+        Ok(Self { land, materials: Arc::new(materials), name, offset_m: [0.0, 0.0], session: Some(session) })
+    }
+
+    /// The same with heights that the device makes, where that is asked for.
+    ///
+    /// # Errors
+    /// When the device cannot make them.
+    pub fn heights_by(mut self, look: &Look, gpu: &Gpu) -> Result<Self> {
+        if look.device_land {
+            let refused = |why: String| BuildError::Call(format!("{}: --device-land: {why}", self.name));
+            let Some(session) = &self.session else {
+                return Err(refused(String::from("only a recipe has steps that the device can make")).into());
+            };
+            let land = DeviceLand::new(gpu, Arc::clone(&self.land), session.checked());
+            self.land = Arc::new(land.map_err(|e| refused(e.to_string()))?);
+        }
+        Ok(self)
     }
 }
 
