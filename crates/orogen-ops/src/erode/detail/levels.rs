@@ -54,7 +54,7 @@ impl Block {
     const BYTES: usize = 8 * KEPT * KEPT;
 }
 
-/// A block that is solved or about to be: by the thread that asks first, while others wait.
+/// A block that is solved or about to be.
 type Slot = Arc<OnceLock<Block>>;
 
 /// Blocks by place, with the time of their last use.
@@ -198,10 +198,14 @@ impl Levels {
 
     /// A block, from what is kept or solved.
     ///
-    /// Waiting for another thread is safe: what it does meanwhile takes no other work of the thread pool, and only asks for
-    /// blocks of coarser levels.
+    /// Nobody waits for another thread: one that solves a block may be given other work of the thread pool meanwhile, which may want
+    /// the very block. Two that want it at once solve it twice, with the same result.
     fn solved<'a>(&self, place: Place, slot: &'a Slot) -> &'a Block {
-        slot.get_or_init(|| self.solve(self.rolled(place)))
+        if let Some(block) = slot.get() {
+            return block;
+        }
+        let block = self.solve(self.rolled(place));
+        slot.get_or_init(|| block)
     }
 
     /// What the levels up to the part's changed and the area drained, on a part of a level.
