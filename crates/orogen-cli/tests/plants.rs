@@ -98,7 +98,7 @@ fn a_species_of_ones_own_is_a_file() {
     let xml = "<arbaro><species name='reed'>\n<param name='Scale' value='3'/>\n<param name='Levels' value='1'/></species></arbaro>";
     bench.write("reed.xml", xml);
     assert_eq!(bench.run(&["plants", "reed.xml", "-q"]).code, Some(0));
-    bench.write("bad.xml", &xml.replace("value='1'", "value='nine'"));
+    bench.write("bad.xml", xml.replace("value='1'", "value='nine'"));
     bench.run(&["plants", "bad.xml"]).fails(2, &["bad.xml: line 3: Levels"]);
     bench.write("bad.toml", "name = \"x\"\nheight_m = -2\n");
     bench.run(&["plants", "bad.toml"]).fails(2, &["bad.toml: line 2: height_m is -2"]);

@@ -44,7 +44,7 @@ pub fn from_arbaro(text: &str) -> Result<Species, SpeciesError> {
         let named = match &error {
             SpeciesError::Value { name, .. } => {
                 let has_name = |node: &roxmltree::Node<'_, '_>| node.attribute("name") == Some(name);
-                species.descendants().filter(has_name).last()
+                species.descendants().rfind(has_name)
             }
             _ => None,
         };

@@ -143,7 +143,8 @@ impl Species {
             + (1.0 - crown).max(0.0) * (1.0 - self.life.crown_growth);
         self.bare_share = if growth.age < PRIME { rising } else { self.bare_share }.clamp(0.0, 0.999);
         // A card shows a twig with its leaves, and the twigs of a small plant are small: more of them, each with fewer leaves.
-        let leaf_size = math::pow(young, if self.life.withers { 0.5 } else { 0.4 } * self.life.crown_growth);
+        let power = if self.life.withers { 0.5 } else { 0.4 };
+        let leaf_size = math::pow(young, power * self.life.crown_growth);
         self.leaves.length_m = (self.leaves.length_m * leaf_size).max(1e-4);
         if !self.life.withers && self.life.crown_growth == 1.0 && self.leaves.count > 0 {
             let more = f64::from(self.leaves.count) / leaf_size;

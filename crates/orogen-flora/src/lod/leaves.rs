@@ -13,11 +13,13 @@ const LARGEST: f64 = 2.0;
 const MOST_AREA: f64 = 2.5;
 /// How far a card of many leaves keeps to the place of its own leaf, from the middle of all that it stands for.
 const KEPT_PLACE: f64 = 0.5;
+/// From so many times its radius on a crown is a column.
+const COLUMN: f64 = 12.0;
 /// The same in a column, from which cards would stand out, and how much larger its leaves get before cards show several.
 const KEPT_IN_COLUMN: f64 = 0.25;
 const GROWN_IN_COLUMN: f64 = 1.2;
 /// Most that the length and the width of a crown count for against its radius when cards are made as large as fits it.
-const SLENDER: [f64; 2] = [12.0, 3.0];
+const SLENDER: [f64; 2] = [12.0, 4.0];
 /// Most leaves across or along a card.
 const MOST_CELLS: f64 = 64.0;
 
@@ -48,7 +50,7 @@ pub fn cards(
     let leaf_m = species.leaves.length_m * natural;
     // No card is longer than looks like a part of the crown, which may be a column.
     let reach = cover.crown().reach;
-    let is_column = SLENDER[0] * reach[0].max(reach[1]) < plant.scale_m;
+    let is_column = COLUMN * reach[0].max(reach[1]) < plant.scale_m;
     let (kept, grown) = if is_column { (KEPT_IN_COLUMN, GROWN_IN_COLUMN) } else { (KEPT_PLACE, level.grown) };
     let level = &Level { grown, ..*level };
     let size_m = SLENDER.map(|most| plant.scale_m.min(most * reach[0].max(reach[1])));
