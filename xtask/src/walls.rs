@@ -71,7 +71,6 @@ const WALLS: &[(&str, &[&str])] = &[
             "orogen-cli",
             "clap",
             "egui",
-            "tempfile",
             "tiff",
             "png",
         ],

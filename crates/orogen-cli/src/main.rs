@@ -64,20 +64,20 @@ fn main() -> ExitCode {
 }
 
 /// Starts the program anew with a word to Mesa's drivers, where a part of them would complain on standard error that there is no
-/// desktop (as in a container). Only a program that begins can be told: changing one's own surroundings is not safe.
+/// desktop (as in a container). It takes a new start, since changing one's own environment is not safe.
 #[cfg(all(feature = "render", target_os = "linux"))]
 fn quiet_drivers() {
     use std::os::unix::process::CommandExt as _;
-    const TOLD: &str = "NODEVICE_SELECT";
+    const QUIET: &str = "NODEVICE_SELECT";
     let has = |name: &str| std::env::var_os(name).is_some();
     let draws =
         std::env::args_os().nth(1).is_some_and(|word| ["build", "render", "fly"].iter().any(|w| word == *w));
-    if !draws || has("XDG_RUNTIME_DIR") || has(TOLD) {
+    if !draws || has("XDG_RUNTIME_DIR") || has(QUIET) {
         return;
     }
     let Ok(program) = std::env::current_exe() else { return };
     // It returns only where it fails; then the drivers complain.
-    let _ = std::process::Command::new(program).args(std::env::args_os().skip(1)).env(TOLD, "1").exec();
+    let _ = std::process::Command::new(program).args(std::env::args_os().skip(1)).env(QUIET, "1").exec();
 }
 
 /// Ends the program as wrong arguments do; what is long in them is cut.

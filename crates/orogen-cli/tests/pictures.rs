@@ -140,7 +140,7 @@ fn desert_and_alps_at_dusk_look_as_they_did() {
 #[test]
 fn a_forest_looks_as_it_did_from_near_and_far() {
     let mut stage = stage(&land("taiga", 257, &[]));
-    let from_near = from(30.0, 220.0, 25.0);
+    let from_near = from(30.0, 220.0, 55.0);
     let shots = [
         ("near", small(from_near)),
         ("without plants", Options { plants: false, ..small(from_near) }),

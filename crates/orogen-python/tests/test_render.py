@@ -52,7 +52,7 @@ def test_a_picture_is_shown_by_notebooks_and_saved_once(tmp_path: Path) -> None:
     assert path.read_bytes() == png
     with pytest.raises(FileExistsError):
         picture.save(path)
-    assert picture[0]._repr_png_() is None, "a row of a picture is no picture"
+    assert picture[0]._repr_png_() is None, "a row of a picture is not a picture"
     assert picture[::2, ::2]._repr_png_() is not None
 
 
