@@ -180,7 +180,7 @@ impl Trunks {
     fn add(&mut self, plants: impl Iterator<Item = ([f64; 2], f64)>) {
         let mut added: Vec<_> = plants.map(|(place, radius_m)| (self.cell(place), place, radius_m)).collect();
         self.standing.append(&mut added);
-        self.standing.sort_by(|a, b| a.0.cmp(&b.0));
+        self.standing.sort_by_key(|a| a.0);
     }
 
     /// Whether a plant at a place stands on no other's trunk.

@@ -23,6 +23,9 @@ const DARTS: u32 = 3;
 /// A function of the place.
 pub type AtPlace = Box<dyn Fn([f64; 2]) -> f64 + Send + Sync>;
 
+/// Makes the sum of densities of some species, each times a number.
+pub type Crowd<'a> = dyn Fn(&[(usize, f64)]) -> AtPlace + Sync + 'a;
+
 /// Samples of land on which any number of plants may take as long as on a million.
 const SAMPLES: f64 = 1e6;
 
@@ -38,8 +41,8 @@ pub struct Stand<'a, D, H> {
     pub plants: &'a [Plant],
     /// How many of a species stand on a square metre at a place; 0 outside the land.
     pub density: D,
-    /// Makes the sum of densities of some species, each times a number, on the lattice alone, where no limit but those in the densities counts.
-    pub crowd: &'a (dyn Fn(&[(usize, f64)]) -> AtPlace + Sync),
+    /// The sums are of the lattice alone, where no limit but those in the densities counts.
+    pub crowd: &'a Crowd<'a>,
     /// How much wind and salt harm a species at a place, from 0 to 1.
     pub harm: H,
     /// Which way the wind blows, to the left of east, in 1/256 of a full turn.
