@@ -26,6 +26,11 @@ impl Drape {
     /// When the rectangle is empty.
     pub fn on(image: Raster<[u8; 4]>, rect: &Rect, share: f64) -> Result<Self, RenderError> {
         let (a, b) = (rect.min, rect.max);
+        if !(a[0] < b[0] && a[1] < b[1]) {
+            let text =
+                "the edges of an image are west, south, east and north, the first two less than the others";
+            return Err(RenderError::Call(String::from(text)));
+        }
         Self::between(image, [[a[0], b[1]], [b[0], b[1]], [b[0], a[1]], [a[0], a[1]]], share)
     }
 
