@@ -76,8 +76,11 @@ impl Shot {
     }
 }
 
-/// Takes the pictures of some names, of all for none, and writes the page.
+/// Takes the pictures of some names, of all for none, and writes the page; `--page` writes that alone.
 pub fn run_all(names: &[&str]) -> Result<()> {
+    if names == ["--page"] {
+        return fs::write(root().join(PAGE), page()).context(PAGE);
+    }
     if let Some(unknown) = names.iter().find(|name| !SHOTS.iter().any(|shot| shot.name == **name)) {
         let known: Vec<&str> = SHOTS.iter().map(|shot| shot.name).collect();
         bail!("no picture {unknown:?}; available: {}", known.join(", "));

@@ -29,7 +29,7 @@ cargo xtask bench --peers [FIGURE..]
                               our speed beside that of other libraries, for all figures or those with FIGURE in their name
 cargo xtask realism [PRESET..] measures the natural presets at 513 and 2049 samples beside real land; without names it
                               writes docs/src/realism.md
-cargo xtask gallery [NAME..]  takes the pictures of the gallery of the manual, or these; minutes each
+cargo xtask gallery [NAME..]  takes the pictures of the gallery of the manual, or these; minutes each (--page: none)
 cargo xtask goldens           renews the golden pictures, and the hashes of operators whose VERSION was raised, after an
                               intended change";
 
