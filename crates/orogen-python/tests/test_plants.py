@@ -58,5 +58,5 @@ def test_a_species_of_ones_own_is_a_file(tmp_path: Path) -> None:
     assert 1.0 < orogen.plant(own, lod=3).height_m < 3.0
     assert orogen.plant(str(own), lod=3).species == str(own)
     own.write_text("height_m = -2.0\n")
-    with pytest.raises(ValueError, match="line 1: height_m"):
+    with pytest.raises(orogen.OrogenFileError, match="line 1: height_m"):
         orogen.plant(own)
